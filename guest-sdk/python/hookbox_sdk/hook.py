@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from .answers import Answer
 from .events import (
@@ -57,15 +57,18 @@ class Hook:
         on_failure: Literal["pass", "block"] | None = None,
         answers: Sequence[Give] = (),
         asks_for: Sequence[str] = (),
+        settings: type[Any] | None = None,
     ) -> None:
         """`asks_for` are rights as `hookbox grants` writes them: `store`, `conversation`, `env:NAME`, `read:DIR`,
-        `read-write:DIR`."""
+        `read-write:DIR`. `settings` is the dataclass that `settings()` reads: with it hookbox checks the user's
+        settings before an event."""
         self.name = name
         self.version = version
         self.description = description
         self.on_failure: Literal["pass", "block"] | None = on_failure
         self.answers = answers
         self.asks_for = asks_for
+        self.settings = settings
         self.subscriptions: list[Subscription] = []
         self._handlers: dict[str, Callable[[Context, Event], Answer | None]] = {}
 

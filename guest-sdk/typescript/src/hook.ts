@@ -1,5 +1,6 @@
 import type { Action, Answer } from "./answers.ts";
 import type { Context, Document, Event, JSONValue, ToolCall, Usage } from "./events.ts";
+import { type Defaults, schema, settings, type Widened } from "./settings.ts";
 
 /** The name of an event: one of this package, or one of some agents, such as `notification`. */
 export type EventName = Exclude<Event["event"], "other"> | (string & {});
@@ -16,7 +17,7 @@ export interface Subscription {
 }
 
 /** A hook: its manifest, and its function. */
-export interface Definition {
+export interface Definition<S extends Defaults = Record<string, never>> {
   /** The name, for people; the file's name identifies the hook. */
   name: string;
   version: string;
@@ -30,14 +31,19 @@ export interface Definition {
   asksFor?: string[];
   /** The policy for its failure; the user's settings go before it. */
   onFailure?: "pass" | "block";
+  /** The settings with their defaults. hookbox checks the user's settings before an event, and `run` gets them. */
+  settings?: S;
   /** Answers one event; undefined passes. Every call has a fresh instance: no variable lasts from one call to the
    * next. What is thrown is a failure of the hook, never a decision. */
-  run(event: Event, context: Context): Answer | undefined;
+  run(event: Event, context: Context, settings: Widened<S>): Answer | undefined;
 }
 
 /** Makes the exports of the component: `export const hook = defineHook({ … })`. */
-export function defineHook(definition: Definition) {
+export function defineHook<S extends Defaults = Record<string, never>>(definition: Definition<S>) {
+  const defaults = definition.settings;
   return {
+    /** `hookbox build` puts it into the component. */
+    settingsSchema: defaults && schema(defaults),
     describe() {
       const answers: Record<string, boolean> = {};
       for (const answer of definition.answers ?? []) {
@@ -59,7 +65,8 @@ export function defineHook(definition: Definition) {
       };
     },
     run(context: Wire, event: { tag: string; val: Wire }) {
-      const answer = definition.run(toEvent(event), toContext(context)) ?? { action: { type: "pass" } };
+      const given = defaults ? settings(defaults) : ({} as Widened<S>);
+      const answer = definition.run(toEvent(event), toContext(context), given) ?? { action: { type: "pass" } };
       return {
         action: fromAction(answer.action),
         context: answer.context ?? [],

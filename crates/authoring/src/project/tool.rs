@@ -44,7 +44,8 @@ impl Tool {
         command
     }
 
-    /// Runs a command line of the tool, and returns its standard output, of at most `max` bytes.
+    /// Runs a command line of the tool, and returns its standard output, of at most `max` bytes. Output that is wanted is
+    /// data, and not shown if the tool fails.
     pub(super) async fn run(&self, mut command: Command, max: u64) -> Result<Vec<u8>, BuildError> {
         let fail = |source| BuildError::File { path: self.path.clone(), source };
         // Files have room for any output, and no pipe that a descendant keeps open delays the end.
@@ -59,7 +60,8 @@ impl Tool {
             status => status.map_err(fail)?,
         };
         if !status.success() {
-            let output = [end(&mut printed), end(&mut log)].map(|it| it.unwrap_or_default()).concat();
+            let printed = if max == 0 { end(&mut printed).unwrap_or_default() } else { String::new() };
+            let output = printed + &end(&mut log).unwrap_or_default();
             return Err(BuildError::Failed { tool: self.name, status: status.to_string(), output });
         }
         let mut bytes = Vec::new();

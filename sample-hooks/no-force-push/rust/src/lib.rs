@@ -76,4 +76,11 @@ mod tests {
             assert_eq!(answer == Answer::block(REASON), forced, "{line}");
         }
     }
+
+    #[test]
+    fn a_line_that_is_not_read_to_its_end_is_a_failure() {
+        let line = "$(echo ".repeat(20) + "ls" + &")".repeat(20);
+        let call = ToolCall::new("bash", json!({ "command": line }));
+        assert!(Guard::before_tool_call(&Context::default(), &call).is_err());
+    }
 }

@@ -2,6 +2,7 @@
 
 mod python;
 mod rust;
+mod settings;
 mod typescript;
 
 use std::path::PathBuf;
@@ -66,12 +67,14 @@ impl Project {
         }
         // Beside the result, so that it can be renamed; the tools of a project may write below its directory.
         let temporary = tempfile::Builder::new().prefix(WORK).tempdir_in(&self.dir).map_err(fail)?;
-        let made = match self.language {
-            Language::Rust => rust::build(self).await?,
+        let (made, schema) = match self.language {
+            // The linker has put the schema into it.
+            Language::Rust => (rust::build(self).await?, Vec::new()),
             Language::Python => python::build(self, temporary.path()).await?,
             _ => typescript::build(self, temporary.path()).await?,
         };
-        let bytes = FileAccess::Anywhere.read(&made, MAX_COMPONENT).map_err(fail)?;
+        let mut bytes = FileAccess::Anywhere.read(&made, MAX_COMPONENT).map_err(fail)?;
+        settings::append(&mut bytes, &schema);
         let new = temporary.path().join("hook.wasm.new");
         std::fs::write(&new, &bytes).map_err(fail)?;
         let component = runtime.load(bytes).await.map_err(not_a_hook)?;

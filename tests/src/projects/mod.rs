@@ -1,9 +1,10 @@
 //! `hookbox new` and `hookbox build`: the same guard in every language.
 
+mod languages;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Child;
 use std::sync::mpsc;
 use std::thread;
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 use hookbox::EventName;
 use serde_json::{Value, json};
 
-use crate::environment::{TestEnvironment, program, repository, sample, target};
+use crate::environment::{TestEnvironment, program, repository, sample};
 
 /// Checks that a hook passes the table of the sample guard, and that it blocks as a hook of the user.
 fn assert_guards(env: &TestEnvironment, hook: &Path) {
@@ -36,8 +37,7 @@ fn assert_guards(env: &TestEnvironment, hook: &Path) {
 
     let name = hook.file_name().unwrap().to_str().unwrap();
     env.copy(&format!("home/.hookbox/hooks/{name}"), hook);
-    let call = json!({"tool_name": "bash", "tool_input": {"command": "git push --force"}});
-    let verdict = env.event(&["before_tool_call"], &call);
+    let verdict = env.event(&["before_tool_call"], &call("git push --force"));
     assert_eq!((&verdict["blocked"], &verdict["blocked_by"]), (&json!(true), &json!(name)), "{verdict}");
     assert_eq!(verdict["reason"], REASON);
 }
@@ -54,45 +54,6 @@ fn build(env: &TestEnvironment, name: &str, language: &str, prepare: impl FnOnce
     let built = env.hookbox(["build", name, "--json"]).json();
     assert_eq!(built["subscriptions"][0]["event"], "before_tool_call", "{built}");
     built
-}
-
-/// An environment with the Rust of this test and no network.
-fn with_rust() -> TestEnvironment {
-    // It downloads the crates that a project needs, because the samples need them too.
-    sample("guardrail");
-    let home = std::env::home_dir().unwrap();
-    let of_home = |variable: &str, dir: &str| {
-        std::env::var(variable).unwrap_or_else(|_| home.join(dir).to_str().unwrap().to_owned())
-    };
-    let env = TestEnvironment::new()
-        .variable("PATH", &std::env::var("PATH").unwrap())
-        .variable("CARGO_HOME", &of_home("CARGO_HOME", ".cargo"))
-        .variable("RUSTUP_HOME", &of_home("RUSTUP_HOME", ".rustup"))
-        // The macros for the host are compiled once for all projects.
-        .variable("CARGO_TARGET_DIR", target().join("projects").to_str().unwrap())
-        .variable("CARGO_NET_OFFLINE", "true");
-    match std::env::var("RUSTUP_TOOLCHAIN") {
-        Ok(toolchain) => env.variable("RUSTUP_TOOLCHAIN", &toolchain),
-        Err(_) => env,
-    }
-}
-
-#[test]
-fn a_rust_project_builds_guards_and_has_the_same_digest_in_every_directory() {
-    // The versions that the samples are built with are on this machine.
-    let lock = repository().join("sample-hooks/Cargo.lock");
-    let digests = [(); 2].map(|()| {
-        let env = with_rust();
-        let built = build(&env, "push-guard", "rust", |dir| {
-            fs::copy(&lock, dir.join("Cargo.lock")).unwrap();
-        });
-        let file = PathBuf::from(built["path"].as_str().unwrap());
-        assert_eq!(file, env.path("repo/push-guard/push-guard.wasm"));
-        assert_guards(&env, &file);
-        assert_passes_its_cases(&env, "push-guard");
-        built["digest"].as_str().unwrap().to_owned()
-    });
-    assert_eq!(digests[0], digests[1]);
 }
 
 fn assert_passes_its_cases(env: &TestEnvironment, dir: &str) {
@@ -123,8 +84,7 @@ fn a_script_is_a_guard_at_once() {
         ("git push && rm -f x", false),
         ("", false),
     ] {
-        let call = json!({"tool_name": "bash", "tool_input": {"command": line}});
-        let verdict = env.event(&["before_tool_call"], &call);
+        let verdict = env.event(&["before_tool_call"], &call(line));
         assert_eq!(verdict["blocked"], blocked, "{line}: {verdict}");
         assert!(!blocked || verdict["reason"] == REASON, "{verdict}");
     }
@@ -218,46 +178,9 @@ impl Drop for Ended {
     }
 }
 
-/// Returns the directory of a tool that is not part of the tests; `None`, with a `skipped:` line, if it is missing.
-fn tools(directory: &str, install: &str) -> Option<PathBuf> {
-    let path = repository().join("target/tools").join(directory);
-    if path.is_dir() {
-        return Some(path);
-    }
-    let line = format!("skipped: target/tools/{directory} is missing; hint: {install}");
-    let is_required = std::env::var_os("HOOKBOX_REQUIRE_TOOLS").is_some();
-    assert!(!is_required, "{line}");
-    println!("{line}");
-    None
-}
-
-#[test]
-fn a_python_project_guards() {
-    let install =
-        "python3 -m venv target/tools/venv && target/tools/venv/bin/pip install componentize-py==0.25.1";
-    let Some(venv) = tools("venv", install) else { return };
-    let env = TestEnvironment::new();
-    let built = build(&env, "push-guard", "python", |dir| symlink(venv, dir.join(".venv")).unwrap());
-    assert_guards(&env, Path::new(built["path"].as_str().unwrap()));
-    assert_passes_its_cases(&env, "push-guard");
-}
-
-#[test]
-fn a_typescript_project_guards() {
-    let install = "npm install --prefix target/tools componentize-qjs@0.4.5 esbuild@0.28.2 typescript@7.0.2";
-    let Some(modules) = tools("node_modules", install) else { return };
-    let env = TestEnvironment::new().variable("PATH", &std::env::var("PATH").unwrap());
-    let built = build(&env, "push-guard", "typescript", |dir| {
-        let own = dir.join("node_modules");
-        fs::create_dir(&own).unwrap();
-        for entry in fs::read_dir(modules).unwrap() {
-            let entry = entry.unwrap();
-            symlink(entry.path(), own.join(entry.file_name())).unwrap();
-        }
-        symlink(dir.join("vendor/hookbox-sdk"), own.join("hookbox-sdk")).unwrap();
-    });
-    assert_guards(&env, Path::new(built["path"].as_str().unwrap()));
-    assert_passes_its_cases(&env, "push-guard");
+/// The data of an event before a call of a shell.
+fn call(line: &str) -> Value {
+    json!({"tool_name": "bash", "tool_input": {"command": line}})
 }
 
 #[test]
@@ -278,60 +201,4 @@ fn a_wrong_command_line_writes_nothing() {
         assert!(output.stderr.contains(words), "{args:?}: {output:#?}");
     }
     assert_eq!(fs::read_dir(env.path("repo")).unwrap().count(), 1);
-}
-
-#[test]
-fn a_missing_tool_is_named_with_the_command_that_installs_it() {
-    let env = TestEnvironment::new();
-    for (language, words) in [
-        (
-            "python",
-            "error: componentize-py is not installed\nhint: in the directory of the project: python3 -m venv",
-        ),
-        ("typescript", "error: tsc is not installed\nhint: in the directory of the project: npm install"),
-    ] {
-        env.hookbox(["new", language, "--lang", language]);
-        let output = env.hookbox(["build", language]);
-        assert_eq!(output.code, Some(1), "{output:#?}");
-        assert!(output.stderr.contains(words), "{output:#?}");
-    }
-}
-
-#[test]
-fn the_output_of_a_failed_tool_is_shown() {
-    let env = TestEnvironment::new();
-    env.hookbox(["new", "guard", "--lang", "python"]);
-    env.script(
-        "repo/guard/.venv/bin/componentize-py",
-        "#!/bin/sh\necho wrong line 3; echo fault >&2; exit 4\n",
-    );
-    let output = env.hookbox(["build", "guard"]);
-    assert_eq!(output.code, Some(1), "{output:#?}");
-    for words in ["wrong line 3", "fault", "error: componentize-py failed (exit status: 4)"] {
-        assert!(output.stderr.contains(words), "{output:#?}");
-    }
-    assert_eq!(
-        fs::read_dir(env.path("repo/guard"))
-            .unwrap()
-            .filter(|it| { it.as_ref().unwrap().file_name().to_str().unwrap().starts_with(".build-") })
-            .count(),
-        0
-    );
-}
-
-/// The manifests of the SDK in a Rust project are written by hand, because those of the repository name its workspace.
-#[test]
-fn the_carried_manifests_have_the_dependencies_of_the_sdk() {
-    let read = |path: &str| fs::read_to_string(repository().join(path)).unwrap();
-    let (workspace, sdk) = (read("Cargo.toml"), read("guest-sdk/Cargo.toml"));
-    let carried = read("crates/authoring/templates/rust/common/vendor/hookbox-sdk/Cargo.toml.in");
-    let dependencies = sdk.lines().filter_map(|line| line.strip_suffix(".workspace = true"));
-    let dependencies: Vec<&str> = dependencies
-        .filter(|name| workspace.lines().any(|it| it.starts_with(&format!("{name} = {{"))))
-        .collect();
-    assert_eq!(dependencies, ["hookbox-redact", "serde", "serde_json", "wit-bindgen"]);
-    for name in dependencies.into_iter().skip(1) {
-        let line = workspace.lines().find(|it| it.starts_with(&format!("{name} = "))).unwrap();
-        assert!(carried.lines().any(|it| it == line), "{line}\n{carried}");
-    }
 }
