@@ -52,6 +52,7 @@ mod samples_after_sessions;
 mod samples_of_sessions;
 mod samples_with_rights;
 mod schemas;
+mod sdk_languages;
 mod seeds;
 mod self_protection;
 mod store;
