@@ -1,0 +1,72 @@
+//! The examples of the book in Python and TypeScript pass the strict checkers. Those in Rust are doctests of the SDK.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::{blocks, page, tools};
+use crate::environment::{TestEnvironment, repository};
+
+/// Pages with examples in each language.
+const PAGES: [&str; 2] = ["answers.md", "event-examples.md"];
+
+/// Writes the examples of a language as `NAME.EXTENSION`, and returns the names.
+fn write(env: &TestEnvironment, language: &str, extension: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for name in PAGES {
+        let page = page(name);
+        let examples = blocks(&page, language);
+        assert_eq!(examples.len(), 1, "{name}");
+        let file = name.replace(".md", "").replace('-', "_") + "." + extension;
+        env.file(&format!("repo/{file}"), examples[0]);
+        names.push(file);
+    }
+    names
+}
+
+#[track_caller]
+fn assert_succeeds(env: &TestEnvironment, command: &mut Command) {
+    let output = env.run(command, "");
+    assert_eq!(output.code, Some(0), "{command:?}: {output:#?}");
+}
+
+/// A command in node, with the PATH of this test.
+fn node(env: &TestEnvironment, script: &Path) -> Command {
+    let mut command = env.command("node");
+    command.env("PATH", std::env::var_os("PATH").unwrap()).arg(script);
+    command
+}
+
+#[test]
+fn the_python_examples_run_and_pass_pyright() {
+    let (Some(venv), Some(modules)) = (tools("venv"), tools("node_modules")) else { return };
+    let env = TestEnvironment::new();
+    let names = write(&env, "python", "py");
+    let python = venv.join("bin/python3");
+    let sdk = repository().join("guest-sdk/python");
+    for name in &names {
+        // Each line of an example runs, and no file is left in the repository.
+        let mut command = env.command(&python);
+        assert_succeeds(&env, command.env("PYTHONPATH", &sdk).args(["-B", name]));
+    }
+    let settings = serde_json::json!({"typeCheckingMode": "strict", "extraPaths": [sdk], "include": names});
+    env.file("repo/pyrightconfig.json", settings.to_string());
+    let mut command = node(&env, &modules.join("pyright/index.js"));
+    assert_succeeds(&env, command.arg("--pythonpath").arg(&python));
+}
+
+#[test]
+fn the_typescript_examples_pass_tsc() {
+    let Some(modules) = tools("node_modules") else { return };
+    let env = TestEnvironment::new();
+    let names = write(&env, "ts", "ts");
+    let settings = fs::read_to_string(
+        repository().join("crates/authoring/templates/typescript/common/tsconfig.json.in"),
+    );
+    let mut settings: serde_json::Value = serde_json::from_str(&settings.unwrap()).unwrap();
+    settings["compilerOptions"]["paths"] =
+        serde_json::json!({"hookbox-sdk": [repository().join("guest-sdk/typescript/src/index.ts")]});
+    settings["include"] = serde_json::json!(names);
+    env.file("repo/tsconfig.json", settings.to_string());
+    assert_succeeds(&env, &mut node(&env, &modules.join("typescript/bin/tsc")));
+}
