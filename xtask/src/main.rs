@@ -200,7 +200,8 @@ impl Tree {
             let directory = format!("{name}-{version}");
             let archive = self.target.join(format!("package/{directory}.crate"));
             let mut command = Command::new("tar");
-            run(command.arg("-xzf").arg(&archive).arg("-C").arg(&unpacked), "unpack a crate")?;
+            // The time of now: a package has one time for all files, by which cargo sees no change.
+            run(command.arg("-xzmf").arg(&archive).arg("-C").arg(&unpacked), "unpack a crate")?;
             manifest.push_str(&format!("{name} = {{ path = \"{directory}\" }}\n"));
         }
         // With the profiles of this workspace its compiled dependencies serve here, too.
