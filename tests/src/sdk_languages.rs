@@ -48,16 +48,53 @@ fn write(dir: &Path, path: &str, text: &str) {
 }
 
 /// A directory with the project of a README: the hook, its test, and its cases.
-fn project(language: &str, block: &str, paths: [&str; 2]) -> TempDir {
+fn project(language: &str, files: [(&str, &str); 2]) -> TempDir {
     let readme = sdk(language).join("README.md");
     let dir = TempDir::new().unwrap();
-    let code = blocks(&readme, block);
-    assert_eq!(code.len(), 2, "{code:?}");
-    for (path, text) in paths.iter().zip(&code) {
-        write(dir.path(), path, text);
+    let mut last = "";
+    for (block, path) in files {
+        let code = blocks(&readme, block);
+        write(dir.path(), path, code.get(usize::from(block == last)).unwrap());
+        last = block;
     }
     write(dir.path(), "cases/no-force-push.toml", &blocks(&readme, "toml").concat());
     dir
+}
+
+fn python_project() -> TempDir {
+    project("python", [("python", "hook.py"), ("python", "test_hook.py")])
+}
+
+/// Copies a directory, without what other tools have left in it.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let (path, name) = (entry.path(), entry.file_name());
+        if name == "node_modules" {
+            continue;
+        }
+        if path.is_dir() {
+            copy(&path, &to.join(name));
+        } else {
+            fs::copy(&path, to.join(name)).unwrap();
+        }
+    }
+}
+
+/// A directory with the package of TypeScript and its tools. Node looks for packages beside the real path of a file.
+fn typescript_package(modules: &Path) -> TempDir {
+    let dir = TempDir::new().unwrap();
+    copy(&sdk("typescript"), &dir.path().join("typescript"));
+    copy(&repository().join("guest-sdk/tests-data"), &dir.path().join("tests-data"));
+    symlink(modules, dir.path().join("node_modules")).unwrap();
+    dir
+}
+
+fn node(dir: &Path) -> Command {
+    let mut command = Command::new("node");
+    command.current_dir(dir);
+    command
 }
 
 fn python(venv: &Path, dir: &Path) -> Command {
@@ -77,7 +114,7 @@ fn the_python_harness_passes_its_tests() {
 #[test]
 fn the_example_of_the_python_readme_passes_its_cases() {
     let Some(venv) = tools("venv") else { return };
-    let dir = project("python", "python", ["hook.py", "test_hook.py"]);
+    let dir = python_project();
     let output = run(python(&venv, dir.path()).args(["-m", "unittest"]));
     assert!(output.contains("2 passed, 0 failed") && output.contains("\nOK\n"), "{output}");
 }
@@ -85,7 +122,7 @@ fn the_example_of_the_python_readme_passes_its_cases() {
 #[test]
 fn an_end_of_the_program_in_a_python_hook_is_not_a_success() {
     let Some(venv) = tools("venv") else { return };
-    let dir = project("python", "python", ["hook.py", "test_hook.py"]);
+    let dir = python_project();
     let hook = fs::read_to_string(dir.path().join("hook.py")).unwrap();
     write(dir.path(), "hook.py", &hook.replace("    words =", "    raise SystemExit(0)\n    words ="));
     let output = python(&venv, dir.path()).args(["-m", "unittest"]).output().unwrap();
@@ -96,7 +133,7 @@ fn an_end_of_the_program_in_a_python_hook_is_not_a_success() {
 #[test]
 fn the_python_sdk_has_strict_types() {
     let (Some(venv), Some(modules)) = (tools("venv"), tools("node_modules")) else { return };
-    let dir = project("python", "python", ["hook.py", "test_hook.py"]);
+    let dir = python_project();
     symlink(sdk("python"), dir.path().join("sdk")).unwrap();
     let mut bindings = Command::new(venv.join("bin/componentize-py"));
     bindings.current_dir(dir.path()).arg("-d").arg(repository().join("wit"));
@@ -109,6 +146,42 @@ fn the_python_sdk_has_strict_types() {
     let mut pyright = Command::new("node");
     let output = run(pyright.arg(modules.join("pyright/index.js")).arg("--project").arg(dir.path()));
     assert!(output.contains("0 errors, 0 warnings"), "{output}");
+}
+
+#[test]
+fn the_typescript_harness_passes_its_tests() {
+    let Some(modules) = tools("node_modules") else { return };
+    let dir = typescript_package(&modules);
+    let output = run(node(&dir.path().join("typescript")).args(["--test", "tests/testing.test.js"]));
+    assert!(output.contains("pass 4\n"), "{output}");
+}
+
+#[test]
+fn the_example_of_the_typescript_readme_passes_its_cases() {
+    let Some(modules) = tools("node_modules") else { return };
+    let dir = project("typescript", [("ts", "src/hook.ts"), ("js", "test/hook.test.js")]);
+    let own = dir.path().join("node_modules");
+    fs::create_dir(&own).unwrap();
+    for name in ["esbuild", "@esbuild", "smol-toml"] {
+        symlink(modules.join(name), own.join(name)).unwrap();
+    }
+    copy(&sdk("typescript"), &dir.path().join("vendor/hookbox-sdk"));
+    symlink(dir.path().join("vendor/hookbox-sdk"), own.join("hookbox-sdk")).unwrap();
+    let output = run(node(dir.path()).arg("test/hook.test.js"));
+    assert!(output.contains("2 passed, 0 failed"), "{output}");
+    write(dir.path(), "cases/more.toml", "[[case]]\nname = 'x'\ncommand = 'ls'\nexpect.verdict = 'block'");
+    let output = node(dir.path()).arg("test/hook.test.js").output().unwrap();
+    assert!(!output.status.success(), "{output:?}");
+}
+
+#[test]
+fn the_typescript_sdk_has_strict_types() {
+    let Some(modules) = tools("node_modules") else { return };
+    let dir = typescript_package(&modules);
+    let package = dir.path().join("typescript");
+    // The example of the README is one of its files.
+    write(&package, "tests/readme.ts", &blocks(&package.join("README.md"), "ts").concat());
+    run(node(&package).arg(modules.join("typescript/bin/tsc")).args(["--project", "."]));
 }
 
 /// Each harness knows the keys of the book, so that a case of `hookbox test` is never an error in one of them.
