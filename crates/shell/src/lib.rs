@@ -21,6 +21,7 @@ mod list;
 mod parts;
 mod programs;
 mod reader;
+pub mod runs;
 mod scripts;
 mod shell_words;
 

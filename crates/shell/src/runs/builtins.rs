@@ -1,0 +1,244 @@
+//! Simple commands, and the builtins that change a shell.
+
+use std::rc::Rc;
+
+use super::machine::{Feed, Machine, unknown};
+use super::tree::{Assign, Node, Redirect, Stage, Word};
+use super::wrappers::quoted;
+use super::{Arg, Run, Sort, Unread};
+
+/// The programs that start each other in one command.
+const MAX_VIA: usize = 16;
+
+impl Machine<'_> {
+    /// Follows a simple command. Returns its output if that is known.
+    pub(crate) fn simple(
+        &mut self,
+        assigns: &[Assign],
+        words: &[Word],
+        redirects: &[Redirect],
+        feed: &Feed,
+    ) -> Option<String> {
+        if !self.step() {
+            return None;
+        }
+        let mut assignments = Vec::new();
+        for assign in assigns {
+            let values: Vec<Arg> = match assign.values.as_slice() {
+                [value] if !assign.is_array => vec![self.join(value)],
+                values => values.iter().flat_map(|it| self.expand(it)).collect(),
+            };
+            if words.is_empty() {
+                self.set(&assign.name, values, assign.appends, assign.is_array);
+            } else {
+                assignments.push((assign.name.clone(), values.into_iter().next().unwrap_or_default()));
+            }
+        }
+        let words: Vec<Arg> = words.iter().flat_map(|it| self.expand(it)).collect();
+        let redirections = self.redirections(redirects);
+        if words.is_empty() {
+            if !redirections.is_empty() {
+                self.push(Run { redirections: redirections.clone(), ..Run::default() }, feed);
+                self.written(&redirections, Some(String::new()));
+            }
+            return Some(String::new());
+        }
+        let fed = if redirections.is_empty() { None } else { Some(self.fed(&redirections, feed)) };
+        let feed = fed.as_ref().unwrap_or(feed);
+        let run = Run { words, assignments, redirections, ..Run::default() };
+        if run.redirections.is_empty() {
+            return self.call(run, feed);
+        }
+        let redirections = run.redirections.clone();
+        let output = self.call(run, feed);
+        self.written(&redirections, output)
+    }
+
+    fn set(&mut self, name: &str, values: Vec<Arg>, appends: bool, is_array: bool) {
+        let mut values = values;
+        if appends {
+            let before = self.scope.variables.get(name).cloned().unwrap_or_default();
+            values = match (before.as_slice(), values.as_slice()) {
+                (before, _) if is_array => before.iter().chain(&values).cloned().collect(),
+                ([before], [value]) if before.text.len() < 1 << 16 => {
+                    let sort = if before.is_plain() { value.sort } else { before.sort };
+                    vec![Arg { text: format!("{}{}", before.text, value.text), sort }]
+                }
+                _ => values,
+            };
+        }
+        self.scope.variables.insert(name.to_owned(), values);
+    }
+
+    /// Follows a command whose words are known.
+    pub(crate) fn call(&mut self, run: Run, feed: &Feed) -> Option<String> {
+        let Some(name) = run.program().map(str::to_owned) else {
+            self.reading.miss(Unread::Program);
+            self.push(run, feed);
+            return None;
+        };
+        if self.via.len() >= MAX_VIA {
+            self.reading.miss(Unread::Limit);
+            return None;
+        }
+        let is_path = run.words.first().is_some_and(|it| it.text.contains('/'));
+        if !is_path {
+            if let Some(body) = self.functions.get(&name).cloned() {
+                return self.function(&name, &body, run, feed);
+            }
+            if let Some(text) = self.aliases.remove(&name) {
+                // Within itself it is the program.
+                let words = run.args().iter().map(|it| quoted(&it.text));
+                let line: String = std::iter::once(text.clone()).chain(words).collect::<Vec<_>>().join(" ");
+                let output = self.script_fed(&line, feed);
+                self.aliases.insert(name, text);
+                return output;
+            }
+            if let Some(output) = self.builtin(&name, &run, feed) {
+                return output;
+            }
+        }
+        self.program(&name, run, feed)
+    }
+
+    fn function(&mut self, name: &str, body: &Rc<Stage>, run: Run, feed: &Feed) -> Option<String> {
+        if let Some((_, count)) = self.calls.iter_mut().find(|(it, _)| it == name) {
+            *count += 1;
+            let is_many = |list: &super::tree::List| {
+                list.pipelines.iter().any(|it| it.background || it.stages.len() > 1)
+            };
+            let forks = matches!(&body.node, Node::Group(list) | Node::Subshell(list) if is_many(list));
+            self.reading.multiplies |= forks && *count > 1;
+            return None;
+        }
+        self.calls.push((name.to_owned(), 0));
+        let parameters = self.scope.parameters.replace(run.words);
+        let list = super::tree::List {
+            pipelines: vec![super::tree::Pipeline {
+                stages: vec![Stage::clone(body)],
+                after_failure: false,
+                background: false,
+            }],
+        };
+        let output = self.list(&list, feed);
+        self.scope.parameters = parameters;
+        self.calls.pop();
+        output
+    }
+
+    /// Follows a builtin. Returns `None` if the command is not one that changes the shell.
+    fn builtin(&mut self, name: &str, run: &Run, feed: &Feed) -> Option<Option<String>> {
+        let args = run.args();
+        let silent = Some(Some(String::new()));
+        match name {
+            "cd" | "pushd" | "chdir" => {
+                self.push(run.clone(), feed);
+                let target = args.iter().find(|it| !it.text.starts_with('-') || it.text == "-");
+                self.enter(target);
+                silent
+            }
+            "popd" => {
+                self.scope.directory = None;
+                silent
+            }
+            "export" | "declare" | "typeset" | "local" | "readonly" => {
+                for arg in args.iter().filter(|it| !it.text.starts_with('-')) {
+                    if let Some((name, value)) = crate::assignment(&arg.text) {
+                        let value = Arg { text: value.to_owned(), sort: arg.sort };
+                        self.scope.variables.insert(name.to_owned(), vec![value]);
+                    }
+                }
+                silent
+            }
+            "unset" => {
+                for arg in args.iter().filter(|it| !it.text.starts_with('-')) {
+                    self.scope.variables.insert(arg.text.clone(), vec![Arg::plain("")]);
+                    self.functions.remove(&arg.text);
+                }
+                silent
+            }
+            "set" => {
+                let at = args.iter().position(|it| it.text == "--")?;
+                let mut parameters = args.get(at..).unwrap_or_default().to_vec();
+                parameters.iter_mut().take(1).for_each(|it| it.text = "sh".to_owned());
+                self.scope.parameters = Some(parameters);
+                silent
+            }
+            "shift" => {
+                let count = args.first().and_then(|it| it.text.parse::<usize>().ok()).unwrap_or(1);
+                if let Some(parameters) = &mut self.scope.parameters {
+                    let end = parameters.len().min(count + 1);
+                    parameters.drain(1.min(end)..end);
+                }
+                silent
+            }
+            "read" | "mapfile" | "readarray" => {
+                let known = feed.text.as_deref().filter(|it| it.lines().count() < 2 && name == "read");
+                let names = args.iter().filter(|it| super::is_name(&it.text));
+                for arg in names {
+                    let value = match known {
+                        Some(text) => Arg::plain(text.trim_end_matches('\n')),
+                        None => Arg { text: format!("${}", arg.text), sort: Sort::Input },
+                    };
+                    self.scope.variables.insert(arg.text.clone(), vec![value]);
+                }
+                silent
+            }
+            "alias" => {
+                for arg in args {
+                    if let Some((name, value)) = arg.text.split_once('=') {
+                        self.aliases.insert(name.to_owned(), value.to_owned());
+                    }
+                }
+                silent
+            }
+            "eval" => {
+                let line = args.iter().map(|it| it.text.as_str()).collect::<Vec<_>>().join(" ");
+                Some(self.script_fed(&line, feed))
+            }
+            "trap" => {
+                let text = args.iter().find(|it| !it.text.starts_with('-'))?;
+                let text = text.text.clone();
+                self.script(&text);
+                silent
+            }
+            "source" | "." => {
+                let text = args.first().and_then(|it| self.file(&it.text))?;
+                self.push(run.clone(), feed);
+                Some(self.script_fed(&text, feed))
+            }
+            "printf" if args.first().is_some_and(|it| it.text == "-v") => {
+                let words = args.get(2..).unwrap_or_default();
+                let value = super::outputs::printf(words).map_or_else(|| unknown("$(printf)"), Arg::plain);
+                let name = args.get(1).map(|it| it.text.clone()).unwrap_or_default();
+                self.scope.variables.insert(name, vec![value]);
+                silent
+            }
+            _ => None,
+        }
+    }
+
+    /// Changes the directory.
+    pub(crate) fn enter(&mut self, target: Option<&Arg>) {
+        let before = self.scope.directory.clone();
+        self.scope.directory = match target {
+            None => Some(self.known.home.unwrap_or("~").to_owned()),
+            Some(arg) if arg.text == "-" => {
+                let before = self.scope.variables.get("OLDPWD").and_then(|it| it.first());
+                before.filter(|it| it.is_plain()).map(|it| it.text.clone())
+            }
+            Some(arg) if arg.is_plain() => match &before {
+                None if !arg.text.starts_with(['/', '~']) => None,
+                _ => Some(self.path(&arg.text)),
+            },
+            Some(_) => None,
+        };
+        let before = before.map_or_else(|| unknown("$OLDPWD"), Arg::plain);
+        self.scope.variables.insert("OLDPWD".to_owned(), vec![before]);
+    }
+
+    /// Returns a path from the directory of the line, without `.` and `..` as far as they can be left out.
+    pub(crate) fn path(&self, path: &str) -> String {
+        super::join_path(self.scope.directory.as_deref().unwrap_or("$PWD"), path)
+    }
+}

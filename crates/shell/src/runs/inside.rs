@@ -1,0 +1,217 @@
+//! Commands that run in other places, or as texts in the words of other programs.
+
+use super::machine::{Feed, Machine};
+use super::wrappers::{Options, is_in, quoted};
+use super::{Arg, Place, Run, Sort};
+
+/// The options of `docker run` and of its kin that have a value.
+const RUN_LONG: &str = "--add-host --annotation --cap-add --cap-drop --cidfile --cpus --device --dns --entrypoint --env \
+    --env-file --expose --gpus --group-add --health-cmd --hostname --ip --ipc --label --log-driver --log-opt --memory \
+    --mount --name --net --network --pid --platform --publish --pull --restart --runtime --security-opt --shm-size \
+    --stop-signal --sysctl --tmpfs --ulimit --user --userns --volume --volumes-from --workdir";
+
+/// Programs with an option whose value is a script.
+const SCRIPT_OPTIONS: [(&str, char, &str); 9] = [
+    ("su", 'c', "--command"),
+    ("runuser", 'c', "--command"),
+    ("sg", 'c', "--command"),
+    ("script", 'c', "--command"),
+    ("nix-shell", '\0', "--run"),
+    ("vagrant", 'c', "--command"),
+    ("gcloud", '\0', "--command"),
+    ("nodemon", 'x', "--exec"),
+    ("newgrp", 'c', "--command"),
+];
+
+fn joined(words: &[Arg]) -> String {
+    words.iter().map(|it| it.text.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the words behind `--`.
+fn behind_dashes(args: &[Arg]) -> Option<&[Arg]> {
+    let at = args.iter().position(|it| it.text == "--")?;
+    args.get(at + 1..).filter(|it| !it.is_empty())
+}
+
+impl Machine<'_> {
+    /// Follows the commands in the words of a program. Returns `None` if the program is not one of those.
+    pub(crate) fn inside(&mut self, name: &str, run: &Run, feed: &Feed) -> Option<Option<String>> {
+        let args = run.args();
+        match name {
+            "ssh" | "autossh" | "mosh" => {
+                let rest = Options::of(args, "BbcDEeFIiJLlmOoPpQRSWwM", "").rest;
+                self.push(run.clone(), feed);
+                let words = Options::of(rest.get(1..).unwrap_or_default(), "BbcDEeFIiJLlmOoPpQRSWw", "").rest;
+                let script = match (words.is_empty(), &feed.text) {
+                    (false, _) => joined(words),
+                    (true, Some(text)) => text.to_string(),
+                    (true, None) => return Some(None),
+                };
+                self.via(name, |it| it.at(Place::Remote, |it| it.script_fed(&script, feed)));
+                Some(None)
+            }
+            "docker" | "podman" | "nerdctl" | "docker-compose" => self.container(name, run, feed),
+            "kubectl" | "oc" | "lxc" | "incus" | "distrobox" | "toolbox" | "flatpak-spawn" | "nomad" => {
+                let is_exec =
+                    args.iter().any(|it| matches!(it.text.as_str(), "exec" | "enter" | "run" | "--host"));
+                self.push(run.clone(), feed);
+                let words = behind_dashes(args).filter(|_| is_exec)?.to_vec();
+                let inner = Run { words, ..Run::default() };
+                self.via(name, |it| it.at(Place::Container, |it| it.call(inner, feed)));
+                Some(None)
+            }
+            "watch" | "hyperfine" => {
+                let rest =
+                    Options::of(args, "nqwmrMp", "--interval --warmup --runs --prepare --export-markdown")
+                        .rest;
+                let script = if name == "watch" {
+                    joined(rest)
+                } else {
+                    rest.iter().map(|it| it.text.clone() + "\n").collect()
+                };
+                Some(self.in_shell(name, &script, None, feed))
+            }
+            "parallel" => {
+                let rest = Options::of(
+                    args,
+                    "jJLNnSPaIdC",
+                    "--jobs --joblog --max-args --colsep --arg-file --delay",
+                )
+                .rest;
+                let end = rest.iter().position(|it| it.text.starts_with(":::")).unwrap_or(rest.len());
+                let (words, given) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+                let script = joined(words);
+                let has_place = script.contains("{}");
+                let values: Vec<Arg> =
+                    given.iter().filter(|it| !it.text.starts_with(":::")).cloned().collect();
+                let values = if values.is_empty() {
+                    vec![Arg { text: "{}".to_owned(), sort: Sort::Input }]
+                } else {
+                    values
+                };
+                for value in values.into_iter().take(8) {
+                    // A name that no line has.
+                    self.scope.variables.insert("parallel input".to_owned(), vec![value.clone()]);
+                    let text = quoted(&value.text);
+                    let script = match (script.is_empty(), has_place) {
+                        (true, _) => value.text,
+                        (_, true) => script.replace("{}", &text),
+                        (_, false) => format!("{script} {text}"),
+                    };
+                    self.in_shell(name, &script, None, &Feed { from: feed.from.clone(), text: None });
+                }
+                Some(None)
+            }
+            "at" | "batch" => {
+                self.push(run.clone(), feed);
+                let script = feed.text.as_deref()?.to_owned();
+                Some(self.in_shell(name, &script, None, &Feed::default()))
+            }
+            "tmux" | "screen" => {
+                self.push(run.clone(), feed);
+                let keys = |it: &&Arg| !matches!(it.text.as_str(), "Enter" | "C-m" | "KPEnter");
+                for word in args.iter().filter(keys).filter(|it| it.text.contains(char::is_whitespace)) {
+                    self.in_shell(name, &word.text, None, &Feed::default());
+                }
+                Some(None)
+            }
+            "git" => {
+                self.git_runs(run, feed);
+                None
+            }
+            "nix" | "direnv" => {
+                let at =
+                    args.iter().position(|it| matches!(it.text.as_str(), "-c" | "--command" | "exec"))?;
+                let words = args.get(at + 1 + usize::from(name == "direnv")..)?.to_vec();
+                let inner = Run { words, ..Run::default() };
+                (!inner.words.is_empty()).then(|| self.via(name, |it| it.call(inner, feed)))
+            }
+            _ => {
+                let (_, letter, long) = SCRIPT_OPTIONS.iter().find(|(it, _, _)| *it == name)?;
+                let at = args.iter().position(|it| {
+                    let letters = it.text.strip_prefix('-').filter(|it| !it.starts_with('-'));
+                    it.text == *long || letters.is_some_and(|it| it.ends_with(*letter))
+                });
+                let text = match at {
+                    Some(at) => args.get(at + 1)?.text.clone(),
+                    None => {
+                        args.iter().find_map(|it| it.text.strip_prefix(long)?.strip_prefix('='))?.to_owned()
+                    }
+                };
+                Some(self.in_shell(name, &text, None, feed))
+            }
+        }
+    }
+
+    /// Follows the commands that git starts.
+    fn git_runs(&mut self, run: &Run, feed: &Feed) {
+        let args = run.args();
+        let texts: Vec<&str> = args.iter().map(|it| it.text.as_str()).collect();
+        if let Some(at) = texts.iter().position(|it| *it == "foreach")
+            && texts.contains(&"submodule")
+        {
+            let rest = Options::of(args.get(at + 1..).unwrap_or_default(), "", "").rest;
+            self.in_shell("git", &joined(rest), None, feed);
+        }
+        if texts.contains(&"rebase") {
+            let values = texts
+                .windows(2)
+                .filter_map(|it| matches!(it, ["-x" | "--exec", _]).then(|| it.last()).flatten());
+            let joined = texts.iter().filter_map(|it| it.strip_prefix("--exec="));
+            for text in values.copied().chain(joined).map(str::to_owned).collect::<Vec<_>>() {
+                self.in_shell("git", &text, None, feed);
+            }
+        }
+        if let Some(at) = texts.windows(2).position(|it| matches!(it, ["bisect", "run"])) {
+            let words = args.get(at + 2..).unwrap_or_default().to_vec();
+            if !words.is_empty() {
+                self.via("git", |it| it.call(Run { words, ..Run::default() }, feed));
+            }
+        }
+        // `-c alias.x='!…'` gives a name to a script.
+        for text in texts.windows(2).filter_map(|it| it.first().filter(|it| **it == "-c").and(it.last())) {
+            if let Some((name, script)) = text.split_once("=!")
+                && name.starts_with("alias.")
+            {
+                self.in_shell("git", script, None, feed);
+            }
+        }
+    }
+
+    fn container(&mut self, name: &str, run: &Run, feed: &Feed) -> Option<Option<String>> {
+        let mut args =
+            Options::of(run.args(), "Hclf", "--context --host --config --log-level --file --project-name -p")
+                .rest;
+        let is_sub = |it: &Arg| matches!(it.text.as_str(), "compose" | "container");
+        let mut is_compose = name == "docker-compose";
+        if let Some((sub, rest)) = args.split_first().filter(|(it, _)| is_sub(it)) {
+            is_compose = sub.text == "compose";
+            args = Options::of(rest, "fp", "--file --project-name --profile --env-file --project-directory")
+                .rest;
+        }
+        let (sub, rest) = args.split_first()?;
+        let letters = match sub.text.as_str() {
+            "exec" => "euw",
+            "run" => "aceehlmpuvw",
+            _ => return None,
+        };
+        let options = Options::of(rest, letters, RUN_LONG);
+        let (_, words) = options.rest.split_first()?;
+        let mounts = |(it, _): &(&str, _)| {
+            it.starts_with("-v")
+                || is_in("--volume --mount --volumes-from", it.split('=').next().unwrap_or(it))
+        };
+        let is_new = sub.text == "run" && !is_compose && !options.read.iter().any(mounts);
+        let mut words = words.to_vec();
+        if let Some(entry) = options.value('\0', "--entrypoint").filter(|it| !it.is_empty()) {
+            words.insert(0, Arg::plain(entry));
+        }
+        self.push(run.clone(), feed);
+        if !words.is_empty() {
+            let place = if is_new { Place::NewContainer } else { Place::Container };
+            let inner = Run { words, ..Run::default() };
+            self.via(name, |it| it.at(place, |it| it.call(inner, feed)));
+        }
+        Some(None)
+    }
+}

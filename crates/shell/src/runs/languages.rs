@@ -1,0 +1,389 @@
+//! Code in other languages: the scripts that it gives to shells, and its calls that remove files.
+
+use super::machine::{Feed, Machine, unknown};
+use super::{Arg, Code, Run, Sort, Unread};
+
+/// Programs that run code, the options whose values are code, and true if the first operand is code.
+const LANGUAGES: [(&str, &str, bool); 28] = [
+    ("python", "-c", false),
+    ("pypy", "-c", false),
+    ("ipython", "-c", false),
+    ("node", "-e --eval -p --print -pe", false),
+    ("nodejs", "-e --eval -p --print -pe", false),
+    ("deno", "eval", false),
+    ("bun", "-e --eval -p --print", false),
+    ("tsx", "-e --eval", false),
+    ("perl", "-e -E", false),
+    ("ruby", "-e", false),
+    ("php", "-r", false),
+    ("lua", "-e", false),
+    ("julia", "-e -E", false),
+    ("Rscript", "-e", false),
+    ("elixir", "-e --eval", false),
+    ("osascript", "-e", false),
+    ("pwsh", "-c -Command -command", false),
+    ("powershell", "-c -Command -command", false),
+    ("awk", "", true),
+    ("gawk", "-e", true),
+    ("mawk", "", true),
+    ("psql", "-c --command", false),
+    ("mysql", "-e --execute", false),
+    ("mariadb", "-e --execute", false),
+    ("sqlite3", "-cmd", false),
+    ("mongosh", "--eval", false),
+    ("mongo", "--eval", false),
+    ("cqlsh", "-e --execute", false),
+];
+
+/// Calls whose text a shell runs, or whose texts are a program and its arguments.
+const STARTS: &str = "system popen Popen check_call check_output getoutput getstatusoutput exec execSync spawn spawnSync \
+    execFile execFileSync shell_exec passthru proc_open capture2 capture2e capture3 execvp execv execlp execl spawnlp \
+    create_subprocess_shell create_subprocess_exec execa execaSync execaCommand execaCommandSync quietly command";
+
+/// Calls that remove directories with their contents.
+const TREES: &str = "rmtree rm_rf rm_r remove_dir remove_entry remove_entry_secure remove_tree removeSync emptyDirSync \
+    emptyDir rimraf rimrafSync remove_dir_all deltree secure_path del delSync";
+
+/// Calls that remove one file, or with an option directories.
+const FILES: &str = "unlink unlinkSync rmSync rmdirSync removedirs";
+
+/// The calls that are looked at in one text.
+const MAX_CALLS: usize = 400;
+
+/// A text in the arguments of a call.
+struct Literal {
+    text: String,
+    is_plain: bool,
+    in_list: bool,
+}
+
+/// The arguments of a call.
+#[derive(Default)]
+struct Arguments {
+    literals: Vec<Literal>,
+    /// What is left of the first argument without its texts.
+    first: String,
+    raw: String,
+}
+
+impl Machine<'_> {
+    /// Follows the code that a program is given.
+    pub(crate) fn language(&mut self, name: &str, words: &[Arg], at: usize, feed: &Feed) {
+        let plain = name.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
+        let known = LANGUAGES.iter().find(|(it, _, _)| *it == name || *it == plain);
+        let Some((language, options, takes_first)) = known else { return };
+        let args = words.get(1..).unwrap_or_default();
+        let (mut found, mut operands, mut rest) = (Vec::new(), Vec::new(), args);
+        while let [first, more @ ..] = rest {
+            rest = more;
+            let text = first.text.as_str();
+            let joined = options.split_ascii_whitespace().find_map(|it| {
+                let value = text.strip_prefix(it)?;
+                (it.len() == 2 || value.starts_with('='))
+                    .then(|| value.trim_start_matches('='))
+                    .filter(|it| !it.is_empty())
+            });
+            // `-ne` and `-pe` of Perl and Ruby, `-Atc` of psql.
+            let is_code = super::wrappers::is_in(options, text)
+                || text.starts_with('-')
+                    && !text.starts_with("--")
+                    && options
+                        .split(' ')
+                        .any(|it| it.len() == 2 && text.ends_with(it.trim_start_matches('-')))
+                    && text.len() < 6;
+            if is_code {
+                found.extend(more.first().cloned());
+                rest = more.get(1..).unwrap_or_default();
+            } else if let Some(joined) =
+                joined.filter(|_| found.is_empty() && !matches!(*language, "psql" | "mysql"))
+            {
+                found.push(Arg { text: joined.to_owned(), sort: first.sort });
+            } else if !text.starts_with('-') || text == "-" {
+                operands.push(first.clone());
+            }
+        }
+        if *takes_first && found.is_empty() {
+            let at = operands.iter().position(|it| !it.text.contains('=') || it.text.contains(['{', '(']));
+            found.extend(at.and_then(|at| operands.get(at)).cloned());
+        }
+        if *language == "sqlite3" {
+            found.extend(operands.get(1).cloned());
+        }
+        let reads = operands.is_empty()
+            || operands.first().is_some_and(|it| it.text == "-" || it.text == "/dev/stdin")
+            || matches!(*language, "psql" | "mysql" | "mariadb" | "sqlite3" | "mongosh" | "cqlsh");
+        if found.is_empty() && reads {
+            if let Some(text) = feed.text.as_deref() {
+                found.push(Arg::plain(text));
+            } else if !feed.from.is_empty() && operands.is_empty() && args.is_empty() {
+                self.reading.miss(Unread::Script);
+            }
+        }
+        if found.is_empty()
+            && let Some(text) = operands.first().and_then(|it| self.file(&it.text))
+        {
+            found.push(Arg::plain(&*text));
+        }
+        for code in found {
+            self.code(language, &code.text, at);
+        }
+    }
+
+    /// Reads code.
+    pub(crate) fn code(&mut self, language: &str, text: &str, at: usize) {
+        let language = language.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.').to_owned();
+        if matches!(
+            language.as_str(),
+            "psql" | "mysql" | "mariadb" | "sqlite3" | "mongosh" | "mongo" | "cqlsh"
+        ) {
+            // The clients start a shell at `\!` and `.shell`.
+            for line in text.lines() {
+                let line = line.trim_start();
+                let shell =
+                    ["\\!", ".shell", ".system", "system "].iter().find_map(|it| line.strip_prefix(it));
+                if let Some(script) = shell {
+                    self.in_shell(&language, script, None, &Feed::default());
+                }
+            }
+            self.reading.code.push(Code { language, text: text.to_owned(), run: at });
+            return;
+        }
+        self.reading.code.push(Code { language: language.clone(), text: text.to_owned(), run: at });
+        if matches!(language.as_str(), "perl" | "ruby" | "php") {
+            for script in text.split('`').skip(1).step_by(2) {
+                self.in_shell(&language, script, None, &Feed::default());
+            }
+        }
+        if matches!(language.as_str(), "pwsh" | "powershell") {
+            self.in_shell(&language, text, None, &Feed::default());
+            return;
+        }
+        let mut from = 0;
+        for _ in 0..MAX_CALLS {
+            let Some(open) = text.get(from..).and_then(|it| it.find(['(', '"', '\''])) else { break };
+            let open = from + open;
+            from = open + 1;
+            let before = text.get(..open).unwrap_or_default().trim_end();
+            let is_call = text.get(open..).is_some_and(|it| it.starts_with('('));
+            let in_name = |it: char| it.is_ascii_alphanumeric() || "_.:!?$".contains(it);
+            let begin = before.rfind(|it| !in_name(it)).map_or(0, |at| {
+                at + before.get(at..).and_then(|it| it.chars().next()).map_or(1, char::len_utf8)
+            });
+            let path = before.get(begin..).unwrap_or_default();
+            let name = path.rsplit(['.', ':']).next().unwrap_or_default();
+            if name.is_empty() || !is_call && !matches!(language.as_str(), "perl" | "ruby" | "awk" | "gawk") {
+                continue;
+            }
+            let is_known = |list: &str| super::wrappers::is_in(list, name);
+            let runs = is_known(STARTS)
+                || matches!(name, "run" | "call")
+                    && (path == "run" || path.contains("subprocess") || path.starts_with("sp."));
+            let (tree, file) = (
+                is_known(TREES),
+                is_known(FILES)
+                    || matches!(
+                        path,
+                        "os.remove"
+                            | "File.delete"
+                            | "FileUtils.rm"
+                            | "fs.rm"
+                            | "Deno.remove"
+                            | "Deno.removeSync"
+                            | "rm"
+                    )
+                    || matches!(name, "unlink" | "rmdir"),
+            );
+            if !runs && !tree && !file {
+                continue;
+            }
+            let arguments = arguments(text.get(open + usize::from(is_call)..).unwrap_or_default(), is_call);
+            if runs {
+                self.starts(&language, path, name, &arguments);
+                continue;
+            }
+            let recursive = tree || arguments.raw.contains("recursive");
+            let target = target(text, before, &arguments);
+            let flag = if recursive { "-rf" } else { "-f" };
+            let words = vec![Arg::plain("rm"), Arg::plain(flag), target];
+            let feed = Feed::default();
+            self.via(&language, |it| {
+                it.push(Run { words, call: Some(path.to_owned()), ..Run::default() }, &feed)
+            });
+        }
+    }
+
+    /// Follows a call that starts a program.
+    fn starts(&mut self, language: &str, path: &str, name: &str, arguments: &Arguments) {
+        let Some(first) = arguments.literals.first() else { return };
+        let is_list = arguments.literals.iter().any(|it| it.in_list);
+        let is_row =
+            matches!(name, "system" | "spawn" | "exec" | "capture2" | "capture3" | "execlp" | "execl")
+                && matches!(language, "perl" | "ruby" | "python")
+                && arguments.literals.len() > 1;
+        if is_list && arguments.literals.iter().filter(|it| !it.in_list).count() < 2 || is_row {
+            let sort = |plain| if plain { Sort::Plain } else { Sort::Unknown };
+            let words =
+                arguments.literals.iter().filter(|it| it.in_list || !is_list || it.text == first.text);
+            let words: Vec<Arg> =
+                words.map(|it| Arg { text: it.text.clone(), sort: sort(it.is_plain) }).collect();
+            let run = Run { words, call: Some(path.to_owned()), ..Run::default() };
+            self.via(language, |it| it.call(run, &Feed::default()));
+        } else {
+            let text = first.text.clone();
+            self.in_shell(language, &text, None, &Feed::default());
+        }
+    }
+}
+
+/// Returns the path that a call removes.
+fn target(text: &str, before: &str, arguments: &Arguments) -> Arg {
+    let is_home = |it: &str| {
+        ["expanduser", "homedir", "HOME", ".home()", "Dir.home"].iter().any(|home| it.contains(home))
+    };
+    let literals: Vec<&str> =
+        arguments.literals.iter().filter(|it| it.text != "recursive").map(|it| it.text.as_str()).collect();
+    let is_plain = arguments.literals.iter().all(|it| it.is_plain);
+    let in_home = is_home(&arguments.raw);
+    if !literals.is_empty() || in_home {
+        let mut path = literals.iter().filter(|it| **it != "HOME").copied().collect::<Vec<_>>().join("/");
+        if in_home && !path.starts_with('~') {
+            path = format!("~/{path}");
+        }
+        let others = [
+            "join",
+            "path",
+            "Path",
+            "resolve",
+            "os",
+            "expanduser",
+            "homedir",
+            "home",
+            "recursive",
+            "force",
+            "true",
+            "True",
+            "ignore_errors",
+            "require",
+            "env",
+            "environ",
+            "process",
+            "pathlib",
+            "HOME",
+            "r",
+            "f",
+            "b",
+            "fs",
+            "Dir",
+            "File",
+            "shutil",
+        ];
+        let mut names = arguments
+            .first
+            .split(|it: char| !it.is_ascii_alphanumeric() && it != '_')
+            .filter(|it| !it.is_empty());
+        let is_known = is_plain && names.all(|it| others.contains(&it));
+        return if is_known {
+            Arg { sort: if path.contains(['*', '?']) { Sort::Pattern } else { Sort::Plain }, text: path }
+        } else {
+            unknown(&path)
+        };
+    }
+    // `Path("x").unlink()`
+    let tail_from = before.len().saturating_sub(120);
+    let tail = (tail_from..before.len()).find_map(|at| before.get(at..)).unwrap_or_default();
+    if let Some(at) = tail.rfind("Path(") {
+        let inner = self::arguments(tail.get(at + 5..).unwrap_or_default(), true);
+        if let [one] = inner.literals.as_slice() {
+            return Arg::plain(one.text.clone());
+        }
+    }
+    // A variable that has a text.
+    let name = arguments.first.trim();
+    if super::is_name(name.trim_start_matches('$')) {
+        let places = text.match_indices(name).filter_map(|(at, _)| text.get(at + name.len()..));
+        for rest in places {
+            let value =
+                rest.trim_start().strip_prefix('=').map(str::trim_start).filter(|it| !it.starts_with('='));
+            let Some(value) = value else { continue };
+            let line = value.split([';', '\n']).next().unwrap_or_default();
+            let inner = self::arguments(line, false);
+            if let [one] = inner.literals.as_slice() {
+                return if one.is_plain { Arg::plain(one.text.clone()) } else { unknown(&one.text) };
+            }
+        }
+    }
+    unknown(if name.is_empty() { "…" } else { name })
+}
+
+/// Reads the arguments of a call, up to its closing bracket or without brackets the end of the line.
+fn arguments(text: &str, has_bracket: bool) -> Arguments {
+    let mut found = Arguments::default();
+    let (mut depth, mut lists, mut is_first) = (0usize, 0usize, true);
+    let mut letters = text.char_indices().take(8192).peekable();
+    let mut last = ' ';
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '"' | '\'' | '`' => {
+                let is_triple =
+                    text.get(at..).is_some_and(|it| it.as_bytes().starts_with(&[letter as u8; 3]));
+                if is_triple {
+                    letters.next();
+                    letters.next();
+                }
+                let mut literal = Literal { text: String::new(), is_plain: true, in_list: lists > 0 };
+                while let Some((at, inner)) = letters.next() {
+                    let ends = inner == letter
+                        && (!is_triple
+                            || text
+                                .get(at..)
+                                .is_some_and(|it| it.as_bytes().starts_with(&[letter as u8; 3])));
+                    if ends {
+                        if is_triple {
+                            letters.next();
+                            letters.next();
+                        }
+                        break;
+                    }
+                    if inner == '\\' {
+                        match letters.next() {
+                            Some((_, 'n')) => literal.text.push('\n'),
+                            Some((_, 't')) => literal.text.push('\t'),
+                            Some((_, other)) => literal.text.push(other),
+                            None => {}
+                        }
+                        continue;
+                    }
+                    literal.text.push(inner);
+                }
+                let fills = last == 'f' && literal.text.contains('{')
+                    || letter == '`' && literal.text.contains("${")
+                    || letter == '"' && literal.text.contains("#{");
+                literal.is_plain = !fills;
+                found.raw.push_str(&literal.text);
+                found.literals.push(literal);
+            }
+            ')' if depth == 0 && has_bracket => break,
+            '\n' | ';' if depth == 0 && !has_bracket => break,
+            '(' | '{' => depth += 1,
+            '[' => {
+                depth += 1;
+                lists += usize::from(!last.is_alphanumeric());
+            }
+            ')' | '}' => depth = depth.saturating_sub(1),
+            ']' => {
+                depth = depth.saturating_sub(1);
+                lists = lists.saturating_sub(1);
+            }
+            ',' if depth == 0 => is_first = false,
+            _ => {}
+        }
+        if !matches!(letter, '"' | '\'' | '`') {
+            found.raw.push(letter);
+            if is_first && letter != ',' {
+                found.first.push(letter);
+            }
+        }
+        last = letter;
+    }
+    found
+}

@@ -1,0 +1,375 @@
+//! Follows lists of commands.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use super::tree::{List, Mode, Node, Pipeline, Redirect, Stage, Word};
+use super::{Arg, Known, Place, Reading, Redirection, Run, Sort, Unread};
+
+/// The commands that are followed.
+const MAX_STEPS: usize = 6000;
+
+/// The scripts in scripts.
+const MAX_SCRIPTS: usize = 10;
+
+/// The functions and lists that are followed into each other.
+const MAX_NESTING: usize = 60;
+
+/// The texts that are read, in bytes, with those that are read again.
+const MAX_TEXT: usize = 2 << 20;
+
+/// The words of `for` that are followed.
+const MAX_EACH: usize = 24;
+
+/// The input of a command.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Feed {
+    /// The commands that feed it.
+    pub(crate) from: Range<usize>,
+    /// The text, if it is known.
+    pub(crate) text: Option<Rc<str>>,
+}
+
+/// The variables, directory and parameters of a shell.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope {
+    pub(crate) variables: BTreeMap<String, Vec<Arg>>,
+    pub(crate) parameters: Option<Vec<Arg>>,
+    pub(crate) directory: Option<String>,
+}
+
+/// The state of a shell.
+pub(crate) struct Machine<'k> {
+    pub(crate) known: &'k Known<'k>,
+    pub(crate) reading: Reading,
+    pub(crate) scope: Scope,
+    pub(crate) functions: BTreeMap<String, Rc<Stage>>,
+    pub(crate) aliases: BTreeMap<String, String>,
+    /// The files that the line writes; `None` if their text is unknown.
+    pub(crate) files: BTreeMap<String, Option<Rc<str>>>,
+    pub(crate) documents: Vec<Word>,
+    pub(crate) place: Place,
+    pub(crate) via: Vec<String>,
+    pub(crate) scripts: usize,
+    nesting: usize,
+    /// The functions that are running, with the number of times that each started itself.
+    pub(crate) calls: Vec<(String, usize)>,
+    steps: usize,
+    text: usize,
+}
+
+impl<'k> Machine<'k> {
+    pub(crate) fn new(known: &'k Known<'k>) -> Self {
+        let scope = Scope { directory: Some(known.cwd.unwrap_or(".").to_owned()), ..Scope::default() };
+        Self {
+            known,
+            scope,
+            reading: Reading::default(),
+            functions: BTreeMap::new(),
+            aliases: BTreeMap::new(),
+            files: BTreeMap::new(),
+            documents: Vec::new(),
+            place: Place::Here,
+            via: Vec::new(),
+            scripts: 0,
+            nesting: 0,
+            calls: Vec::new(),
+            steps: 0,
+            text: 0,
+        }
+    }
+
+    /// Follows a text, and returns its output if that is known.
+    pub(crate) fn script(&mut self, text: &str) -> Option<String> {
+        self.script_fed(text, &Feed::default())
+    }
+
+    pub(crate) fn script_fed(&mut self, text: &str, feed: &Feed) -> Option<String> {
+        self.text += text.len();
+        if self.scripts >= MAX_SCRIPTS || self.text > MAX_TEXT {
+            self.reading.miss(Unread::Limit);
+            return None;
+        }
+        self.scripts += 1;
+        let documents = std::mem::take(&mut self.documents);
+        let tree = super::parse::parse(text, documents);
+        self.documents = tree.documents;
+        if tree.has_errors {
+            self.reading.miss(Unread::Syntax);
+        }
+        if tree.is_cut {
+            self.reading.miss(Unread::Limit);
+        }
+        let output = self.list(&tree.list, feed);
+        self.scripts -= 1;
+        output
+    }
+
+    /// Counts a command, and returns false if there were too many.
+    pub(crate) fn step(&mut self) -> bool {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            self.reading.miss(Unread::Limit);
+        }
+        self.steps <= MAX_STEPS
+    }
+
+    pub(crate) fn list(&mut self, list: &List, feed: &Feed) -> Option<String> {
+        if self.nesting >= MAX_NESTING {
+            self.reading.miss(Unread::Limit);
+            return None;
+        }
+        self.nesting += 1;
+        let mut output = Some(String::new());
+        for pipeline in &list.pipelines {
+            // What runs only after a failure leaves the directory as it was.
+            let directory = pipeline.after_failure.then(|| self.scope.directory.clone());
+            let printed = self.pipeline(pipeline, feed);
+            if let Some(directory) = directory {
+                self.scope.directory = directory;
+            }
+            match (&mut output, printed) {
+                (Some(all), Some(printed)) if all.len() + printed.len() < MAX_TEXT => all.push_str(&printed),
+                _ => output = None,
+            }
+        }
+        self.nesting -= 1;
+        output
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline, feed: &Feed) -> Option<String> {
+        if let [stage] = pipeline.stages.as_slice() {
+            return self.stage(stage, feed);
+        }
+        let mut feed = feed.clone();
+        for stage in &pipeline.stages {
+            let before = self.reading.runs.len();
+            let directory = self.scope.directory.clone();
+            let output = self.stage(stage, &feed);
+            self.scope.directory = directory;
+            let from = before..self.reading.runs.len();
+            feed = Feed { from, text: output.map(Rc::from) };
+        }
+        feed.text.map(|it| it.to_string())
+    }
+
+    /// Follows a body in a shell of its own.
+    pub(crate) fn apart<T>(&mut self, follow: impl FnOnce(&mut Self) -> T) -> T {
+        self.steps += self.scope.variables.len() / 8;
+        let scope = self.scope.clone();
+        let found = follow(self);
+        self.scope = scope;
+        found
+    }
+
+    fn stage(&mut self, stage: &Stage, feed: &Feed) -> Option<String> {
+        if let Node::Simple { assigns, words } = &stage.node {
+            return self.simple(assigns, words, &stage.redirects, feed);
+        }
+        if !self.step() {
+            return None;
+        }
+        let fed = (!stage.redirects.is_empty()).then(|| {
+            let redirections = self.redirections(&stage.redirects);
+            let fed = self.fed(&redirections, feed);
+            let words = Vec::new();
+            self.push(Run { words, redirections, ..Run::default() }, feed);
+            fed
+        });
+        let output = self.compound(&stage.node, fed.as_ref().unwrap_or(feed));
+        if stage.redirects.is_empty() {
+            return output;
+        }
+        let redirections = self.reading.runs.iter().rev().find(|it| it.words.is_empty());
+        let redirections = redirections.map(|it| it.redirections.clone()).unwrap_or_default();
+        self.written(&redirections, output)
+    }
+
+    fn compound(&mut self, node: &Node, feed: &Feed) -> Option<String> {
+        match node {
+            Node::Simple { .. } => None,
+            Node::Group(list) => self.list(list, feed),
+            Node::Subshell(list) => self.apart(|it| it.list(list, feed)),
+            Node::If(arms) => {
+                let bodies = arms.iter();
+                let mut outputs = Vec::new();
+                let mut ends = Vec::new();
+                for (condition, body) in bodies {
+                    self.list(condition, feed);
+                    let before = self.scope.clone();
+                    outputs.push(self.list(body, feed));
+                    ends.push(std::mem::replace(&mut self.scope, before));
+                }
+                let has_else = arms.last().is_some_and(|(condition, _)| condition.pipelines.is_empty());
+                self.meet(ends, has_else);
+                outputs.into_iter().find(|it| it.as_ref().is_none_or(|it| !it.is_empty())).flatten()
+            }
+            Node::Loop(condition, body) => {
+                self.list(condition, feed);
+                let before = self.scope.clone();
+                self.list(body, feed);
+                let after = std::mem::replace(&mut self.scope, before);
+                self.meet(vec![after], false);
+                None
+            }
+            Node::For { name, words, body } => {
+                let mut values = match words {
+                    Some(words) => words.iter().flat_map(|it| self.expand(it)).collect(),
+                    None => match &self.scope.parameters {
+                        Some(parameters) => parameters.get(1..).unwrap_or_default().to_vec(),
+                        None => vec![unknown("$@")],
+                    },
+                };
+                if values.len() > MAX_EACH {
+                    self.reading.miss(Unread::Limit);
+                    values.truncate(MAX_EACH);
+                }
+                for mut value in values {
+                    if value.sort == Sort::Unknown && value.text.contains(['(', '`']) {
+                        value.sort = Sort::Input;
+                    }
+                    self.scope.variables.insert(name.clone(), vec![value]);
+                    self.list(body, feed);
+                }
+                None
+            }
+            Node::Case { word, arms } => {
+                self.expand(word);
+                let mut ends = Vec::new();
+                for (patterns, body) in arms {
+                    patterns.iter().for_each(|it| drop(self.expand(it)));
+                    let before = self.scope.clone();
+                    self.list(body, feed);
+                    ends.push(std::mem::replace(&mut self.scope, before));
+                }
+                self.meet(ends, false);
+                None
+            }
+            Node::Function { name, body } => {
+                self.functions.insert(name.clone(), Rc::clone(body));
+                Some(String::new())
+            }
+            Node::Test(words) => {
+                words.iter().for_each(|it| drop(self.expand(it)));
+                Some(String::new())
+            }
+        }
+    }
+
+    /// Goes on behind commands of which one ran. What they do not agree about is unknown.
+    fn meet(&mut self, ends: Vec<Scope>, is_one_of_them: bool) {
+        let mut ends = ends;
+        if is_one_of_them && let Some(last) = ends.pop() {
+            self.scope = last;
+        }
+        for end in ends {
+            self.steps += end.variables.len() / 8;
+            for (name, value) in end.variables {
+                match self.scope.variables.get(&name) {
+                    Some(now) if *now == value => {}
+                    // A value that was set in one case only is the only one that is known.
+                    None if self.initial(&name).is_none() => drop(self.scope.variables.insert(name, value)),
+                    _ => {
+                        let text = format!("${name}");
+                        self.scope.variables.insert(name, vec![unknown(&text)]);
+                    }
+                }
+            }
+            if end.directory != self.scope.directory {
+                self.scope.directory = None;
+            }
+        }
+    }
+
+    /// Expands redirections.
+    pub(crate) fn redirections(&mut self, redirects: &[Redirect]) -> Vec<Redirection> {
+        let mut found = Vec::new();
+        for redirect in redirects {
+            let document = redirect.document.and_then(|it| self.documents.get(it).cloned());
+            let target = match document {
+                Some(word) => self.join(&word),
+                None => {
+                    let mut target = self.join(&redirect.target);
+                    if redirect.mode == Mode::Text {
+                        target.text.push('\n');
+                    }
+                    target
+                }
+            };
+            let default = u32::from(matches!(redirect.mode, Mode::Write | Mode::Append | Mode::Copy));
+            let descriptor = redirect.descriptor.unwrap_or(default);
+            found.push(Redirection { descriptor, mode: redirect.mode, target });
+        }
+        found
+    }
+
+    /// Returns the input of a command with these redirections.
+    pub(crate) fn fed(&self, redirections: &[Redirection], feed: &Feed) -> Feed {
+        let mut feed = feed.clone();
+        for redirection in redirections {
+            match redirection.mode {
+                Mode::Text if redirection.target.sort != Sort::Pattern => {
+                    feed.text = Some(redirection.target.text.as_str().into());
+                }
+                Mode::Read => feed.text = self.file(&redirection.target.text),
+                _ => {}
+            }
+        }
+        feed
+    }
+
+    /// Returns the text of a file that is known.
+    pub(crate) fn file(&self, path: &str) -> Option<Rc<str>> {
+        let path = self.path(path);
+        match self.files.get(&path) {
+            Some(text) => text.clone(),
+            None => self.known.lookup.and_then(|lookup| lookup(&path)).map(Rc::from),
+        }
+    }
+
+    /// Writes the output to the files of these redirections. Returns what is left of it.
+    pub(crate) fn written(&mut self, redirections: &[Redirection], output: Option<String>) -> Option<String> {
+        let mut output = output;
+        for redirection in redirections.iter().filter(|it| it.descriptor == 1) {
+            if !matches!(redirection.mode, Mode::Write | Mode::Append) {
+                continue;
+            }
+            let text = output.replace(String::new()).map(Rc::from);
+            self.write(&redirection.target.text, text, redirection.mode == Mode::Append);
+        }
+        output
+    }
+
+    /// Writes a file.
+    pub(crate) fn write(&mut self, path: &str, text: Option<Rc<str>>, appends: bool) {
+        let path = self.path(path);
+        let before = if appends { self.file(&path) } else { None };
+        let text = match (before, text) {
+            (Some(before), Some(text)) if before.len() + text.len() < MAX_TEXT / 8 => {
+                Some(format!("{before}{text}").into())
+            }
+            (_, text) => text,
+        };
+        self.files.insert(path, text);
+    }
+
+    /// Adds a command. Returns its place.
+    pub(crate) fn push(&mut self, run: Run, feed: &Feed) -> usize {
+        let at = self.reading.runs.len();
+        let run = Run {
+            directory: self.scope.directory.clone(),
+            place: self.place,
+            via: self.via.clone(),
+            input: feed.from.clone().collect(),
+            ..run
+        };
+        self.reading.runs.push(run);
+        at
+    }
+}
+
+/// Makes an argument that is unknown.
+pub(crate) fn unknown(text: &str) -> Arg {
+    Arg { text: text.to_owned(), sort: Sort::Unknown }
+}

@@ -1,0 +1,235 @@
+//! Programs, and the shells among them.
+
+use super::machine::{Feed, Machine};
+use super::{Arg, Place, Run, Sort, Unread, wrappers};
+use crate::ShellWords;
+
+impl Machine<'_> {
+    /// Follows a program.
+    pub(crate) fn program(&mut self, name: &str, run: Run, feed: &Feed) -> Option<String> {
+        if let Some(wrapped) = wrappers::unwrapped(&run) {
+            let mut assignments = run.assignments;
+            assignments.extend(wrapped.assignments);
+            let inner =
+                Run { words: wrapped.words, assignments, redirections: run.redirections, ..Run::default() };
+            let directory = wrapped.directory.map(Arg::plain);
+            return self.via(name, |it| {
+                let before = it.scope.directory.clone();
+                if directory.is_some() {
+                    it.enter(directory.as_ref());
+                }
+                let output = match wrapped.script {
+                    Some(script) => it.script_fed(&script, feed),
+                    None => it.call(inner, feed),
+                };
+                it.scope.directory = before;
+                output
+            });
+        }
+        match name {
+            "sh" | "bash" | "zsh" | "dash" | "ksh" | "mksh" | "ash" | "fish" | "rbash" => {
+                self.shell(name, run, feed)
+            }
+            "xargs" | "gxargs" => self.xargs(run, feed),
+            "find" | "gfind" | "fd" | "fdfind" | "bfs" => self.find(run, feed),
+            _ => {
+                if let Some(output) = self.inside(name, &run, feed) {
+                    return output;
+                }
+                let output = self.output(name, &run, feed);
+                let script =
+                    run.words.first().filter(|it| it.text.contains('/')).and_then(|it| self.file(&it.text));
+                let words = run.words.clone();
+                let at = self.push(run, feed);
+                self.copied(name, &words);
+                if let Some(text) = script {
+                    self.started(&text, words, at, feed);
+                    return None;
+                }
+                self.language(name, &words, at, feed);
+                output
+            }
+        }
+    }
+
+    /// Follows what a program starts.
+    pub(crate) fn via<T>(&mut self, name: &str, follow: impl FnOnce(&mut Self) -> T) -> T {
+        self.via.push(name.to_owned());
+        let found = follow(self);
+        self.via.pop();
+        found
+    }
+
+    /// Follows a file that is started as a program.
+    fn started(&mut self, text: &str, words: Vec<Arg>, at: usize, feed: &Feed) {
+        let line = text.lines().next().unwrap_or_default();
+        let program = line.strip_prefix("#!").unwrap_or("sh").split_ascii_whitespace().map(crate::base_name);
+        let program =
+            program.filter(|it| *it != "env" && !it.starts_with('-')).next().unwrap_or("sh").to_owned();
+        if program.ends_with("sh") {
+            self.in_shell(&program, text, Some(words), feed);
+        } else {
+            self.code(&program, text, at);
+        }
+    }
+
+    /// Remembers the text of a file that is copied or moved.
+    fn copied(&mut self, name: &str, words: &[Arg]) {
+        let files: Vec<&Arg> = words.iter().skip(1).filter(|it| !it.text.starts_with('-')).collect();
+        if let ("cp" | "mv" | "install", [from, to]) = (name, files.as_slice())
+            && let Some(text) = self.files.get(&self.path(&from.text)).cloned()
+        {
+            self.write(&to.text, text, false);
+        }
+    }
+
+    /// Follows a script in a shell of its own.
+    pub(crate) fn in_shell(
+        &mut self,
+        name: &str,
+        text: &str,
+        words: Option<Vec<Arg>>,
+        feed: &Feed,
+    ) -> Option<String> {
+        self.via(name, |it| {
+            it.apart(|it| {
+                if words.is_some() {
+                    it.scope.parameters = words;
+                }
+                it.script_fed(text, feed)
+            })
+        })
+    }
+
+    /// Follows a shell: the script in its words, in a file, or in its input.
+    fn shell(&mut self, name: &str, run: Run, feed: &Feed) -> Option<String> {
+        let args = run.args().to_vec();
+        let texts: Vec<&str> = args.iter().map(|it| it.text.as_str()).collect();
+        let words = ShellWords::of(&texts);
+        let operands = args.get(args.len() - words.operands.len()..).unwrap_or_default().to_vec();
+        self.push(run, feed);
+        if words.only_checks() {
+            return None;
+        }
+        if words.letters.contains('c') || name == "fish" && texts.contains(&"--command") {
+            let (script, rest) = operands.split_first()?;
+            if script.sort == Sort::Input {
+                self.reading.miss(Unread::Script);
+                return None;
+            }
+            let mut parameters = rest.to_vec();
+            if parameters.is_empty() {
+                parameters.push(Arg::plain(name));
+            }
+            return self.in_shell(name, &script.text, Some(parameters), feed);
+        }
+        if !words.runs_input() {
+            let file = operands.first()?;
+            match self.file(&file.text) {
+                Some(text) => return self.in_shell(name, &text, Some(operands.clone()), feed),
+                None if file.text.starts_with("/dev/fd/") || file.sort == Sort::Input => {
+                    self.reading.miss(Unread::Script);
+                }
+                None => {}
+            }
+            return None;
+        }
+        match feed.text.clone() {
+            Some(text) => self.in_shell(name, &text, None, &Feed::default()),
+            None => {
+                if !feed.from.is_empty() {
+                    self.reading.miss(Unread::Script);
+                }
+                None
+            }
+        }
+    }
+
+    fn xargs(&mut self, run: Run, feed: &Feed) -> Option<String> {
+        let options = wrappers::Options::of(
+            run.args(),
+            "aEILnPsd",
+            "--arg-file --max-args --max-procs --delimiter --replace --max-lines",
+        );
+        let replaced = options
+            .value('I', "--replace")
+            .or_else(|| options.read.iter().any(|(it, _)| *it == "-i").then(|| "{}".to_owned()));
+        let mut words = options.rest.to_vec();
+        if words.is_empty() {
+            words.push(Arg::plain("echo"));
+        }
+        let text = feed.text.as_deref().filter(|it| it.len() < 4096);
+        let given: Vec<Arg> = match text {
+            Some(text) => text
+                .split(|it: char| it.is_whitespace() || it == '\0')
+                .filter(|it| !it.is_empty())
+                .map(Arg::plain)
+                .collect(),
+            None => vec![Arg { text: "{}".to_owned(), sort: Sort::Input }],
+        };
+        match replaced.filter(|it| !it.is_empty()) {
+            Some(replaced) => {
+                let value = match given.as_slice() {
+                    [one] => one.clone(),
+                    _ => Arg { text: "{}".to_owned(), sort: Sort::Input },
+                };
+                for word in words.iter_mut().filter(|it| it.text.contains(&replaced)) {
+                    word.sort = if word.is_plain() { value.sort } else { word.sort };
+                    word.text = word.text.replace(&replaced, &value.text);
+                    // A script is read, with the text in its place.
+                    if word.sort == Sort::Input && word.text.contains(char::is_whitespace) {
+                        word.sort = Sort::Plain;
+                    }
+                }
+            }
+            None => words.extend(given),
+        }
+        let inner = Run { words, redirections: run.redirections, ..Run::default() };
+        let feed = Feed { from: feed.from.clone(), text: None };
+        self.via("xargs", |it| it.call(inner, &feed))
+    }
+
+    /// Follows `find` and the programs that it starts.
+    fn find(&mut self, run: Run, feed: &Feed) -> Option<String> {
+        let args = run.args().to_vec();
+        let name = run.program().unwrap_or("find").to_owned();
+        let at = self.push(run, feed);
+        let mut rest = args.as_slice();
+        let is_fd = name.starts_with("fd");
+        let starts = |it: &Arg| {
+            crate::executes(&it.text)
+                || is_fd && matches!(it.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch")
+        };
+        while let Some(place) = rest.iter().position(starts) {
+            rest = rest.get(place + 1..).unwrap_or_default();
+            let end = rest.iter().position(|it| matches!(it.text.as_str(), ";" | "+")).unwrap_or(rest.len());
+            let mut words = rest.get(..end).unwrap_or_default().to_vec();
+            rest = rest.get(end..).unwrap_or_default();
+            let has_place = words.iter().any(|it| it.text.contains("{}"));
+            for word in words.iter_mut().filter(|it| it.text.contains("{}")) {
+                let is_script = word.text.contains(char::is_whitespace);
+                word.sort = if is_script { Sort::Plain } else { Sort::Input };
+            }
+            if is_fd && !has_place {
+                words.push(Arg { text: "{}".to_owned(), sort: Sort::Input });
+            }
+            if words.is_empty() {
+                continue;
+            }
+            let feed = Feed { from: at..at + 1, text: None };
+            self.via(&name, |it| it.call(Run { words, ..Run::default() }, &feed));
+        }
+        None
+    }
+
+    /// Follows commands in another place.
+    pub(crate) fn at<T>(&mut self, place: Place, follow: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.place, place);
+        let found = self.apart(|it| {
+            it.scope.directory = Some("~".to_owned());
+            follow(it)
+        });
+        self.place = before;
+        found
+    }
+}

@@ -1,0 +1,384 @@
+//! The commands that lines run.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use super::*;
+
+/// Returns the commands of a line, as their words.
+fn seen(line: &str) -> Vec<String> {
+    let reading = runs(line, &Known::default());
+    reading.runs.iter().filter(|it| !it.words.is_empty()).map(|it| it.texts().join(" ")).collect()
+}
+
+#[test]
+fn a_line_runs_these_commands() {
+    for (line, expected) in [
+        ("", vec![]),
+        ("ls -la # rm x", vec!["ls -la"]),
+        ("ls; rm x && a || b & c", vec!["ls", "rm x", "a", "b", "c"]),
+        ("r\"\"m 'a b' \"c\"d \\e", vec!["rm a b cd e"]),
+        ("$'r\\x6d' -rf $'a\\nb'", vec!["rm -rf a\nb"]),
+        ("a=1 rm x", vec!["rm x"]),
+        ("d=/srv/x; rm -rf $d \"$d/y\" ${d}z", vec!["rm -rf /srv/x /srv/x/y /srv/xz"]),
+        ("c='rm -rf'; $c x", vec!["rm -rf x"]),
+        ("rm {a,b}/c $HOME/{x,y}", vec!["rm a/c b/c ~/x ~/y"]),
+        ("echo ${x:-a} ${x:=b} $x", vec!["echo a b b"]),
+        ("rm ~/x \"~/x\"", vec!["rm ~/x ~/x"]),
+        ("rm$IFS-rf${IFS}x", vec!["rm -rf x"]),
+        // Substitutions.
+        ("echo $(rm x) `rm y` \"$(rm z)\"", vec!["rm x", "rm y", "rm z", "echo "]),
+        ("rm $(echo a b)", vec!["echo a b", "rm a b"]),
+        ("cat <(rm x)", vec!["rm x", "cat /dev/fd/63"]),
+        ("echo ${x:-$(rm y)}", vec!["rm y", "echo"]),
+        ("d=$(mktemp -d); rm -rf \"$d\"", vec!["mktemp -d", "rm -rf /tmp/tmp.XXXXXXXXXX"]),
+        // Wrappers.
+        ("sudo -u x env A=1 timeout -s 9 5 nice -n 5 rm x", vec!["rm x"]),
+        ("env -S 'rm -rf' x", vec!["rm -rf x"]),
+        ("sudo -- rm x", vec!["rm x"]),
+        ("command -v rm", vec!["command -v rm"]),
+        ("time -p rm x; ! rm y", vec!["rm x", "rm y"]),
+        ("nohup rm x & disown", vec!["rm x", "disown"]),
+        (
+            "find . -name x -exec rm {} + -o -exec ls {} \\;",
+            vec!["find . -name x -exec rm {} + -o -exec ls {} ;", "rm {}", "ls {}"],
+        ),
+        ("ls | xargs -0 -n 1 rm -f", vec!["ls", "rm -f {}"]),
+        ("echo a b | xargs rm", vec!["echo a b", "rm a b"]),
+        ("ls | xargs -I{} sh -c 'rm {}'", vec!["ls", "sh -c rm {}", "rm {}"]),
+        ("parallel rm ::: a b", vec!["rm a", "rm b"]),
+        ("watch -n 1 rm x", vec!["rm x"]),
+        ("npx rimraf dist", vec!["rimraf dist"]),
+        ("ssh -p 22 host rm -rf x", vec!["ssh -p 22 host rm -rf x", "rm -rf x"]),
+        (
+            "docker exec -it -u root c sh -c 'rm x'",
+            vec!["docker exec -it -u root c sh -c rm x", "sh -c rm x", "rm x"],
+        ),
+        ("docker run --rm -v $PWD:/w alpine rm x", vec!["docker run --rm -v .:/w alpine rm x", "rm x"]),
+        ("kubectl exec p -- rm x", vec!["kubectl exec p -- rm x", "rm x"]),
+        ("su - x -c 'rm y'", vec!["rm y"]),
+        // Shells.
+        ("bash -lc 'cd x && rm y'", vec!["bash -lc cd x && rm y", "cd x", "rm y"]),
+        ("sh -c 'rm \"$1\"' _ x", vec!["sh -c rm \"$1\" _ x", "rm x"]),
+        ("eval 'rm' x", vec!["rm x"]),
+        ("bash <<'E'\nrm x\nE\nls", vec!["bash", "rm x", "ls"]),
+        ("cat <<E | sh\nrm $HOME\nE", vec!["cat", "sh", "rm ~"]),
+        ("bash <<< 'rm x'", vec!["bash", "rm x"]),
+        ("bash <(echo rm x)", vec!["echo rm x", "bash /dev/fd/63", "rm x"]),
+        ("echo rm x | sh", vec!["echo rm x", "sh", "rm x"]),
+        ("printf 'rm %s\\n' a b | sh", vec!["printf rm %s\\n a b", "sh", "rm a", "rm b"]),
+        ("echo cm0geA== | base64 -d | sh", vec!["echo cm0geA==", "base64 -d", "sh", "rm x"]),
+        ("trap 'rm x' EXIT", vec!["rm x"]),
+        // Files that the line writes.
+        ("echo 'rm x' > a.sh; sh a.sh", vec!["echo rm x", "sh a.sh", "rm x"]),
+        (
+            "cat > a.sh <<'E'\nrm $1\nE\nchmod +x a.sh && ./a.sh y",
+            vec!["cat", "chmod +x a.sh", "./a.sh y", "rm y"],
+        ),
+        ("tee a <<< 'rm x' >/dev/null; . ./a", vec!["tee a", ". ./a", "rm x"]),
+        // Compound commands.
+        ("if a; then rm x; elif b; then c; else d; fi", vec!["a", "rm x", "b", "c", "d"]),
+        ("for f in a b; do rm $f; done", vec!["rm a", "rm b"]),
+        ("while read f; do rm $f; done < l", vec!["rm $f"]),
+        ("case $1 in a|b) rm x;; *) ls;; esac", vec!["rm x", "ls"]),
+        ("(cd x; rm y); { rm z; }", vec!["cd x", "rm y", "rm z"]),
+        ("f() { rm \"$1\"; }; f x", vec!["rm x"]),
+        ("function f { rm x; }\nf", vec!["rm x"]),
+        ("f() { rm x; }; ls", vec!["ls"]),
+        ("alias d='rm -rf'; d x", vec!["rm -rf x"]),
+        ("[[ -d $(rm x) ]] && (( $(rm y) ))", vec!["rm x", "rm y"]),
+        ("for ((i=0; i<3; i++)); do rm x; done", vec!["rm x"]),
+        ("set -- a b; for x; do rm $x; done", vec!["rm a", "rm b"]),
+        ("a=(x y); rm \"${a[@]}\" ${a[1]}", vec!["rm x y y"]),
+        // Texts that only look like commands.
+        ("echo 'rm -rf /'; git commit -m \"rm -rf /\"", vec!["echo rm -rf /", "git commit -m rm -rf /"]),
+        ("cat > n.md <<'E'\nrm -rf /\nE", vec!["cat"]),
+        ("git commit -m \"$(cat <<'E'\nrm -rf /\nE\n)\"", vec!["cat", "git commit -m rm -rf /"]),
+    ] {
+        assert_eq!(seen(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn code_is_read_for_the_scripts_and_removals_in_it() {
+    for (line, expected) in [
+        ("python3 -c \"import os; os.system('rm -rf x')\"", "rm -rf x"),
+        ("python -c \"import subprocess as s; s.check_call(['rm', '-rf', 'x'])\"", "rm -rf x"),
+        ("python3 -c 'import shutil; shutil.rmtree(\"/srv/x\")'", "rm -rf /srv/x"),
+        ("python3 <<'E'\nimport shutil\np = '/srv/x'\nshutil.rmtree(p)\nE", "rm -rf /srv/x"),
+        ("python3 -c 'import os; os.remove(os.path.expanduser(\"~/x\"))'", "rm -f ~/x"),
+        ("python3 -c 'from pathlib import Path; Path(\"x\").unlink()'", "rm -f x"),
+        ("node -e \"require('child_process').execSync('rm -rf x')\"", "rm -rf x"),
+        ("node -e \"fs.rmSync('/srv/x', {recursive: true, force: true})\"", "rm -rf /srv/x"),
+        ("node -e \"spawnSync('rm', ['-rf', 'x'])\"", "rm -rf x"),
+        ("perl -e 'system(\"rm -rf x\")'", "rm -rf x"),
+        ("perl -e 'unlink \"x\"'", "rm -f x"),
+        ("ruby -e '`rm -rf x`'", "rm -rf x"),
+        ("ruby -rfileutils -e 'FileUtils.rm_rf(\"x\")'", "rm -rf x"),
+        ("php -r 'shell_exec(\"rm -rf x\");'", "rm -rf x"),
+        ("awk 'BEGIN { system(\"rm -rf x\") }'", "rm -rf x"),
+        ("cat > a.py <<'E'\nimport os\nos.system('rm -rf x')\nE\npython3 a.py", "rm -rf x"),
+    ] {
+        let found = seen(line);
+        assert!(found.iter().any(|it| it == expected), "{line}: {found:?}");
+    }
+}
+
+#[test]
+fn a_command_knows_its_directory_and_place() {
+    let directory = |line: &str| {
+        let known = Known { cwd: Some("/w/p"), home: Some("/home/me"), ..Known::default() };
+        runs(line, &known).runs.into_iter().rfind(|it| it.program() == Some("rm")).unwrap()
+    };
+    for (line, expected) in [
+        ("rm x", Some("/w/p")),
+        ("cd a/../b && rm x", Some("/w/p/b")),
+        ("cd .. ; rm x", Some("/w")),
+        ("cd; rm x", Some("/home/me")),
+        ("(cd a); rm x", Some("/w/p")),
+        ("cd \"$X\" && rm x", None),
+        ("cd $(mktemp -d) && rm x", Some("/tmp/tmp.XXXXXXXXXX")),
+        ("cd a && cd - && rm x", Some("/w/p")),
+        ("cd a || exit; rm x", Some("/w/p/a")),
+        ("if a; then cd b; fi; rm x", None),
+        ("sudo -D /x rm x", Some("/x")),
+    ] {
+        assert_eq!(directory(line).directory.as_deref(), expected, "{line}");
+    }
+    assert_eq!(directory("ssh h rm x").place, Place::Remote);
+    assert_eq!(directory("docker exec c rm x").place, Place::Container);
+    assert_eq!(directory("docker run i rm x").place, Place::NewContainer);
+    assert_eq!(directory("docker run -v /:/h i rm x").place, Place::Container);
+    assert_eq!(directory("sudo nice rm x").via, ["sudo", "nice"]);
+}
+
+#[test]
+fn an_argument_says_what_is_known_about_it() {
+    let sorts = |line: &str| {
+        let reading = runs(line, &Known::default());
+        let run = reading.runs.into_iter().rfind(|it| it.program() == Some("rm")).unwrap();
+        run.words.into_iter().skip(1).map(|it| it.sort).collect::<Vec<_>>()
+    };
+    for (line, expected) in [
+        ("rm x '*' \\*", vec![Sort::Plain, Sort::Plain, Sort::Plain]),
+        ("rm *.c a?b", vec![Sort::Pattern, Sort::Pattern]),
+        ("rm $X \"$X/y\" $(ls)", vec![Sort::Unknown, Sort::Unknown, Sort::Unknown]),
+        ("x='*'; rm $x \"$x\"", vec![Sort::Pattern, Sort::Plain]),
+        ("ls | while read x; do rm \"$x\"; done", vec![Sort::Input]),
+        ("if a; then x=1; else x=2; fi; rm $x", vec![Sort::Unknown]),
+        ("for f in *; do rm \"$f\"; done", vec![Sort::Pattern]),
+    ] {
+        assert_eq!(sorts(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn what_was_not_read_is_said() {
+    let unread = |line: &str| runs(line, &Known::default()).unread;
+    for (line, expected) in [
+        ("ls", vec![]),
+        ("echo 'x", vec![Unread::Syntax]),
+        ("ls )", vec![Unread::Syntax]),
+        ("$X y", vec![Unread::Program]),
+        ("curl x | sh", vec![Unread::Script]),
+        ("bash <(curl x)", vec![Unread::Script]),
+        ("sh -c \"$(curl x)\"", vec![Unread::Program]),
+    ] {
+        assert_eq!(unread(line), expected, "{line}");
+    }
+    assert_eq!(seen("echo 'x; rm y"), ["echo x", "rm y"]);
+    assert!(runs(":(){ :|:& };:", &Known::default()).multiplies);
+    assert!(!runs("f() { a; f; }; f", &Known::default()).multiplies);
+}
+
+/// A row of numbers that is the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % end
+    }
+
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.below(from.len())]
+    }
+
+    fn word(&mut self, depth: usize) -> String {
+        let inner = if depth > 0 { self.list(depth - 1) } else { "ls".to_owned() };
+        match self.below(16) {
+            0 => format!("\"$( {inner} )\""),
+            1 => format!("$( {inner} )"),
+            2 => format!("<( {inner} )"),
+            3 => "'a b; c'".to_owned(),
+            4 => "\"$x ${y:-z}\"".to_owned(),
+            5 => "{a,b}".to_owned(),
+            6 => "$'\\x41'".to_owned(),
+            7 => "$((1 + $x))".to_owned(),
+            8 => "`date`".to_owned(),
+            9 => "a\\ b".to_owned(),
+            _ => self.pick(&["x", "-rf", "*.c", "~/y", "a=b", "#c", "!d", "%e", "if", "done"]).to_owned(),
+        }
+    }
+
+    fn command(&mut self, depth: usize) -> String {
+        let body = if depth > 0 { self.list(depth - 1) } else { "ls".to_owned() };
+        match self.below(18) {
+            0 => format!("( {body} )"),
+            1 => format!("{{ {body}; }}"),
+            2 => format!("if {body}; then {body}; else ls; fi"),
+            3 => format!("while {body}; do {body}\ndone"),
+            4 => format!("for f in {} b; do {body}; done", self.word(0)),
+            5 => format!("case {} in a|b) {body};; *) ls;; esac", self.word(0)),
+            6 => format!("f() {{ {body}; }}"),
+            7 => format!("[[ -f x && $y == {} ]]", self.pick(&["a*", "\"b\"", "c"])),
+            8 => "(( x + 1 ))".to_owned(),
+            9 => format!("cat <<E\n{} $x\nE\n", self.pick(&["don't", "a", "$(ls)"])),
+            10 => "x=1 y=(a b)".to_owned(),
+            11 => format!("bash -c '{}'", self.pick(&["ls; rm x", "cd y && ls", "echo \"a\""])),
+            _ => {
+                let mut line =
+                    self.pick(&["ls", "rm", "git", "sudo", "xargs", "echo", "env", "find"]).to_owned();
+                for _ in 0..self.below(4) {
+                    line.push(' ');
+                    line.push_str(&self.word(depth));
+                }
+                line + self.pick(&["", "", "", " > f", " 2>&1", " < f", " &>> f", " <<< w"])
+            }
+        }
+    }
+
+    fn list(&mut self, depth: usize) -> String {
+        let mut line = self.command(depth);
+        for _ in 0..self.below(3) {
+            let sign = self.pick(&["; ", " && ", " | ", " || ", "\n", " & "]);
+            // The text of a document begins behind its line.
+            line.push_str(if line.ends_with('\n') { "" } else { sign });
+            let next = self.command(depth);
+            line.push_str(&next);
+        }
+        if line.ends_with('\n') { line + "true" } else { line }
+    }
+
+    /// Damages a line.
+    fn damaged(&mut self, line: &str) -> String {
+        let mut letters: Vec<char> = line.chars().collect();
+        for _ in 0..=self.below(2) {
+            let at = self.below(letters.len().max(1));
+            match self.below(3) {
+                0 if at < letters.len() => drop(letters.remove(at)),
+                1 => letters.insert(
+                    at,
+                    self.pick(&[";", "&", "|", "(", ")", "'", "\"", "`", "$", "{", "}", "\n", "<"])
+                        .chars()
+                        .next()
+                        .unwrap(),
+                ),
+                _ => letters.truncate(letters.len() - letters.len().min(self.below(4))),
+            }
+        }
+        letters.into_iter().collect()
+    }
+}
+
+/// Returns true if bash accepts a text.
+fn bash_accepts(text: &str) -> bool {
+    let mut command = Command::new("bash");
+    command.args(["--norc", "--noprofile", "-n"]).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    // Bash may stop at an error before it read everything.
+    let _ = child.stdin.take().unwrap().write_all(text.as_bytes());
+    child.wait().unwrap().success()
+}
+
+/// Returns true if the parser found no error and read everything. Scripts within the line are not the line's.
+fn is_accepted(text: &str) -> bool {
+    let tree = parse::parse(text, Vec::new());
+    !tree.has_errors && !tree.is_cut
+}
+
+#[test]
+fn what_is_accepted_bash_accepts_too() {
+    let mut numbers = Numbers(19);
+    let mut accepted = 0;
+    for at in 0..300 {
+        let line = numbers.list(2);
+        let line = if at % 3 == 2 { numbers.damaged(&line) } else { line };
+        let bash = bash_accepts(&line);
+        if at % 3 != 2 {
+            assert_eq!(is_accepted(&line), bash, "{line}");
+        }
+        if is_accepted(&line) {
+            accepted += 1;
+            assert!(bash, "{line}");
+        }
+    }
+    assert!(accepted > 200, "{accepted}");
+}
+
+#[test]
+fn generated_lines_are_read_to_their_end() {
+    let mut numbers = Numbers(7);
+    for at in 0..4000 {
+        let line = numbers.list(3);
+        let line = if at % 2 == 1 { numbers.damaged(&line) } else { line };
+        let reading = runs(&line, &Known::default());
+        assert!(reading.runs.iter().all(|it| it.input.iter().all(|at| *at < reading.runs.len())), "{line}");
+    }
+}
+
+#[test]
+fn the_cost_of_a_line_is_limited() {
+    let size = 64 << 10;
+    let of = |piece: &str| piece.repeat(size / piece.len());
+    for line in [
+        of("a "),
+        of("("),
+        of("$("),
+        of("`"),
+        of("\"$("),
+        of("'"),
+        of("\""),
+        of("{"),
+        of("${x:-"),
+        of("<<a "),
+        of("$(("),
+        of("(("),
+        of("<("),
+        of("a|"),
+        of("a&&"),
+        of("if "),
+        of("if a;then "),
+        of("case a in "),
+        of("f()"),
+        of("{ a;"),
+        of("[[ "),
+        of("${"),
+        of("sudo "),
+        of("\\\n"),
+        of("a=$a$a;"),
+        of("x=$x$x$x\n"),
+        of("eval "),
+        of("eval eval '"),
+        of("for a in 1 2 3 4 5;do "),
+        of("<<<$("),
+        of("a <<E\n"),
+        of("$'"),
+        of("{a,b}"),
+        of("f(){ f;f;};f;"),
+        of("sh -c 'sh -c "),
+        of("xargs "),
+        of("find -exec "),
+        of("\u{e9}\u{10ffff} "),
+        of("${x[a]}"),
+        of("a\0b "),
+        of("! "),
+        of("time "),
+        format!("python -c '{}'", of("os.system(")),
+        format!("python -c '{}'", of("rmtree(x,")),
+    ] {
+        let reading = runs(&line, &Known::default());
+        assert!(reading.runs.len() <= size, "{}", &line.chars().take(20).collect::<String>());
+    }
+}

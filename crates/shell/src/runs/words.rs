@@ -1,0 +1,342 @@
+//! The arguments that words make.
+
+use std::borrow::Cow;
+
+use super::machine::{Feed, Machine, unknown};
+use super::tree::{Parameter, Part, Word};
+use super::{Arg, Sort};
+
+/// The longest text of a word.
+const MAX_WORD: usize = 1 << 18;
+
+/// Stands for a part of a word while its braces are read: the last private plane has no letters of its own.
+const PLACE: u32 = 0x10_0000;
+
+/// The arguments that are being made of a word.
+#[derive(Default)]
+struct Making {
+    done: Vec<Arg>,
+    text: String,
+    sort: Sort,
+    /// True if there is an argument, even an empty one.
+    begun: bool,
+}
+
+impl Making {
+    fn add(&mut self, text: &str, sort: Sort) {
+        if self.text.len() + text.len() <= MAX_WORD {
+            self.text.push_str(text);
+        } else {
+            self.sort = Sort::Unknown;
+        }
+        self.sort = match (self.sort, sort) {
+            (Sort::Unknown, _) | (_, Sort::Unknown) => Sort::Unknown,
+            (Sort::Input, _) | (_, Sort::Input) => Sort::Input,
+            (Sort::Pattern, _) | (_, Sort::Pattern) => Sort::Pattern,
+            _ => Sort::Plain,
+        };
+        self.begun = true;
+    }
+
+    fn end(&mut self) {
+        if std::mem::take(&mut self.begun) {
+            let (text, sort) = (std::mem::take(&mut self.text), std::mem::take(&mut self.sort));
+            self.done.push(Arg { text, sort });
+        }
+    }
+
+    /// Adds a value. Without quotes its spaces separate arguments.
+    fn value(&mut self, value: &Arg, is_quoted: bool) {
+        if is_quoted {
+            return self.add(&value.text, value.sort);
+        }
+        if !value.text.contains(|it: char| it.is_ascii_whitespace()) || value.sort == Sort::Unknown {
+            if !value.text.is_empty() {
+                self.add(&value.text, globbed(value));
+            }
+            return;
+        }
+        let is_blank = |it: Option<char>| it.is_some_and(|it| it.is_ascii_whitespace());
+        if is_blank(value.text.chars().next()) {
+            self.end();
+        }
+        let mut is_first = true;
+        for piece in value.text.split_ascii_whitespace() {
+            if !is_first {
+                self.end();
+            }
+            is_first = false;
+            self.add(piece, globbed(&Arg { text: piece.to_owned(), sort: value.sort }));
+        }
+        if is_blank(value.text.chars().next_back()) {
+            self.end();
+        }
+    }
+}
+
+fn is_glob(text: &str) -> bool {
+    text.contains(['*', '?', '['])
+}
+
+fn globbed(value: &Arg) -> Sort {
+    if value.is_plain() && is_glob(&value.text) { Sort::Pattern } else { value.sort }
+}
+
+impl Machine<'_> {
+    /// Returns the arguments that a word makes.
+    pub(crate) fn expand(&mut self, word: &Word) -> Vec<Arg> {
+        let mut found = Vec::with_capacity(1);
+        match word.parts.as_slice() {
+            [Part::Bare(text)] if !text.contains(['~', '{', '*', '?', '[']) => {
+                found.push(Arg::plain(text.as_str()))
+            }
+            [Part::Quoted(text)] => found.push(Arg::plain(text.as_str())),
+            parts if parts.iter().any(|it| matches!(it, Part::Bare(text) if text.contains('{'))) => {
+                for parts in braced(parts) {
+                    self.fields(&parts, &mut found);
+                }
+            }
+            parts => self.fields(parts, &mut found),
+        }
+        found
+    }
+
+    fn fields(&mut self, parts: &[Part], found: &mut Vec<Arg>) {
+        let mut making = Making::default();
+        self.parts(parts, &mut making, false);
+        making.end();
+        found.append(&mut making.done);
+    }
+
+    /// Returns the one argument that a word makes where there is no splitting.
+    pub(crate) fn join(&mut self, word: &Word) -> Arg {
+        let mut making = Making::default();
+        self.parts(&word.parts, &mut making, true);
+        making.begun = true;
+        making.end();
+        making.done.pop().unwrap_or_default()
+    }
+
+    fn parts(&mut self, parts: &[Part], making: &mut Making, is_joined: bool) {
+        for (at, part) in parts.iter().enumerate() {
+            match part {
+                Part::Bare(text) => {
+                    let home = text
+                        .strip_prefix('~')
+                        .filter(|it| at == 0 && (it.starts_with('/') || it.is_empty() && parts.len() == 1));
+                    let sort = if is_glob(text) && !is_joined { Sort::Pattern } else { Sort::Plain };
+                    match home {
+                        Some(rest) => {
+                            making.add(self.known.home.unwrap_or("~"), sort);
+                            making.add(rest, sort);
+                        }
+                        None => making.add(text, sort),
+                    }
+                }
+                Part::Quoted(text) => making.add(text, Sort::Plain),
+                Part::Parameter(parameter, is_quoted) => {
+                    let is_quoted = *is_quoted || is_joined;
+                    let values = self.parameter(parameter);
+                    let is_list =
+                        matches!(parameter.name.as_str(), "@" | "*") || parameter.name.ends_with(']');
+                    if is_quoted && !is_list {
+                        making.begun = true;
+                    }
+                    for (at, value) in values.iter().enumerate() {
+                        if at > 0 {
+                            if is_joined { making.add(" ", Sort::Plain) } else { making.end() }
+                        }
+                        making.value(value, is_quoted);
+                    }
+                }
+                Part::Substitution(list, raw, is_quoted) => {
+                    let before = self.reading.runs.len();
+                    let output = self.apart(|it| it.list(list, &Feed::default()));
+                    let value = match output {
+                        Some(text) => Arg::plain(text.trim_end_matches('\n')),
+                        None => self.printed(before).unwrap_or_else(|| unknown(raw)),
+                    };
+                    making.value(&value, *is_quoted || is_joined);
+                    making.begun |= *is_quoted;
+                }
+                Part::Process(list, is_read) => {
+                    let output = self.apart(|it| it.list(list, &Feed::default()));
+                    let path = format!("/dev/fd/{}", 63 + self.files.len());
+                    if *is_read {
+                        self.files.insert(path.clone(), output.map(Into::into));
+                    }
+                    making.add(&path, Sort::Plain);
+                }
+                Part::Arithmetic(parts) => {
+                    let mut inner = Making::default();
+                    self.parts(parts, &mut inner, true);
+                    making.add("0", Sort::Plain);
+                }
+            }
+        }
+    }
+
+    /// Returns what a substitution prints, by the last of its commands, the first of which has this place.
+    fn printed(&mut self, from: usize) -> Option<Arg> {
+        let [run] = self.reading.runs.get(from..)? else { return None };
+        let texts = run.texts();
+        match (run.program()?, texts.get(1..).unwrap_or_default()) {
+            ("mktemp", args) => {
+                // A directory that is named for it may be any.
+                let named = args.iter().find(|it| it.starts_with("--tmpdir=") || it.contains('/'));
+                Some(Arg::plain(named.map_or("/tmp/tmp.XXXXXXXXXX", |it| it.trim_start_matches("--tmpdir="))))
+            }
+            ("pwd", _) => run.directory.clone().map(Arg::plain),
+            ("which" | "command" | "type", [.., name]) => Some(Arg::plain(*name)),
+            ("date" | "nproc" | "id" | "uname" | "hostname" | "whoami", _) => Some(unknown(texts.first()?)),
+            ("realpath" | "readlink", [.., path]) => run.words.last().filter(|it| it.text == **path).cloned(),
+            ("basename", [path, ..]) if run.words.get(1)?.is_plain() => {
+                Some(Arg::plain(crate::base_name(path)))
+            }
+            ("dirname", [path, ..]) if run.words.get(1)?.is_plain() => Some(Arg::plain(
+                path.rsplit_once('/').map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir }),
+            )),
+            _ => None,
+        }
+    }
+
+    /// Returns the value of a variable that the line did not set.
+    pub(crate) fn initial(&self, name: &str) -> Option<Arg> {
+        let known = self.known.variables.iter().find(|(known, _)| *known == name);
+        if let Some((_, value)) = known {
+            return Some(Arg::plain(*value));
+        }
+        let text = match name {
+            "HOME" => Cow::Borrowed(self.known.home.unwrap_or("~")),
+            "PWD" => return Some(self.scope.directory.clone().map_or_else(|| unknown("$PWD"), Arg::plain)),
+            "TMPDIR" | "TMP" | "TEMP" | "RUNNER_TEMP" => Cow::Borrowed("/tmp"),
+            "IFS" => Cow::Borrowed(" "),
+            "$" | "RANDOM" | "?" | "!" | "BASHPID" | "SECONDS" | "EPOCHSECONDS" | "PPID" | "LINENO" => {
+                Cow::Borrowed("0")
+            }
+            _ => return None,
+        };
+        Some(Arg::plain(text))
+    }
+
+    /// Returns the values of a variable.
+    fn variable(&self, name: &str) -> Option<Vec<Arg>> {
+        if let Some(value) = self.scope.variables.get(name) {
+            return Some(value.clone());
+        }
+        if let Some(parameters) = &self.scope.parameters {
+            match name {
+                "@" | "*" => return Some(parameters.get(1..).unwrap_or_default().to_vec()),
+                "#" => return Some(vec![Arg::plain(parameters.len().saturating_sub(1).to_string())]),
+                name => {
+                    if let Ok(at) = name.parse::<usize>() {
+                        return Some(parameters.get(at).cloned().into_iter().collect());
+                    }
+                }
+            }
+        }
+        self.initial(name).map(|it| vec![it])
+    }
+
+    fn parameter(&mut self, parameter: &Parameter) -> Vec<Arg> {
+        let Parameter { name, operator, operand } = parameter;
+        let (plain, index) = match name.split_once('[') {
+            Some((plain, index)) => (plain, Some(index.trim_end_matches(']'))),
+            None => (name.as_str(), None),
+        };
+        let mut value = self.variable(plain);
+        if let (Some(values), Some(index)) = (&mut value, index)
+            && let Ok(index) = index.parse::<usize>()
+        {
+            *values = values.get(index).cloned().into_iter().collect();
+        } else if let (Some(values), None) = (&mut value, index)
+            && !matches!(plain, "@" | "*")
+        {
+            // Without an index it is the first.
+            values.truncate(1);
+        }
+        let shown =
+            || if operator.is_empty() { format!("${plain}") } else { format!("${{{name}{operator}…}}") };
+        let is_empty =
+            value.as_ref().is_some_and(|it| it.iter().all(|it| it.text.is_empty() && it.is_plain()));
+        match operator.as_str() {
+            "" => value.unwrap_or_else(|| vec![unknown(&shown())]),
+            ":-" | "-" | ":=" | "=" => {
+                let default = self.join(operand);
+                let value = match value {
+                    Some(value) if !is_empty => value,
+                    _ => vec![default],
+                };
+                if operator.contains('=') {
+                    self.scope.variables.insert(plain.to_owned(), value.clone());
+                }
+                value
+            }
+            ":?" | "?" => {
+                self.join(operand);
+                match value {
+                    Some(value) if !is_empty => value,
+                    _ => vec![unknown(&format!("${{{plain}:?}}"))],
+                }
+            }
+            ":+" | "+" => {
+                let other = self.join(operand);
+                if is_empty { Vec::new() } else { vec![other] }
+            }
+            "%" | "%%" | "#" | "##" => {
+                let affix = self.join(operand);
+                match value.as_deref() {
+                    Some([value]) if value.is_plain() && affix.is_plain() && !is_glob(&affix.text) => {
+                        let text = value.text.as_str();
+                        let rest = if operator.starts_with('%') {
+                            text.strip_suffix(affix.text.as_str())
+                        } else {
+                            text.strip_prefix(affix.text.as_str())
+                        };
+                        vec![Arg::plain(rest.unwrap_or(text))]
+                    }
+                    _ => vec![unknown(&shown())],
+                }
+            }
+            _ => {
+                self.join(operand);
+                vec![unknown(&shown())]
+            }
+        }
+    }
+}
+
+/// Returns the rows of parts that the braces in a word make.
+fn braced(parts: &[Part]) -> Vec<Vec<Part>> {
+    if let [Part::Bare(text)] = parts {
+        return crate::braces(text).into_iter().map(|it| vec![Part::Bare(it)]).collect();
+    }
+    let mut text = String::new();
+    for (at, part) in parts.iter().enumerate() {
+        match part {
+            Part::Bare(bare) => text.push_str(bare),
+            _ => text.extend(u32::try_from(at).ok().and_then(|it| char::from_u32(PLACE + it))),
+        }
+    }
+    let row = |text: String| {
+        let mut row = Vec::new();
+        let mut bare = String::new();
+        for letter in text.chars() {
+            let place =
+                u32::from(letter).checked_sub(PLACE).and_then(|it| parts.get(usize::try_from(it).ok()?));
+            let Some(part) = place else {
+                bare.push(letter);
+                continue;
+            };
+            if !bare.is_empty() {
+                row.push(Part::Bare(std::mem::take(&mut bare)));
+            }
+            row.push(part.clone());
+        }
+        if !bare.is_empty() {
+            row.push(Part::Bare(bare));
+        }
+        row
+    };
+    crate::braces(&text).into_iter().map(row).collect()
+}

@@ -1,0 +1,224 @@
+//! Programs that start the program in their words.
+
+use super::{Arg, Run};
+
+/// A program that runs the words after its own.
+struct Wrapper {
+    name: &'static str,
+    /// The letters of its options that have a value.
+    letters: &'static str,
+    /// Its long options that have a value in the next word.
+    long: &'static str,
+    /// The number of its own words that are not options.
+    own: usize,
+}
+
+const fn wrapper(name: &'static str, letters: &'static str, long: &'static str, own: usize) -> Wrapper {
+    Wrapper { name, letters, long, own }
+}
+
+const WRAPPERS: [Wrapper; 46] = [
+    wrapper(
+        "sudo",
+        "CDghpRrTtUu",
+        "--user --group --host --prompt --chdir --chroot --role --type --close-from",
+        0,
+    ),
+    wrapper("doas", "uC", "", 0),
+    wrapper("pkexec", "", "--user", 0),
+    wrapper("run0", "uD", "--user --chdir", 0),
+    wrapper("timeout", "ks", "--kill-after --signal", 1),
+    wrapper("gtimeout", "ks", "--kill-after --signal", 1),
+    wrapper("nice", "n", "--adjustment", 0),
+    wrapper("ionice", "cnpPu", "--class --classdata", 0),
+    wrapper("nohup", "", "", 0),
+    wrapper("time", "fo", "--format --output", 0),
+    wrapper("gtime", "fo", "--format --output", 0),
+    wrapper("command", "", "", 0),
+    wrapper("exec", "a", "", 0),
+    wrapper("builtin", "", "", 0),
+    wrapper("noglob", "", "", 0),
+    wrapper("nocorrect", "", "", 0),
+    wrapper("stdbuf", "ioe", "--input --output --error", 0),
+    wrapper("setsid", "", "", 0),
+    wrapper("chrt", "TPD", "", 1),
+    wrapper("taskset", "", "", 1),
+    wrapper("strace", "aeEIoOpPsSuUbX", "", 0),
+    wrapper("ltrace", "aeFlnopsuADxw", "", 0),
+    wrapper("caffeinate", "tw", "", 0),
+    wrapper("unbuffer", "", "", 0),
+    wrapper("chroot", "", "--userspec --groups", 1),
+    wrapper("busybox", "", "", 0),
+    wrapper("toybox", "", "", 0),
+    wrapper("gosu", "", "", 1),
+    wrapper("su-exec", "", "", 1),
+    wrapper("firejail", "", "", 0),
+    wrapper("unshare", "SGRw", "--setuid --setgid --root --wd", 0),
+    wrapper("nsenter", "tSGrw", "--target --setuid --setgid", 0),
+    wrapper("systemd-run", "uptpEGMH", "--unit --property --slice --description --uid --gid --setenv", 0),
+    wrapper("systemd-inhibit", "", "--what --who --why --mode", 0),
+    wrapper("flock", "wE", "--timeout --conflict-exit-code", 1),
+    wrapper("xvfb-run", "efnps", "--server-num --server-args --error-file", 0),
+    wrapper("npx", "p", "--package", 0),
+    wrapper("bunx", "", "", 0),
+    wrapper("entr", "", "", 0),
+    wrapper("dotenv", "ef", "", 0),
+    wrapper("faketime", "f", "", 1),
+    wrapper("proxychains", "f", "", 0),
+    wrapper("proxychains4", "f", "", 0),
+    wrapper("cgexec", "g", "", 0),
+    wrapper("arch", "", "", 0),
+    wrapper("env", "CSu", "--chdir --unset --split-string", 0),
+];
+
+/// Programs whose subcommand runs the words after it.
+const SUBCOMMANDS: [(&str, &[&str]); 14] = [
+    ("poetry", &["run"]),
+    ("uv", &["run"]),
+    ("pipenv", &["run"]),
+    ("pdm", &["run"]),
+    ("hatch", &["run"]),
+    ("rye", &["run"]),
+    ("bundle", &["exec"]),
+    ("pnpm", &["exec", "dlx"]),
+    ("yarn", &["exec", "dlx"]),
+    ("npm", &["exec"]),
+    ("mise", &["exec", "x"]),
+    ("asdf", &["exec"]),
+    ("conda", &["run"]),
+    ("devbox", &["run"]),
+];
+
+/// The options of a program, read up to the first word that is not one of them.
+pub(crate) struct Options<'a> {
+    /// The options and their values.
+    pub(crate) read: Vec<(&'a str, Option<&'a Arg>)>,
+    /// The words behind them.
+    pub(crate) rest: &'a [Arg],
+}
+
+impl<'a> Options<'a> {
+    /// Reads the options at the beginning of these words.
+    pub(crate) fn of(words: &'a [Arg], letters: &str, long: &str) -> Self {
+        let (mut read, mut rest) = (Vec::new(), words);
+        while let [first, more @ ..] = rest {
+            let text = first.text.as_str();
+            if text == "--" {
+                rest = more;
+                break;
+            }
+            if !text.starts_with('-') || text == "-" {
+                break;
+            }
+            let has_value = if text.starts_with("--") {
+                is_in(long, text)
+            } else {
+                let at = text.find(|it| letters.contains(it));
+                at.is_some_and(|at| at + 1 == text.len())
+            };
+            read.push((text, more.first().filter(|_| has_value)));
+            rest = more.get(usize::from(has_value)..).unwrap_or_default();
+        }
+        Self { read, rest }
+    }
+
+    /// Returns the value of an option: in the next word, after `=`, or in the same word.
+    pub(crate) fn value(&self, letter: char, long: &str) -> Option<String> {
+        self.read.iter().find_map(|(option, value)| {
+            let is_long = option.starts_with("--");
+            let same = match option.split_once('=') {
+                Some((name, value)) if is_long && name == long => Some(value),
+                _ if is_long => (*option == long).then_some(""),
+                _ => option.split_once(letter).map(|(_, value)| value),
+            }?;
+            Some(value.map_or(same, |it| it.text.as_str()).to_owned())
+        })
+    }
+}
+
+/// Returns true if a list of words has this one.
+pub(crate) fn is_in(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|it| it == word)
+}
+
+/// What a wrapper runs.
+pub(crate) struct Wrapped {
+    /// The words.
+    pub(crate) words: Vec<Arg>,
+    /// A directory that it changes to.
+    pub(crate) directory: Option<String>,
+    /// The text that it runs as a script instead.
+    pub(crate) script: Option<String>,
+    /// The variables that it sets.
+    pub(crate) assignments: Vec<(String, Arg)>,
+}
+
+/// Returns what the program of a run starts, if it is one that only does that.
+pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
+    let name = run.program()?;
+    let args = run.args();
+    let mut found = Wrapped { words: Vec::new(), directory: None, script: None, assignments: Vec::new() };
+    if let Some((_, subcommands)) = SUBCOMMANDS.iter().find(|(program, _)| *program == name) {
+        let sub = args.iter().position(|it| !it.text.starts_with('-'))?;
+        if !subcommands.contains(&args.get(sub)?.text.as_str()) {
+            return None;
+        }
+        let rest = args.get(sub + 1..)?;
+        let dashes =
+            rest.iter().take_while(|it| it.text.starts_with('-') || name == "mise" && it.text.contains('@'));
+        found.words = rest.get(dashes.count()..)?.to_vec();
+        return (!found.words.is_empty()).then_some(found);
+    }
+    let wrapper = WRAPPERS.iter().find(|it| it.name == name)?;
+    if name == "command" && args.first().is_some_and(|it| matches!(it.text.as_str(), "-v" | "-V")) {
+        return None;
+    }
+    let options = Options::of(args, wrapper.letters, wrapper.long);
+    if name == "nice" && options.read.is_empty() && args.is_empty() {
+        return None;
+    }
+    found.directory = match name {
+        "sudo" => options.value('D', "--chdir"),
+        "env" => options.value('C', "--chdir"),
+        _ => None,
+    };
+    if matches!(name, "sudo" | "doas") && options.read.iter().any(|(it, _)| *it == "-l" || *it == "-v") {
+        return None;
+    }
+    let mut rest = options.rest.get(wrapper.own..)?;
+    if name == "env" {
+        found.script = options.value('S', "--split-string");
+    }
+    if name == "flock" {
+        let text = rest.first().filter(|it| it.text == "-c" || it.text == "--command");
+        found.script = text.and(rest.get(1)).map(|it| it.text.clone());
+    }
+    while let ("sudo" | "doas" | "env" | "dotenv", [first, more @ ..]) = (name, rest) {
+        let Some((variable, value)) = crate::assignment(&first.text) else { break };
+        found.assignments.push((variable.to_owned(), Arg { text: value.to_owned(), sort: first.sort }));
+        rest = more;
+    }
+    if let Some(script) = &mut found.script {
+        for word in rest {
+            script.push(' ');
+            script.push_str(&quoted(&word.text));
+        }
+    }
+    if let ("busybox" | "dotenv", [first, more @ ..]) = (name, rest)
+        && first.text == "--"
+    {
+        rest = more;
+    }
+    found.words = rest.to_vec();
+    (found.script.is_some() || !found.words.is_empty()).then_some(found)
+}
+
+/// Returns a text in the quotes that keep it one word.
+pub(crate) fn quoted(text: &str) -> String {
+    let is_safe = |it: u8| it.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&it);
+    if !text.is_empty() && text.bytes().all(is_safe) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
