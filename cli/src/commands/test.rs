@@ -1,5 +1,6 @@
 //! `hookbox test`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use hookbox_authoring::cases::{self, CaseError, Difference, Found, Played, Playe
 use serde_json::{Value, json};
 
 use super::test_wire::AgentWire;
-use crate::error::{EXIT_FAILED, InputError, is_coloured};
+use crate::error::{EXIT_FAILED, InputError, is_coloured, warn};
 use crate::interrupt::unless_interrupted;
 use crate::{compiler, input, named, options, output};
 
@@ -74,6 +75,10 @@ impl Test {
         if !self.update {
             refuse_missing_answers(&found)?;
         }
+        if let Some(file) = &self.junit {
+            refuse_symlink(file)?;
+        }
+        warn_of_old_hooks(&found);
         let player = player(self.dialect)?;
         compile(&player, &found).await?;
         let played = unless_interrupted(player.play_all(&found)).await?.map_err(wrong)?;
@@ -166,6 +171,27 @@ fn refuse_missing_answers(found: &[Found]) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses to write through a symlink: it may lead out of the repository whose hooks are tested.
+fn refuse_symlink(file: &Path) -> Result<(), InputError> {
+    if file.is_symlink() {
+        let what = format!("{} is a symlink", escape(&file.to_string_lossy(), 4096));
+        return Err(InputError::new(what, "give --junit the file itself"));
+    }
+    Ok(())
+}
+
+/// Warns of components that are older than their sources.
+fn warn_of_old_hooks(found: &[Found]) {
+    let hooks: BTreeSet<&Path> = found.iter().map(|it| it.hook.as_path()).collect();
+    for hook in hooks {
+        if let Some(source) = cases::newer_source(hook) {
+            let hook = escape(&hook.file_name().unwrap_or_default().to_string_lossy(), 200);
+            let source = escape(&source.to_string_lossy(), 200);
+            warn(format_args!("{hook} is older than {source}; run `hookbox build`"));
+        }
+    }
 }
 
 fn update(found: &[Found], played: &[Played]) -> anyhow::Result<usize> {

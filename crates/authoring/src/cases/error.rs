@@ -78,6 +78,12 @@ impl CaseError {
             }
     }
 
+    /// Returns true if a case file is right, and its hook is not clear.
+    pub(super) fn is_of_hook(&self) -> bool {
+        let kind = &self.kind;
+        matches!(kind, CaseErrorKind::NoHook | CaseErrorKind::ManyHooks(_) | CaseErrorKind::MissingHook(_))
+    }
+
     /// Returns the next step.
     pub fn hint(&self) -> Option<String> {
         Some(match &self.kind {

@@ -62,7 +62,8 @@ pub fn find(path: &Path, hook: Option<&Path>) -> Result<Vec<Found>, CaseError> {
     for file in &files {
         match found(file, None) {
             Ok(found) if found.hook == hook => all.push(found),
-            Err(error) if matches!(error.kind, CaseErrorKind::Fault { .. }) => return Err(error),
+            // It may be for this hook.
+            Err(error) if !error.is_of_hook() => return Err(error),
             _ => {}
         }
     }
@@ -79,15 +80,16 @@ fn is_directory_of_cases(dir: &Path) -> bool {
 
 fn is_case_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.ends_with(".toml") && !name.ends_with(RULES)
+    // Editors keep hidden files.
+    name.ends_with(".toml") && !name.ends_with(RULES) && !name.starts_with('.')
 }
 
-/// Returns the case files of a directory, sorted.
+/// Returns the case files of a directory, sorted. One that is not a regular file is an error when it is read.
 fn files_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
-        if is_case_file(&path) && path.is_file() {
+        if is_case_file(&path) {
             files.push(path);
         }
     }

@@ -16,6 +16,7 @@ mod play;
 mod player;
 mod read;
 mod replies;
+mod stale;
 mod update;
 mod wire;
 
@@ -29,5 +30,6 @@ pub use self::junit::junit;
 pub use self::play::{Task, play};
 pub use self::player::{Outcome, Played, Player};
 pub use self::replies::Reply;
+pub use self::stale::newer_source;
 pub use self::update::update;
 pub use self::wire::{Sent, Wire};

@@ -10,7 +10,8 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
 use super::error::{CaseError, CaseErrorKind};
 use super::player::Played;
 
-/// Writes the answers that came into a case file, for its cases that differ. Comments and the order stay. Returns the
+/// Writes the answers that came into a case file, for its cases that differ. Comments, the order and the mode of the
+/// file stay. Returns the
 /// number of cases that were written.
 ///
 /// # Errors
@@ -35,7 +36,9 @@ pub fn update(path: &Path, played: &[Played]) -> Result<usize, CaseError> {
         written += usize::from(write(case, played).ok_or_else(changed)?);
     }
     if written > 0 {
+        let mode = fs::metadata(path).map_err(io)?.permissions();
         write_atomic(path, document.to_string().as_bytes()).map_err(io)?;
+        fs::set_permissions(path, mode).map_err(io)?;
     }
     Ok(written)
 }
