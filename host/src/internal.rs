@@ -14,6 +14,12 @@ pub mod chain {
     pub use crate::chain::{ChainOptions, Fired, run};
 }
 
+pub mod clock {
+    //! The clock of a test.
+
+    pub use crate::clock::TestClock;
+}
+
 pub mod dialect {
     //! Forms of JSON, and the parts that their readers and writers share.
 

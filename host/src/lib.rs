@@ -96,6 +96,7 @@ mod book;
 mod builtin;
 pub mod capability;
 mod chain;
+mod clock;
 mod dialect;
 mod discovery;
 pub mod event;

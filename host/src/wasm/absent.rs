@@ -6,13 +6,13 @@
 mod access;
 
 use std::path::Path;
-use std::time::Duration;
 
 use async_trait::async_trait;
 
 pub(crate) use self::access::Backends;
 pub use self::access::{Access, Places};
 
+use crate::clock::TestClock;
 use crate::event::Event;
 use crate::hook::{
     Budget, Cause, Descriptor, Digest, Hook, HookError, Manifest, OnFailure, Settings, Subscription,
@@ -71,7 +71,7 @@ impl Runtime {
         Err(HookError::new(Cause::Incompatible, "is a component, and this build runs no components"))
     }
 
-    pub(crate) fn clock(&self) -> Option<Duration> {
+    pub(crate) fn clock(&self) -> Option<TestClock> {
         None
     }
 

@@ -1,10 +1,10 @@
 //! The access of a component hook to the world outside its sandbox.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::Runtime;
 use crate::capability::{Capability, Denial, Rights};
+use crate::clock::TestClock;
 use crate::hook::Manifest;
 use crate::rules::Counters;
 use crate::text::shell_word;
@@ -24,8 +24,8 @@ pub struct Access {
     /// The client for its requests, with a right `http:…`.
     #[cfg(feature = "http")]
     pub network: Option<crate::network::Network>,
-    /// The time that its clock shows, since 1970, instead of the system's.
-    pub clock: Option<Duration>,
+    /// Its clock, instead of the system's.
+    pub clock: Option<TestClock>,
     /// The hook as a command names it.
     pub name: String,
     /// The options with which a command finds it, each with a space behind it.
@@ -76,7 +76,7 @@ pub(crate) struct Backends {
     store: Option<crate::store::Store>,
     #[cfg(feature = "http")]
     network: crate::network::Network,
-    clock: Option<Duration>,
+    clock: Option<TestClock>,
 }
 
 impl Backends {
@@ -103,9 +103,9 @@ impl Backends {
         Counters::in_memory()
     }
 
-    /// Returns the time of the clock of all hooks, if it is not the system's.
-    pub(crate) fn clock(&self) -> Option<Duration> {
-        self.clock
+    /// Returns the clock of all hooks, if it is not the system's.
+    pub(crate) fn clock(&self) -> Option<TestClock> {
+        self.clock.clone()
     }
 
     /// Connects what the rights of a hook ask for; `identity` names its bucket in the store.

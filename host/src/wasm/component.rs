@@ -146,7 +146,7 @@ impl Hook for ComponentHook {
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
         let settings = Arc::clone(&self.settings);
         let prepared = &self.component.inner.prepared;
-        let clock = self.access.clock.map_or(Clock::Running, Clock::At);
+        let clock = self.access.clock.as_ref().map_or(Clock::Running, |clock| Clock::At(clock.time()));
         let answer = prepared
             .call(budget, settings, Arc::clone(&self.access), clock, async |instance, store| {
                 let context = convert::context(event);

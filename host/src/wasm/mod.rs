@@ -39,7 +39,6 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use std::time::Duration;
 
 use tokio::sync::{OnceCell, Semaphore};
 
@@ -61,6 +60,7 @@ use self::call::{internal, is_of_system};
 use self::component::Ready;
 use self::engine::Linked;
 use self::known::KnownComponents;
+use crate::clock::TestClock;
 use crate::hook::{Cause, Digest, HookError, Manifest};
 use crate::mutex;
 use crate::text;
@@ -78,8 +78,8 @@ pub struct Runtime {
     inner: Arc<RuntimeInner>,
     #[cfg(feature = "http")]
     network: crate::network::Network,
-    /// The time that the clocks of components show, since 1970, instead of the system's.
-    clock: Option<Duration>,
+    /// The clock of components, instead of the system's.
+    clock: Option<TestClock>,
 }
 
 /// The options of an engine that is yet to be made.
@@ -152,15 +152,15 @@ impl Runtime {
         }
     }
 
-    /// Lets the clocks of components show this time since 1970, in tests.
+    /// Gives components this clock, in tests.
     #[doc(hidden)]
     #[must_use]
-    pub fn with_clock(self, clock: Option<Duration>) -> Self {
+    pub fn with_clock(self, clock: Option<TestClock>) -> Self {
         Self { clock, ..self }
     }
 
-    pub(crate) fn clock(&self) -> Option<Duration> {
-        self.clock
+    pub(crate) fn clock(&self) -> Option<TestClock> {
+        self.clock.clone()
     }
 
     /// The network that sends the requests of components.

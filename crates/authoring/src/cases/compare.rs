@@ -1,13 +1,17 @@
 //! Compares the answer that came with the one that must come.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
 use super::came::Came;
 use super::case::Case;
-use super::expect::{Content, Expect, NEW_VALUES, content, texts};
+use super::expect::{self, Content, Expect, Expected, NEW_VALUES, content, texts};
+
+/// The time to find the shortest difference of two texts. After that a longer one is shown.
+const DIFF: Duration = Duration::from_secs(1);
 
 /// A difference between the answer that must come and the one that came.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +45,7 @@ impl Difference {
     /// Returns the lines of the difference with `-` for one that must come, `+` for one that came, else a space.
     pub fn lines(&self) -> Vec<(char, String)> {
         let (expected, came) = (lines_of(&self.expected), lines_of(&self.came));
-        let difference = TextDiff::from_lines(&expected, &came);
+        let difference = TextDiff::configure().timeout(DIFF).diff_lines(&expected, &came);
         let line = |change: similar::Change<&str>| {
             let sign = match change.tag() {
                 ChangeTag::Delete => '-',
@@ -94,8 +98,9 @@ pub fn compare(case: &Case, came: &Came) -> Vec<Difference> {
     for name in NEW_VALUES {
         let new = changed.filter(|(changed, _)| changed == name).map(|(_, value)| value);
         let expected = expect.new_value(name);
-        if expected.is_some() && expected != new {
-            add(name, json!(expected), json!(new));
+        let is_same = |expected| new.is_some_and(|new| expect::matches(expected, new));
+        if let Some(expected) = expected.filter(|expected| !is_same(expected)) {
+            add(name, expected.clone(), json!(new));
         }
     }
     if expect.changed.is_some_and(|expected| expected != changed.is_some()) {
@@ -151,17 +156,13 @@ fn of_failure(expect: &Expect, came: &Came) -> Option<Difference> {
 
 fn contents(
     key: &str,
-    expected: &BTreeMap<String, Content>,
+    expected: &BTreeMap<String, Expected>,
     came: impl Fn(&str) -> Option<String>,
 ) -> Vec<Difference> {
-    let of = |(name, expected): (&String, &Content)| {
-        let expected = match expected {
-            Content::Text(text) => Some(text.as_str()),
-            Content::Absent => None,
-        };
+    let of = |(name, expected): (&String, &Expected)| {
         let came = came(name);
-        let is_same = expected == came.as_deref();
-        (!is_same).then(|| Difference::new(key, content(expected), content(came.as_deref())).named(name))
+        let is_same = expected.is(came.as_deref());
+        (!is_same).then(|| Difference::new(key, expected.as_value(), content(came.as_deref())).named(name))
     };
     expected.iter().filter_map(of).collect()
 }
@@ -224,7 +225,10 @@ mod tests {
             ("verdict = 'block'\nreason = 'Monday'", &["reason"]),
             ("verdict = 'block'\ninput = { command = 'ls -l' }", &[]),
             ("verdict = 'block'\ninput = { command = 'ls' }\nchanged = false", &["input", "changed"]),
+            ("verdict = 'block'\ninput.command = { contains = 'ls' }", &[]),
+            ("verdict = 'block'\ninput = { contains = 'rm' }", &["input"]),
             ("verdict = 'block'\noutput = 'x'", &["output"]),
+            ("verdict = 'block'\noutput = { contains = 'x' }", &["output"]),
             ("verdict = 'block'\ncontext = ['two', 'three']", &[]),
             ("verdict = 'block'\ncontext = ['two']", &["context"]),
             ("verdict = 'block'\ncontext = ['three', 'two']", &["context"]),
@@ -233,6 +237,8 @@ mod tests {
             ("verdict = 'block'\nfuel = 9\nmemory = '1MiB'", &["fuel", "memory"]),
             ("verdict = 'block'\nstore = { n = 3 }\nfiles = { a = 'old', b = 'new', c = false }", &[]),
             ("verdict = 'block'\nstore = { n = '4', m = '' }", &["store.m", "store.n"]),
+            ("verdict = 'block'\nfiles = { b = { contains = 'ew' } }", &[]),
+            ("verdict = 'block'\nfiles = { b = { contains = ['n', 'x'] } }", &["files.b"]),
             ("verdict = 'block'\nfiles = { a = false, b = 'old' }", &["files.a", "files.b"]),
             ("verdict = 'block'\nfailure = 'exit'", &["failure"]),
         ] {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hookbox::hook::Cause;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::came::Verdict;
 
@@ -28,6 +28,90 @@ impl<'de> Deserialize<'de> for Content {
             )),
             value => Ok(Self::Text(value.to_string())),
         }
+    }
+}
+
+/// The content of a file, or a value of the store, that must come.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expected {
+    /// This content.
+    Content(Content),
+    /// A text with these parts: `{ contains = "…" }`.
+    Parts(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for Expected {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        if let Some(parts) = parts(&value) {
+            return Ok(Self::Parts(parts.into_iter().map(str::to_owned).collect()));
+        }
+        Content::deserialize(value).map(Self::Content).map_err(D::Error::custom)
+    }
+}
+
+impl Expected {
+    /// Returns true if this content, or its absence, is as it must be.
+    pub(super) fn is(&self, came: Option<&str>) -> bool {
+        match self {
+            Self::Content(Content::Text(text)) => came == Some(text),
+            Self::Content(Content::Absent) => came.is_none(),
+            Self::Parts(parts) => {
+                came.is_some_and(|came| parts.iter().all(|part| came.contains(part.as_str())))
+            }
+        }
+    }
+
+    /// Returns the value as it is written.
+    pub(super) fn as_value(&self) -> Value {
+        match self {
+            Self::Content(Content::Text(text)) => content(Some(text)),
+            Self::Content(Content::Absent) => content(None),
+            Self::Parts(parts) => match parts.as_slice() {
+                [part] => json!({ CONTAINS: part }),
+                parts => json!({ CONTAINS: parts }),
+            },
+        }
+    }
+}
+
+/// The only key of a table that has parts of a text.
+const CONTAINS: &str = "contains";
+
+/// Returns the parts of a text, if the value is `{ contains = "…" }` or `{ contains = ["…", "…"] }`.
+fn parts(value: &Value) -> Option<Vec<&str>> {
+    let table = value.as_object().filter(|table| table.len() == 1)?;
+    match table.get(CONTAINS)? {
+        Value::String(part) => Some(vec![part.as_str()]),
+        Value::Array(parts) if !parts.is_empty() => parts.iter().map(Value::as_str).collect(),
+        _ => None,
+    }
+}
+
+/// Returns true if a value is as it must be. Somewhere in the expected one, `{ contains = "…" }` may be for a text.
+pub(super) fn matches(expected: &Value, came: &Value) -> bool {
+    if let Some(parts) = parts(expected) {
+        return expected == came || parts.iter().all(|part| contains(came, part));
+    }
+    match (expected, came) {
+        (Value::Object(expected), Value::Object(came)) => {
+            let is = |(key, value): (&String, &Value)| came.get(key).is_some_and(|came| matches(value, came));
+            expected.len() == came.len() && expected.iter().all(is)
+        }
+        (Value::Array(expected), Value::Array(came)) => {
+            expected.len() == came.len() && expected.iter().zip(came).all(|(one, came)| matches(one, came))
+        }
+        (expected, came) => expected == came,
+    }
+}
+
+/// Returns true if a text in a value has this part.
+fn contains(value: &Value, part: &str) -> bool {
+    match value {
+        Value::String(text) => text.contains(part),
+        Value::Array(items) => items.iter().any(|item| contains(item, part)),
+        Value::Object(fields) => fields.values().any(|field| contains(field, part)),
+        _ => false,
     }
 }
 
@@ -62,9 +146,9 @@ pub struct Expect {
     /// A part of the log.
     pub log: Option<String>,
     /// Keys of the state after the event.
-    pub store: BTreeMap<String, Content>,
-    /// Files of the working directory after the event.
-    pub files: BTreeMap<String, Content>,
+    pub store: BTreeMap<String, Expected>,
+    /// Files after the event.
+    pub files: BTreeMap<String, Expected>,
     /// The most fuel that a call may use.
     pub fuel: Option<u64>,
     /// The most memory that a call may use, in bytes.
@@ -135,3 +219,52 @@ pub(super) fn content(content: Option<&str>) -> Value {
 
 /// The data of an event.
 pub(super) type Data = Map<String, Value>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_text_is_expected_anywhere_in_a_value() {
+        for (expected, came, want) in [
+            (json!("a"), json!("a"), true),
+            (json!("a"), json!("ab"), false),
+            (json!({"contains": "a"}), json!("cab"), true),
+            (json!({"contains": "a"}), json!("b"), false),
+            (json!({"contains": ["a", "b"]}), json!("ab"), true),
+            (json!({"contains": ["a", "b"]}), json!("ac"), false),
+            (json!({"contains": "a"}), json!({"x": [1, "ba"]}), true),
+            (json!({"contains": "a"}), json!(null), false),
+            // A value that looks the same is the same.
+            (json!({"contains": "a"}), json!({"contains": "a"}), true),
+            // Other keys make it an ordinary table.
+            (json!({"contains": "a", "b": 1}), json!("ab"), false),
+            (json!({"contains": []}), json!("ab"), false),
+            (json!({"x": {"contains": "a"}, "y": 1}), json!({"x": "ab", "y": 1}), true),
+            (json!({"x": {"contains": "a"}}), json!({"x": "ab", "y": 1}), false),
+            (json!([{"contains": "a"}, "b"]), json!(["aa", "b"]), true),
+            (json!([{"contains": "a"}]), json!(["aa", "b"]), false),
+        ] {
+            assert_eq!(matches(&expected, &came), want, "{expected} {came}");
+        }
+    }
+
+    #[test]
+    fn a_content_is_a_text_parts_of_one_or_absent() {
+        for (expected, came, want) in [
+            (json!("a"), Some("a"), true),
+            (json!("a"), Some("ab"), false),
+            (json!({"contains": "a"}), Some("ab"), true),
+            (json!({"contains": "a"}), None, false),
+            (json!({"contains": ["a", "c"]}), Some("ab"), false),
+            (json!(false), None, true),
+            (json!(false), Some(""), false),
+            (json!({"n": 1}), Some("{\"n\":1}"), true),
+        ] {
+            let read: Expected = serde_json::from_value(expected.clone()).unwrap();
+            assert_eq!(read.is(came), want, "{expected} {came:?}");
+        }
+        let read: Expected = serde_json::from_value(json!({"contains": ["a"]})).unwrap();
+        assert_eq!(read.as_value(), json!({"contains": "a"}));
+    }
+}

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::files::{self, Base};
+
 /// The files that declare hooks.
 const DECLARING: [&str; 2] = ["hooks.json", "mcp.json"];
 
@@ -125,25 +127,54 @@ impl Place {
         format!("/{}", path.strip_prefix(base).unwrap_or(path).display())
     }
 
-    /// Writes the files of the working directory. Their paths were checked when the case was read.
+    /// Writes the files of the working directory and the home directory. Their paths were checked when the case was
+    /// read.
     pub(super) fn put_files(&self, files: &BTreeMap<String, String>) -> io::Result<()> {
         for (path, text) in files {
-            let path = self.work().join(path);
-            if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent)?;
+            match files::split(path) {
+                Some((Base::Work, path)) => put(&self.work(), path, text)?,
+                Some((Base::Home, path)) => put(&self.home(), path, text)?,
+                // The hooks are not known yet.
+                Some((Base::Data, _)) | None => {}
             }
-            fs::write(path, text)?;
         }
         Ok(())
     }
 
-    /// Returns the files of the working directory that are not as they were, and `None` for those that are gone.
+    /// Writes the files of the data directory of each hook, by its identity.
+    pub(super) fn put_data(&self, files: &BTreeMap<String, String>, identities: &[String]) -> io::Result<()> {
+        for (path, text) in files {
+            let Some((Base::Data, path)) = files::split(path) else { continue };
+            for identity in identities {
+                put(&self.data_of(identity), path, text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the data directory of a hook with this identity, which may not exist.
+    fn data_of(&self, identity: &str) -> PathBuf {
+        self.data().join("hooks").join(identity)
+    }
+
+    /// Returns the files that are not as they were, and `None` for those that are gone.
     pub(super) fn changed_files(
         &self,
         before: &BTreeMap<String, String>,
+        identities: &[String],
     ) -> io::Result<BTreeMap<String, Option<String>>> {
         let mut now = BTreeMap::new();
         collect(&self.work(), "", &mut now, MAX_DEPTH)?;
+        for entry in fs::read_dir(self.home())? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if !files::OWN.iter().any(|own| name == *own) {
+                collect_entry(&entry, "$HOME/", &mut now, MAX_DEPTH)?;
+            }
+        }
+        for dir in identities.iter().map(|identity| self.data_of(identity)).filter(|dir| dir.is_dir()) {
+            collect(&dir, "$DATA/", &mut now, MAX_DEPTH)?;
+        }
         let gone = before.keys().filter(|path| !now.contains_key(*path)).map(|path| (path.clone(), None));
         let gone: Vec<_> = gone.collect();
         now.retain(|path, text| before.get(path) != Some(text));
@@ -183,17 +214,35 @@ fn link_entries(from: &Path, into: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Writes a file, for the user alone, as programs keep their data.
+fn put(dir: &Path, path: &str, text: &str) -> io::Result<()> {
+    let path = dir.join(path);
+    if let Some(parent) = path.parent() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    }
+    fs::write(path, text)
+}
+
 /// Collects the regular files below a directory, without following links.
 fn collect(dir: &Path, below: &str, found: &mut BTreeMap<String, String>, depth: usize) -> io::Result<()> {
     for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        let name = format!("{below}{}", entry.file_name().to_string_lossy());
-        if kind.is_dir() && depth > 0 {
-            collect(&entry.path(), &format!("{name}/"), found, depth - 1)?;
-        } else if kind.is_file() && found.len() < MAX_FILES && entry.metadata()?.len() <= MAX_FILE {
-            found.insert(name, String::from_utf8_lossy(&fs::read(entry.path())?).into_owned());
-        }
+        collect_entry(&entry?, below, found, depth)?;
+    }
+    Ok(())
+}
+
+fn collect_entry(
+    entry: &fs::DirEntry,
+    below: &str,
+    found: &mut BTreeMap<String, String>,
+    depth: usize,
+) -> io::Result<()> {
+    let kind = entry.file_type()?;
+    let name = format!("{below}{}", entry.file_name().to_string_lossy());
+    if kind.is_dir() && depth > 0 {
+        collect(&entry.path(), &format!("{name}/"), found, depth - 1)?;
+    } else if kind.is_file() && found.len() < MAX_FILES && entry.metadata()?.len() <= MAX_FILE {
+        found.insert(name, String::from_utf8_lossy(&fs::read(entry.path())?).into_owned());
     }
     Ok(())
 }

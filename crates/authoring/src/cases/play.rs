@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use hookbox::capability::Capability;
 use hookbox::escape;
@@ -11,11 +10,11 @@ use hookbox::event::EventData;
 use hookbox::internal::dialect::Dialect;
 use hookbox::internal::store::{Bucket, Store};
 use hookbox::manager::{Entry, EntryStatus, Manager};
-use hookbox::session::{Asked, Explanation};
+use hookbox::session::{Asked, Explanation, Session};
 use hookbox::trust::{Record, Scope, TrustFile};
-use hookbox::{Action, Context, Event, Network, Outcome, Runtime};
+use hookbox::{Action, Context, Event, EventName, Network, Outcome, Runtime};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::came::{Came, Failure, Verdict};
 use super::case::{Case, CaseFile};
@@ -23,6 +22,7 @@ use super::error::{CaseError, CaseErrorKind};
 use super::expect::Content;
 use super::place::Place;
 use super::replies::{self, Requests};
+use super::time::Time;
 use super::update::to_toml;
 use super::wire::Wire;
 
@@ -60,7 +60,8 @@ pub async fn play(task: &Task, runtime: &Runtime, wire: Option<&dyn Wire>) -> Re
     place.put_files(&case.files).map_err(at_place)?;
     place.put_hook(&task.hook).map_err(at_place)?;
     let (network, requests) = replies::network(&case.http);
-    let runtime = runtime.clone().with_clock(case.clock.map(Duration::from_millis));
+    let time = Time::of(case);
+    let runtime = runtime.clone().with_clock(time.clock.clone());
     let find = async || manager(&place, &runtime, network.clone()).await;
     let mut manager = find().await;
     if !case.settings.is_empty() || case.on_failure.is_some() || !case.grants.is_empty() {
@@ -69,7 +70,7 @@ pub async fn play(task: &Task, runtime: &Runtime, wire: Option<&dyn Wire>) -> Re
         }
         manager = find().await;
     }
-    let player = Playing { case, place: &place, hook: &task.hook, manager, requests, wire };
+    let player = Playing { case, place: &place, hook: &task.hook, manager, time, requests, wire };
     player.play().await.map_err(|kind| kind.at(&task.place))
 }
 
@@ -142,12 +143,16 @@ fn configure(case: &Case, place: &Place, manager: &Manager) -> Result<Option<Str
     Ok(None)
 }
 
+/// The answer as the agent understood it, and the event that it asked about; or the reason why it cannot.
+type Taken = Result<(Outcome, Event), String>;
+
 /// A case whose hook was found.
 struct Playing<'a> {
     case: &'a Case,
     place: &'a Place,
     hook: &'a Path,
     manager: Manager,
+    time: Time,
     requests: Requests,
     wire: Option<&'a dyn Wire>,
 }
@@ -155,40 +160,73 @@ struct Playing<'a> {
 impl Playing<'_> {
     async fn play(self) -> Result<Came, CaseErrorKind> {
         self.fill_store().await?;
+        let identities = self.identities();
+        self.place.put_data(&self.case.files, &identities)?;
         let session = self.manager.session("case");
-        let asked = self.event()?;
-        let sent = match self.wire.map(|wire| wire.send(&asked)).transpose() {
-            Ok(Some(None)) => {
-                let skipped = Some(format!("the agent does not send {} like this", asked.name()));
-                return Ok(Came { skipped, ..Came::default() });
+        let Case { event, data, before, times, .. } = self.case;
+        for (number, earlier) in (1..).zip(before) {
+            let explanation = match self.send(&session, &earlier.event, &earlier.data).await? {
+                Ok((explanation, _)) => explanation,
+                Err(came) => return Ok(came),
+            };
+            if let Some(why) = self.unfit(&explanation).or_else(|| self.failed(&explanation)) {
+                let unfit = Some(format!("event {number} of `before`: {why}"));
+                return Ok(Came { unfit, ..Came::default() });
             }
-            Ok(sent) => sent.flatten(),
-            Err(unfit) => return Ok(Came { unfit: Some(unfit), ..Came::default() }),
+        }
+        for _ in 1..*times {
+            if let Err(came) = self.send(&session, event, data).await? {
+                return Ok(came);
+            }
+        }
+        let mut came = match self.send(&session, event, data).await? {
+            Ok((explanation, taken)) => {
+                let mut came = self.came(&explanation);
+                match taken {
+                    Some(Ok((outcome, asked))) => self.take_back(&mut came, outcome, &asked),
+                    Some(Err(unfit)) => came.unfit = Some(unfit),
+                    None => {}
+                }
+                came
+            }
+            Err(came) => return Ok(came),
         };
-        let event = || sent.as_ref().map_or(&asked, |sent| sent.event()).clone();
-        let mut explanation = session.explain(event()).await;
-        for _ in 1..self.case.times {
-            explanation = session.explain(event()).await;
-        }
-        let mut came = self.came(&explanation);
-        if let Some(sent) = &sent {
-            match sent.outcome(&explanation.fired.verdict, &explanation.fired.event) {
-                Ok(outcome) => self.take_back(&mut came, outcome, &asked),
-                Err(unfit) => came.unfit = Some(unfit),
-            }
-        }
         let (requests, unanswered) = self.requests.take();
         came.requests = requests.iter().map(|request| self.place.neutral(request)).collect();
         came.problems.extend(unanswered);
         came.store = self.read_store().await?;
-        came.files = self.place.changed_files(&self.case.files)?;
+        came.files = self.place.changed_files(&self.case.files, &identities)?;
         Ok(came)
     }
 
-    fn event(&self) -> Result<Event, CaseErrorKind> {
-        let Case { event, data, clock, .. } = self.case;
+    /// Sends the next event to the hook, through the wire of the agent if there is one. `Err` has the answer if it
+    /// cannot be sent.
+    async fn send(
+        &self,
+        session: &Session,
+        event: &EventName,
+        data: &Map<String, Value>,
+    ) -> Result<Result<(Explanation, Option<Taken>), Came>, CaseErrorKind> {
+        let asked = self.event(event, data)?;
+        let Some(wire) = self.wire else {
+            return Ok(Ok((session.explain(asked).await, None)));
+        };
+        let sent = match wire.send(&asked) {
+            Ok(Some(sent)) => sent,
+            Ok(None) => {
+                let skipped = Some(format!("the agent does not send {} like this", asked.name()));
+                return Ok(Err(Came { skipped, ..Came::default() }));
+            }
+            Err(unfit) => return Ok(Err(Came { unfit: Some(unfit), ..Came::default() })),
+        };
+        let explanation = session.explain(sent.event().clone()).await;
+        let outcome = sent.outcome(&explanation.fired.verdict, &explanation.fired.event);
+        Ok(Ok((explanation, Some(outcome.map(|outcome| (outcome, asked))))))
+    }
+
+    fn event(&self, event: &EventName, data: &Map<String, Value>) -> Result<Event, CaseErrorKind> {
         let mut context = Context::new("case", self.place.work().to_string_lossy());
-        context.timestamp_ms = clock.unwrap_or(context.timestamp_ms);
+        context.timestamp_ms = self.time.next().unwrap_or(context.timestamp_ms);
         let decoded = Dialect::of(event, data).decode(event, data.clone(), &context);
         Ok(decoded.map_err(|error| CaseErrorKind::Surroundings(error.to_string()))?.event)
     }
@@ -230,6 +268,15 @@ impl Playing<'_> {
             failures: failures.collect(),
             problems: problems.chain(denied).collect(),
         }
+    }
+
+    /// Returns the failure of a hook, in words.
+    fn failed(&self, explanation: &Explanation) -> Option<String> {
+        let mut reports = explanation.hooks.iter().filter_map(|hook| hook.report.as_ref());
+        reports.find_map(|report| {
+            let message = self.place.neutral(report.message.as_deref().unwrap_or_default());
+            Some(format!("the hook failed: {}: {}", report.cause?, escape(&message, SHOWN)))
+        })
     }
 
     /// Replaces the decision by the one that the agent understood.
@@ -289,14 +336,19 @@ impl Playing<'_> {
         Some(format!("{} is not a hook that runs{}", shown(&name), problem.unwrap_or_default()))
     }
 
+    /// Returns the name of the state and of the data of each hook.
+    fn identities(&self) -> Vec<String> {
+        let identity = |entry: &Entry| {
+            let name = self.place.identity(self.hook, &entry.name, entry.path.as_deref());
+            Scope::Global.identity(entry.plugin.as_deref(), &name)
+        };
+        self.manager.entries().iter().map(identity).collect()
+    }
+
     /// Returns the state of each hook.
     fn buckets(&self) -> Vec<Bucket> {
         let store = Store::at(self.place.data());
-        let bucket = |entry: &Entry| {
-            let name = self.place.identity(self.hook, &entry.name, entry.path.as_deref());
-            store.bucket([Scope::Global.identity(entry.plugin.as_deref(), &name)])
-        };
-        self.manager.entries().iter().map(bucket).collect()
+        self.identities().into_iter().map(|identity| store.bucket([identity])).collect()
     }
 
     async fn fill_store(&self) -> Result<(), CaseErrorKind> {

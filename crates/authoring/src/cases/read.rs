@@ -1,13 +1,15 @@
 //! Reads case files.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::ops::Range;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use hookbox::capability::Capability;
 use hookbox::internal::dialect::Dialect;
+use hookbox::internal::discovery::parse_duration;
 use hookbox::internal::text;
 use hookbox::{Context, EventName, OnFailure};
 use serde::Deserialize;
@@ -15,9 +17,10 @@ use serde_json::{Map, Value, json};
 use toml::Spanned;
 use toml::de::DeTable;
 
-use super::case::{Case, CaseFile};
+use super::case::{Case, CaseFile, Earlier};
 use super::error::{CaseError, CaseErrorKind};
 use super::expect::{Content, Data, Expect};
+use super::files;
 use super::replies::Reply;
 
 /// The largest case file, in bytes.
@@ -29,14 +32,21 @@ const MAX_CASES: usize = 1_000;
 /// The largest number of times that a hook gets the event of a case.
 const MAX_TIMES: u32 = 100;
 
+/// The largest number of events before that of a case.
+const MAX_BEFORE: usize = 100;
+
 const FILE_KEYS: [&str; 2] = ["case", "hook"];
 
-const CASE_KEYS: [&str; 14] = [
+const EVENT_KEYS: [&str; 3] = ["command", "data", "event"];
+
+const CASE_KEYS: [&str; 16] = [
+    "before",
     "clock",
     "command",
     "data",
     "environment",
     "event",
+    "every",
     "expect",
     "files",
     "grants",
@@ -63,7 +73,10 @@ struct CaseWire {
     event: Option<Spanned<String>>,
     command: Option<String>,
     data: Option<Spanned<Data>>,
+    #[serde(default)]
+    before: Vec<Spanned<EventWire>>,
     times: Option<Spanned<u32>>,
+    every: Option<Spanned<String>>,
     #[serde(default)]
     settings: Map<String, Value>,
     on_failure: Option<OnFailure>,
@@ -79,6 +92,14 @@ struct CaseWire {
     http: Vec<Spanned<Reply>>,
     clock: Option<Spanned<toml::value::Datetime>>,
     expect: Option<Expect>,
+}
+
+/// An event as it is written.
+#[derive(Deserialize)]
+struct EventWire {
+    event: Option<Spanned<String>>,
+    command: Option<String>,
+    data: Option<Spanned<Data>>,
 }
 
 /// A fault with its place in the text.
@@ -106,16 +127,7 @@ impl CaseFile {
     ///
     /// [`CaseError`] for the first fault: nothing of a file is skipped.
     pub fn read(path: &Path) -> Result<Self, CaseError> {
-        let mut text = Vec::new();
-        let opened = File::open(path).and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut text));
-        opened.map_err(|error| CaseErrorKind::Io(error).at(path))?;
-        if text.len() as u64 > MAX_FILE {
-            let error = io::Error::new(io::ErrorKind::InvalidData, format!("has more than {MAX_FILE} bytes"));
-            return Err(CaseErrorKind::Io(error).at(path));
-        }
-        let text = String::from_utf8(text).map_err(|_| {
-            CaseErrorKind::Io(io::Error::new(io::ErrorKind::InvalidData, "is not UTF-8")).at(path)
-        })?;
+        let text = read_text(path).map_err(|error| CaseErrorKind::Io(error).at(path))?;
         let (hook, cases) = parse(&text).map_err(|fault| {
             let line = line_of(&text, fault.at.start);
             CaseErrorKind::Fault { line, message: fault.message, hint: fault.hint }.at(path)
@@ -125,6 +137,21 @@ impl CaseFile {
         }
         Ok(Self { path: path.to_owned(), hook, cases })
     }
+}
+
+/// Reads a text of at most [`MAX_FILE`] bytes.
+fn read_text(path: &Path) -> io::Result<String> {
+    let wrong = |message: String| io::Error::new(io::ErrorKind::InvalidData, message);
+    // To open a pipe would wait for a writer.
+    if !fs::metadata(path)?.is_file() {
+        return Err(wrong("is not a file".to_owned()));
+    }
+    let mut text = Vec::new();
+    File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > MAX_FILE {
+        return Err(wrong(format!("has more than {MAX_FILE} bytes")));
+    }
+    String::from_utf8(text).map_err(|_| wrong("is not UTF-8".to_owned()))
 }
 
 fn line_of(text: &str, offset: usize) -> usize {
@@ -159,9 +186,13 @@ fn check_keys(file: &DeTable<'_>) -> Result<(), Fault> {
     let cases = file.get("case").and_then(|it| it.get_ref().as_array());
     for case in cases.into_iter().flatten().filter_map(|it| it.get_ref().as_table()) {
         known(case, &CASE_KEYS, "a case")?;
-        let replies = case.get("http").and_then(|it| it.get_ref().as_array());
-        for reply in replies.into_iter().flatten().filter_map(|it| it.get_ref().as_table()) {
-            known(reply, &Reply::KEYS, "an answer")?;
+        for (key, keys, of) in
+            [("before", &EVENT_KEYS[..], "an earlier event"), ("http", &Reply::KEYS[..], "an answer")]
+        {
+            let list = case.get(key).and_then(|it| it.get_ref().as_array());
+            for table in list.into_iter().flatten().filter_map(|it| it.get_ref().as_table()) {
+                known(table, keys, of)?;
+            }
         }
         if let Some(expect) = case.get("expect").and_then(|it| it.get_ref().as_table()) {
             known(expect, &Expect::KEYS, "an expected answer")?;
@@ -184,7 +215,17 @@ fn known(table: &DeTable<'_>, keys: &[&str], of: &str) -> Result<(), Fault> {
 
 fn read_case(case: CaseWire, line: usize) -> Result<Case, Fault> {
     let at = case.name.span();
-    let (event, data) = event(&case, &at)?;
+    let given = EventWire { event: case.event, command: case.command, data: case.data };
+    let (event, data) = read_event(given, &at)?;
+    if let Some(beyond) = case.before.get(MAX_BEFORE) {
+        return Err(Fault::new(beyond.span(), format!("a case has at most {MAX_BEFORE} events before")));
+    }
+    let mut before = Vec::new();
+    for earlier in case.before {
+        let at = earlier.span();
+        let (event, data) = read_event(earlier.into_inner(), &at)?;
+        before.push(Earlier { event, data });
+    }
     let mut grants = Vec::new();
     for grant in case.grants {
         let right: Result<Capability, _> = grant.get_ref().parse();
@@ -192,11 +233,7 @@ fn read_case(case: CaseWire, line: usize) -> Result<Case, Fault> {
     }
     let mut files = BTreeMap::new();
     for (path, content) in case.files {
-        if !is_inside(&path) {
-            let shown = text::escape(&path, 200);
-            let message = format!("{shown:?} is not the path of a file in the working directory");
-            return Err(Fault::new(content.span(), message).hint("write a relative path without .."));
-        }
+        check_path(&path, content.span())?;
         files.insert(path, content.into_inner());
     }
     if let Some(reply) = case.http.iter().find(|reply| !reply.get_ref().is_valid()) {
@@ -212,6 +249,7 @@ fn read_case(case: CaseWire, line: usize) -> Result<Case, Fault> {
             return Err(Fault::new(times.span(), format!("times is a number from 1 to {MAX_TIMES}")));
         }
     };
+    let every = case.every.map(|every| read_every(&every, times, &before)).transpose()?;
     let clock = case.clock.map(|clock| milliseconds(&clock)).transpose()?;
     if let Some(name) = case.environment.keys().find(|name| !is_variable(name)) {
         return Err(Fault::new(
@@ -219,16 +257,15 @@ fn read_case(case: CaseWire, line: usize) -> Result<Case, Fault> {
             format!("{:?} cannot be an environment variable", text::escape(name, 80)),
         ));
     }
-    if let Some(path) = case.expect.iter().flat_map(|it| it.files.keys()).find(|path| !is_inside(path)) {
-        let shown = text::escape(path, 200);
-        return Err(Fault::new(at, format!("{shown:?} is not the path of a file in the working directory")));
-    }
+    case.expect.iter().flat_map(|it| it.files.keys()).try_for_each(|path| check_path(path, at.clone()))?;
     Ok(Case {
         name: case.name.into_inner(),
         line,
         event,
         data,
+        before,
         times,
+        every,
         settings: case.settings,
         on_failure: case.on_failure,
         grants,
@@ -241,9 +278,9 @@ fn read_case(case: CaseWire, line: usize) -> Result<Case, Fault> {
     })
 }
 
-/// Reads the event and its data.
-fn event(case: &CaseWire, at: &Range<usize>) -> Result<(EventName, Data), Fault> {
-    let event = match (&case.event, &case.command) {
+/// Reads an event and its data.
+fn read_event(given: EventWire, at: &Range<usize>) -> Result<(EventName, Data), Fault> {
+    let event = match (&given.event, &given.command) {
         (Some(event), _) => event.get_ref().parse::<EventName>().map_err(|unknown| {
             let message = format!("{:?} is not the name of an event", text::escape(&unknown.name, 80));
             Fault::new(event.span(), message).hint(format!("did you mean {}?", unknown.nearest))
@@ -254,7 +291,8 @@ fn event(case: &CaseWire, at: &Range<usize>) -> Result<(EventName, Data), Fault>
             return Err(fault.hint("add `command = \"…\"`, or `event = \"…\"` and a table `data`"));
         }
     };
-    let data = match (&case.command, &case.data) {
+    let data_at = given.data.as_ref().map_or_else(|| at.clone(), Spanned::span);
+    let data = match (given.command, given.data) {
         (Some(_), Some(data)) => {
             let fault = Fault::new(data.span(), "a case has a command or data, not both");
             return Err(fault.hint("write the command as data.tool_input.command"));
@@ -263,9 +301,9 @@ fn event(case: &CaseWire, at: &Range<usize>) -> Result<(EventName, Data), Fault>
             let call = json!({ "tool_name": "bash", "tool_input": { "command": command } });
             call.as_object().cloned().unwrap_or_default()
         }
-        (None, data) => data.as_ref().map(|data| data.get_ref().clone()).unwrap_or_default(),
+        (None, data) => data.map(Spanned::into_inner).unwrap_or_default(),
     };
-    let at = case.data.as_ref().map_or(at.clone(), Spanned::span);
+    let at = data_at;
     let context = Context::new("case", "/");
     let decoded = Dialect::of(&event, &data).decode(&event, data.clone(), &context);
     let decoded = decoded.map_err(|error| Fault::new(at.clone(), format!("data: {error}")))?;
@@ -275,10 +313,27 @@ fn event(case: &CaseWire, at: &Range<usize>) -> Result<(EventName, Data), Fault>
     Ok((event, data))
 }
 
-/// Returns true for a relative path that stays in its directory.
-fn is_inside(path: &str) -> bool {
-    let path = Path::new(path);
-    path.components().next().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
+/// Refuses a path that leads out of the directories of a case.
+fn check_path(path: &str, at: Range<usize>) -> Result<(), Fault> {
+    if files::split(path).is_some() {
+        return Ok(());
+    }
+    let shown = text::escape(path, 200);
+    Err(Fault::new(at, format!("{shown:?} is not the path of a file of a case")).hint(files::HINT))
+}
+
+/// Reads the time between the events of a case, of which there must be several.
+fn read_every(every: &Spanned<String>, times: u32, before: &[Earlier]) -> Result<Duration, Fault> {
+    if times == 1 && before.is_empty() {
+        let fault = Fault::new(every.span(), "every is the time between events, and the case has one event");
+        return Err(fault.hint("add `times = 2`, or a list `before`"));
+    }
+    parse_duration(every.get_ref()).map_err(|error| {
+        Fault::new(
+            every.span(),
+            format!("every: expected {}, found {:?}", error.expected, text::escape(&error.found, 80)),
+        )
+    })
 }
 
 fn is_variable(name: &str) -> bool {
