@@ -1,5 +1,6 @@
 //! `hookbox test`: cases beside a hook.
 
+mod samples;
 mod surroundings;
 
 use std::fs;
