@@ -1,0 +1,223 @@
+//! The files and variables that hold secrets, by their names.
+
+use hookbox_sdk::text::Secrets;
+
+/// Endings of paths to files with secrets. The first component must match as a whole.
+const FILES: [&str; 50] = [
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    ".netrc",
+    "~/.npmrc",
+    "$HOME/.npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".git-credentials",
+    ".aws/credentials",
+    ".kube/config",
+    ".docker/config.json",
+    ".config/gh/hosts.yml",
+    ".config/op/config",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".config/gcloud/credentials.db",
+    "application_default_credentials.json",
+    "config/master.key",
+    "etc/shadow",
+    "etc/gshadow",
+    "rclone/rclone.conf",
+    ".s3cfg",
+    "doctl/config.yaml",
+    ".terraform.d/credentials.tfrc.json",
+    "sops/age/keys.txt",
+    "config/secrets.yml",
+    "secrets.json",
+    "serviceAccountKey.json",
+    ".boto",
+    "etc/master.passwd",
+    "kubernetes/admin.conf",
+    "System.keychain",
+    ".azure/accessTokens.json",
+    ".azure/msal_token_cache.json",
+    "~/.age/key.txt",
+    "login.keychain-db",
+    "login.keychain",
+    "logins.json",
+    "key4.db",
+    "Login Data",
+    "terraform.tfstate",
+    ".vault-token",
+    ".htpasswd",
+    ".my.cnf",
+    "master.key",
+    ".terraformrc",
+    ".dockercfg",
+    ".gem/credentials",
+];
+
+/// Directories in which every file is a secret, but for those in [`PUBLIC`].
+const DIRECTORIES: [&str; 5] = [".ssh", ".gnupg", ".aws", ".password-store", "run/secrets"];
+
+/// Files in these directories that are not secret.
+const PUBLIC: [&str; 6] = ["config", "known_hosts", "authorized_keys", "environment", "pubring.kbx", "agent"];
+
+/// Ends of the names of `.env` files that only show which names there are, and of those with harmless values.
+const EXAMPLES: [&str; 8] = ["example", "sample", "template", "dist", "tpl", "defaults", "schema", "test"];
+
+/// Parts of the names of certificates, which are public.
+const CERTIFICATES: [&str; 6] = ["cert", "chain", "fullchain", "ca", "pub", "public"];
+
+/// Returns true if a path names a file or directory with secrets. `*` stands for any file in a directory.
+pub(crate) fn is_secret_path(path: &str) -> bool {
+    let path = path.trim_end_matches(['/', '*']);
+    // The end of a path whose beginning is a variable of a program.
+    if path == "/.npmrc" {
+        return true;
+    }
+    let path = path.strip_suffix(".gz").unwrap_or(path);
+    let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+    if name.is_empty() || name.contains(char::is_whitespace) && !FILES.iter().any(|file| path.ends_with(file))
+    {
+        return false;
+    }
+    is_env(name)
+        || FILES.iter().any(|file| ends_with(path, file))
+        || is_key(name)
+        || DIRECTORIES.iter().any(|it| ends_with(path, it))
+        || is_below(directory) && !PUBLIC.contains(&name) && !name.ends_with(".pub")
+        || name == "environ" && path.starts_with("/proc/")
+}
+
+/// Returns true if the last components of a path are these.
+fn ends_with(path: &str, end: &str) -> bool {
+    path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}
+
+fn is_below(directory: &str) -> bool {
+    let directory = format!("{directory}/");
+    DIRECTORIES.iter().any(|it| {
+        let inside = format!("{it}/");
+        directory.starts_with(&inside) || directory.contains(&format!("/{inside}"))
+    })
+}
+
+fn is_env(name: &str) -> bool {
+    let Some(rest) = name.strip_prefix(".env") else { return false };
+    let last = rest.rsplit('.').next().unwrap_or_default();
+    rest.is_empty() || rest.starts_with('.') && !EXAMPLES.contains(&last)
+}
+
+/// Returns true for private keys, such as `server.key` and `deploy.pem`.
+fn is_key(name: &str) -> bool {
+    match name.rsplit_once('.') {
+        Some((stem, "pem" | "p12" | "pfx" | "jks" | "keystore")) => {
+            let mut parts = stem.split(['-', '_', '.']);
+            !parts.any(|part| CERTIFICATES.contains(&part.to_ascii_lowercase().as_str()))
+        }
+        // `.key` alone is a path in a document.
+        Some(("", _)) => false,
+        Some((stem, "key")) => !stem.ends_with("pub") && !stem.ends_with("public"),
+        Some((_, "kdbx" | "ppk")) => true,
+        _ => false,
+    }
+}
+
+/// Returns the name of a secret variable whose value is in a text: `$GH_TOKEN`, `${GH_TOKEN}`.
+pub(crate) fn variable(text: &str) -> Option<&str> {
+    text.split('$').skip(1).find_map(|rest| {
+        let inner = rest.strip_prefix('{');
+        let rest = inner.unwrap_or(rest);
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let (name, after) = rest.split_at_checked(end)?;
+        // `${NAME:+set}` and the like do not show the value.
+        let is_whole = inner.is_none() || after.starts_with('}');
+        (is_whole && is_secret_name(name)).then_some(name)
+    })
+}
+
+/// Returns true if a variable of this name holds a secret.
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    let is_variable = name.len() > 1 && !name.bytes().any(|byte| byte.is_ascii_lowercase());
+    is_variable && (Secrets::default().is_secret(name) || name.ends_with("_KEY") || name == "DATABASE_URL")
+}
+
+/// Returns true if a text has a token of a known form, or a private key. Values of names do not count, because code is full
+/// of them.
+pub(crate) fn has_token(text: &str) -> bool {
+    if text.contains("-----BEGIN ") && text.contains("PRIVATE KEY-----") {
+        return true;
+    }
+    let pieces = text.split(|c: char| c.is_whitespace() || "=:\"'`,;()<>[]{}|&@/".contains(c));
+    let secrets = Secrets::default();
+    pieces.filter(|piece| piece.len() >= 16).any(|piece| secrets.redact(piece).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_with_secrets_are_known_by_their_names() {
+        for path in [
+            ".env",
+            "app/.env.production",
+            "~/.ssh/id_rsa",
+            "/home/dev/.ssh/deploy",
+            "~/.ssh",
+            "~/.ssh/*",
+            "credentials/../.aws/credentials",
+            "server.key",
+            "certs/private.pem",
+            "/proc/self/environ",
+            "/run/secrets/db",
+            "/etc/shadow",
+        ] {
+            assert!(is_secret_path(path), "{path}");
+        }
+        for path in [
+            ".env.example",
+            ".envrc",
+            "src/env.ts",
+            "~/.ssh/id_rsa.pub",
+            "~/.ssh/config",
+            "cert.pem",
+            "fullchain.pem",
+            "src/credentials/mod.rs",
+            "keyboard.rs",
+            "",
+            "/",
+            "*",
+            "/proc/cpuinfo",
+            "docs/.env reference",
+            ".key",
+        ] {
+            assert!(!is_secret_path(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn only_the_value_of_a_secret_variable_counts() {
+        for (text, name) in [
+            ("$GITHUB_TOKEN", Some("GITHUB_TOKEN")),
+            ("a=${DB_PASSWORD}!", Some("DB_PASSWORD")),
+            ("$AWS_SECRET_ACCESS_KEY", Some("AWS_SECRET_ACCESS_KEY")),
+            ("${TOKEN:+set}", None),
+            ("$HOME $PATH", None),
+            ("$", None),
+            ("${", None),
+            ("$(cat x)", None),
+        ] {
+            assert_eq!(variable(text), name, "{text}");
+        }
+    }
+
+    #[test]
+    fn tokens_of_a_known_form_are_found_and_values_of_names_are_not() {
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        assert!(has_token(&format!("TOKEN={token}")));
+        assert!(has_token(&format!("https://{token}@github.com")));
+        assert!(!has_token("password = change-me-please-now"));
+        assert!(!has_token("let token = parser.next_token_of_the_line();"));
+    }
+}

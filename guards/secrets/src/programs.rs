@@ -1,0 +1,89 @@
+//! Programs, by what they do with files and variables.
+
+use hookbox_shell::base_name;
+
+/// Programs that show or copy the contents of files.
+pub(crate) const READERS: [&str; 60] = [
+    "cat", "tac", "less", "more", "most", "bat", "batcat", "head", "tail", "nl", "od", "xxd", "hexdump",
+    "strings", "base64", "base32", "grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "awk", "gawk",
+    "mawk", "sed", "cut", "tr", "sort", "uniq", "rev", "paste", "fold", "column", "diff", "cmp", "comm",
+    "jq", "yq", "cp", "tar", "zip", "7z", "gzip", "openssl", "sqlite3", "view", "dd", "pr", "install", "vi",
+    "vim", "nvim", "ex", "zcat", "xclip", "mv", "ln", "mapfile",
+];
+
+/// Readers whose first operand is a pattern or a program.
+const WITH_PATTERN: [&str; 13] =
+    ["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "awk", "gawk", "mawk", "sed", "jq", "yq"];
+
+/// Returns true if a program prints every variable.
+pub(crate) fn is_dump(program: &str, rest: &[&str]) -> bool {
+    match program {
+        "env" | "printenv" | "set" | "history" => rest.is_empty(),
+        "export" | "declare" => matches!(rest, [] | ["-p" | "-x" | "-px" | "-xp"]),
+        _ => false,
+    }
+}
+
+pub(crate) fn is_about_secrets(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    ["token", "secret", "passw", "key", "credential"].iter().any(|it| word.contains(it))
+}
+
+/// Returns true if `find` runs a program that shows files.
+pub(crate) fn starts_reader(words: &[&str]) -> bool {
+    let starts = |word: &&str| matches!(*word, "-exec" | "-execdir" | "-x" | "-X" | "--exec");
+    words.iter().any(starts) && words.iter().any(|it| READERS.contains(&base_name(it)))
+}
+
+/// Returns true if a program changes its files and shows nothing.
+pub(crate) fn is_edit(program: &str, words: &[&str]) -> bool {
+    program == "sed" && words.iter().any(|it| it.starts_with("-i") || it.starts_with("--in-place"))
+}
+
+/// Returns the words of a program that may be files that it reads.
+pub(crate) fn operands<'a, 'w>(
+    program: &str,
+    words: &'a [&'w str],
+) -> impl Iterator<Item = &'a &'w str> + use<'a, 'w> {
+    let operand = |word: &&&str| !word.starts_with('-');
+    let with_pattern = WITH_PATTERN.contains(&program) && !words.iter().any(|it| matches!(*it, "-e" | "-f"));
+    let first = words.iter().filter(operand).count();
+    // The last operand is where a copy goes.
+    let is_copy = matches!(program, "cp" | "mv" | "ln" | "install") && first > 1;
+    let certificates =
+        program == "openssl" && matches!(words.first(), Some(&("x509" | "req" | "s_client" | "verify")));
+    let count = if certificates { 0 } else { first - usize::from(is_copy) };
+    words.iter().filter(move |word| !word.starts_with('-')).take(count).skip(usize::from(with_pattern))
+}
+
+/// Returns true if a program with many subcommands sends, or serves, the files that these words name.
+pub(crate) fn is_upload(program: &str, words: &[&str]) -> bool {
+    match program {
+        "aws" | "gsutil" | "gcloud" | "rclone" | "mc" | "s3cmd" => {
+            words.iter().any(|it| matches!(*it, "cp" | "copy" | "sync" | "mv" | "put" | "rsync"))
+        }
+        "gh" | "glab" => words.iter().any(|it| matches!(*it, "gist" | "snippet" | "upload")),
+        "kubectl" => words.contains(&"configmap"),
+        "mail" | "mailx" | "mutt" | "sendmail" | "magic-wormhole" | "wormhole" | "croc" => true,
+        "php" => words.contains(&"-S"),
+        _ => program.starts_with("python") && words.contains(&"http.server"),
+    }
+}
+
+/// Returns true if a subcommand of git shows the contents of files.
+pub(crate) fn shows_contents(words: &[&str]) -> bool {
+    let names_only = words.iter().any(|it| it.starts_with("--stat") || it.starts_with("--name-"));
+    let sub = words.iter().find(|it| !it.starts_with('-'));
+    let shows = match sub {
+        Some(&("show" | "diff" | "blame" | "cat-file" | "annotate")) => true,
+        Some(&"log") => words.iter().any(|it| matches!(*it, "-p" | "-u" | "--patch")),
+        _ => false,
+    };
+    shows && !names_only
+}
+
+/// Returns true if Perl or Ruby print the lines of their files, and do not edit them.
+pub(crate) fn is_filter(words: &[&str]) -> bool {
+    let short = || words.iter().filter(|it| it.starts_with('-') && !it.starts_with("--") && it.len() < 6);
+    short().any(|it| it.contains(['n', 'p'])) && !short().any(|it| it.contains('i'))
+}
