@@ -4,6 +4,7 @@
 //! started it.
 
 mod bench;
+mod corpus;
 mod dist;
 mod tools;
 
@@ -23,6 +24,7 @@ usage: cargo run -p xtask -- COMMAND
   test-clients  run real agents against a mock model, with hookbox as their hook command
   bench       measure hookbox beside what people would use instead (`--quick`: in two minutes, without the network)
   wit-reference  write docs/src/wit.md from wit/
+  corpus      measure the guards with labelled commands (`--misses`, `--dir DIR`, `--write`, `--check`, `--preset PRESET`)
   dist        build the program as packages have it, into target/dist/hookbox
   tools       install what the Python and TypeScript tests need into target/tools
   package     package every published crate, and compile the packages together, outside the repository's tree";
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
         ["test-clients", args @ ..] => tree.test_clients(args),
         ["bench", args @ ..] => tree.bench(args),
         ["wit-reference"] => tree.wit_reference(),
+        ["corpus", args @ ..] => tree.corpus(args),
         ["dist"] => tree.dist(),
         ["tools"] => tree.tools(),
         ["package"] => tree.package(),

@@ -1,0 +1,136 @@
+//! Measures the guards with labelled commands. No command is run.
+//!
+//! `cargo xtask corpus` starts it.
+
+mod corpus;
+mod guards;
+mod table;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask corpus [--dir DIR] [--misses] [--check | --write] [--preset PRESET]
+
+  --dir DIR        measure with the `.jsonl` files of DIR instead of guards/corpus
+  --misses         list every wrong answer
+  --write          put the table into guards/README.md
+  --check          fail if the table in guards/README.md differs
+  --preset PRESET  measure `relaxed`, `standard` (the default) or `strict`";
+
+/// The lines around the table in the page.
+const BEGIN: &str = "<!-- rates: written by `cargo xtask corpus --write` -->\n";
+const END: &str = "<!-- end of rates -->\n";
+
+/// What to do with the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    Print,
+    Write,
+    Check,
+}
+
+#[derive(Debug)]
+struct Args {
+    dir: Option<PathBuf>,
+    misses: bool,
+    then: Then,
+}
+
+impl Args {
+    /// Reads the arguments; `--preset` reaches the guards as a setting, from xtask.
+    fn parse(args: impl IntoIterator<Item = String>) -> Option<Self> {
+        let mut found = Self { dir: None, misses: false, then: Then::Print };
+        let mut args = args.into_iter();
+        while let Some(arg) = args.next() {
+            match (arg.as_str(), found.then) {
+                ("--dir", _) => found.dir = Some(args.next()?.into()),
+                ("--misses", _) => found.misses = true,
+                ("--write", Then::Print) => found.then = Then::Write,
+                ("--check", Then::Print) => found.then = Then::Check,
+                _ => return None,
+            }
+        }
+        let is_ours = found.dir.is_none() && std::env::var_os("HOOKBOX_SETTINGS").is_none();
+        (found.then == Then::Print || is_ours).then_some(found)
+    }
+}
+
+fn main() -> ExitCode {
+    let Some(args) = Args::parse(std::env::args().skip(1)) else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<(), String> {
+    let guards = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let dir = args.dir.clone().unwrap_or_else(|| guards.join("corpus"));
+    let rates = table::measure(&corpus::read(&dir)?).map_err(|error| error.to_string())?;
+    print!("{}", rates.table);
+    println!("{} wrong answers", rates.misses.len());
+    if args.misses {
+        rates.misses.iter().for_each(|miss| println!("{miss}"));
+    }
+    if args.then == Then::Print {
+        return Ok(());
+    }
+    let path = guards.join("README.md");
+    let page =
+        fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let new = placed(&page, &rates.table).ok_or("guards/README.md has no place for the rates")?;
+    match args.then {
+        Then::Check if new != page => {
+            Err("the rates in guards/README.md are old\nhint: cargo xtask corpus --write".to_owned())
+        }
+        Then::Write => {
+            fs::write(&path, new).map_err(|error| format!("cannot write {}: {error}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the page with this table in its place.
+fn placed(page: &str, table: &str) -> Option<String> {
+    let (before, rest) = page.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_its_place_in_the_page() {
+        let page = format!("a\n{BEGIN}\nold\n\n{END}b\n");
+        assert_eq!(placed(&page, "| new |\n").unwrap(), format!("a\n{BEGIN}\n| new |\n\n{END}b\n"));
+        assert!(placed("no place", "| new |\n").is_none());
+    }
+
+    #[test]
+    fn arguments_are_read() {
+        let parse = |line: &str| Args::parse(line.split_whitespace().map(str::to_owned));
+        assert_eq!(parse("").unwrap().then, Then::Print);
+        assert!(parse("--misses --dir x").unwrap().misses);
+        for wrong in ["--dir", "--nope", "--write --check", "--dir x --write"] {
+            assert!(parse(wrong).is_none(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_committed_rates_are_those_of_the_guards() {
+        let guards = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let rates = table::measure(&corpus::read(&guards.join("corpus")).unwrap()).unwrap();
+        let page = fs::read_to_string(guards.join("README.md")).unwrap();
+        assert_eq!(placed(&page, &rates.table).unwrap(), page, "hint: cargo xtask corpus --write");
+    }
+}

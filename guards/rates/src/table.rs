@@ -1,0 +1,140 @@
+//! Counts what the guards do, and writes it as a table.
+
+use std::fmt::Write as _;
+
+use hookbox_sdk::Error;
+
+use crate::corpus::{Label, Line};
+use crate::guards::{GUARDS, Guard};
+
+/// The answers to the lines of a category.
+#[derive(Debug, Default)]
+struct Row {
+    category: String,
+    /// Lines and those that any guard stopped, by label: danger, safe.
+    lines: [usize; 2],
+    stopped: [usize; 2],
+    /// The lines that each guard stopped, by label.
+    by_guard: Vec<[usize; 2]>,
+}
+
+impl Row {
+    fn new(category: &str) -> Self {
+        Self { category: category.to_owned(), by_guard: vec![[0; 2]; GUARDS.len()], ..Self::default() }
+    }
+
+    fn add(&mut self, label: Label, acted: &[bool]) {
+        let column = usize::from(label == Label::Safe);
+        let counts = |pair: &mut [usize; 2], by: bool| {
+            if let Some(count) = pair.get_mut(column) {
+                *count += usize::from(by);
+            }
+        };
+        counts(&mut self.lines, true);
+        counts(&mut self.stopped, acted.contains(&true));
+        for (pair, by) in self.by_guard.iter_mut().zip(acted) {
+            counts(pair, *by);
+        }
+    }
+
+    fn write(&self, out: &mut String) {
+        let ([danger, safe], [stopped, wrong]) = (self.lines, self.stopped);
+        let _ = write!(
+            out,
+            "| {} | {danger} | {stopped} | {} | {safe} | {wrong} | {} |",
+            self.category,
+            rate(stopped, danger),
+            rate(wrong, safe)
+        );
+        for [danger, safe] in &self.by_guard {
+            let _ = write!(out, " {danger} + {safe} |");
+        }
+        out.push('\n');
+    }
+}
+
+/// Returns a share in percent, with one digit that is not rounded up to 100.
+fn rate(part: usize, whole: usize) -> String {
+    match (part * 1000).checked_div(whole) {
+        Some(thousandths) => format!("{}.{} %", thousandths / 10, thousandths % 10),
+        None => "–".to_owned(),
+    }
+}
+
+/// The rates of a corpus.
+pub(crate) struct Rates {
+    /// The table, in Markdown.
+    pub(crate) table: String,
+    /// The wrong answers, one a line.
+    pub(crate) misses: Vec<String>,
+}
+
+/// Asks every guard about every line.
+pub(crate) fn measure(lines: &[Line]) -> Result<Rates, Error> {
+    let (mut rows, mut total, mut misses) = (Vec::<Row>::new(), Row::new("**all**"), Vec::new());
+    for line in lines {
+        let ask = |guard: &Guard| (guard.acts)(line).map_err(|error| error.within(guard.name));
+        let acted = GUARDS.iter().map(ask).collect::<Result<Vec<bool>, Error>>()?;
+        if rows.last().is_none_or(|row| row.category != line.category) {
+            rows.push(Row::new(&line.category));
+        }
+        if let Some(row) = rows.last_mut() {
+            row.add(line.label, &acted);
+        }
+        total.add(line.label, &acted);
+        if acted.contains(&true) != (line.label == Label::Danger) {
+            misses.push(miss(line, &acted));
+        }
+    }
+    let names: Vec<&str> = GUARDS.iter().map(|guard| guard.name).collect();
+    let mut table = format!(
+        "| category | dangerous | stopped | rate | safe | stopped | rate | {} |\n|{}\n",
+        names.join(" | "),
+        " --- |".repeat(7 + names.len())
+    );
+    rows.iter().chain([&total]).for_each(|row| row.write(&mut table));
+    Ok(Rates { table, misses })
+}
+
+/// Returns a wrong answer as text. The line is quoted, because it may have line breaks or characters of control.
+fn miss(line: &Line, acted: &[bool]) -> String {
+    let by: Vec<&str> = GUARDS.iter().zip(acted).filter(|(_, by)| **by).map(|(it, _)| it.name).collect();
+    let what = if by.is_empty() { "missed".to_owned() } else { format!("stopped by {}", by.join(", ")) };
+    format!("{}: {what}: {:?}", line.category, line.text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_never_rounded_up() {
+        for (part, whole, expected) in
+            [(1999, 2000, "99.9 %"), (5, 5, "100.0 %"), (0, 3, "0.0 %"), (0, 0, "–"), (1, 3, "33.3 %")]
+        {
+            assert_eq!(rate(part, whole), expected);
+        }
+    }
+
+    #[test]
+    fn lines_are_counted_by_category_and_label() {
+        let line = |category: &str, text: &str, label| Line {
+            category: category.to_owned(),
+            tool: "bash".to_owned(),
+            text: text.to_owned(),
+            is_output: false,
+            label,
+        };
+        let lines = [
+            line("a", "ls", Label::Safe),
+            line("a", "cat .env", Label::Danger),
+            line("b", "cat \x1b[1m.env", Label::Danger),
+            line("b", "ls -la", Label::Danger),
+        ];
+        let rates = measure(&lines).unwrap();
+        assert!(rates.table.contains("| a | 1 | 1 | 100.0 % | 1 | 0 | 0.0 % |"), "{}", rates.table);
+        assert!(rates.table.contains("| **all** | 3 |"), "{}", rates.table);
+        assert!(rates.misses.contains(&"b: missed: \"ls -la\"".to_owned()), "{:?}", rates.misses);
+        assert!(!rates.misses.iter().any(|it| it.contains('\x1b')));
+    }
+}

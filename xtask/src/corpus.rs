@@ -1,0 +1,56 @@
+//! Measures the guards with labelled commands: `cargo xtask corpus`.
+
+use std::error::Error;
+
+use super::{Tree, cargo, run};
+
+/// The presets of the guards.
+const PRESETS: [&str; 3] = ["relaxed", "standard", "strict"];
+
+impl Tree {
+    /// Runs the program that measures, in the workspace of the guards: their crates stay out of this one's lock.
+    pub(super) fn corpus(&self, args: &[&str]) -> Result<(), Box<dyn Error>> {
+        let (preset, args) = split(args)?;
+        let mut command = cargo();
+        // The directory of `--dir` is relative to that of the user.
+        command.args(["run", "--quiet", "--manifest-path"]).arg(self.root.join("guards/Cargo.toml"));
+        command.arg("--target-dir").arg(self.guests()).args(["--package", "rates", "--"]).args(args);
+        command.env_remove("CARGO_TARGET_DIR").env_remove("HOOKBOX_SETTINGS");
+        if let Some(preset) = preset {
+            command.env("HOOKBOX_SETTINGS", format!("{{\"preset\":\"{preset}\"}}"));
+        }
+        run(&mut command, "measure the guards")
+    }
+}
+
+/// Takes the preset out of the arguments; `None` is the default of the guards.
+fn split<'a>(args: &[&'a str]) -> Result<(Option<&'a str>, Vec<&'a str>), String> {
+    let (mut preset, mut rest) = (None, Vec::new());
+    let mut args = args.iter().copied();
+    while let Some(arg) = args.next() {
+        if arg != "--preset" {
+            rest.push(arg);
+            continue;
+        }
+        let name = args.next().unwrap_or_default();
+        if !PRESETS.contains(&name) {
+            return Err(format!("unknown preset {name:?}\nhint: one of {}", PRESETS.join(", ")));
+        }
+        preset = Some(name).filter(|it| *it != "standard");
+    }
+    Ok((preset, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preset_is_taken_out_of_the_arguments() {
+        assert_eq!(split(&["--misses"]).unwrap(), (None, vec!["--misses"]));
+        assert_eq!(split(&["--preset", "strict", "--misses"]).unwrap(), (Some("strict"), vec!["--misses"]));
+        assert_eq!(split(&["--preset", "standard"]).unwrap(), (None, vec![]));
+        assert!(split(&["--preset", "x\"y"]).is_err());
+        assert!(split(&["--preset"]).is_err());
+    }
+}
