@@ -1,6 +1,7 @@
 //! One event through a chain of hooks.
 
 mod clocks;
+mod door;
 mod member;
 mod options;
 mod redaction;
@@ -14,6 +15,7 @@ use tracing::Instrument as _;
 
 pub(crate) use self::clocks::Clocks;
 use self::clocks::Ran;
+pub(crate) use self::door::Door;
 use self::member::{Member, members};
 pub use self::options::ChainOptions;
 pub(crate) use self::options::TextRules;
@@ -58,7 +60,7 @@ pub(crate) fn concerns(hooks: &[Arc<dyn Hook>], event: &EventName) -> bool {
 /// registration. Secrets are removed from the text that the hooks give the model.
 pub async fn run(hooks: &[Arc<dyn Hook>], event: Event, options: &ChainOptions) -> Fired {
     let mut clocks = Clocks::new(options);
-    let mut ruled = rule(hooks, event, &mut clocks, options, TextRules::new(true)).await;
+    let mut ruled = rule(hooks, event, &mut clocks, options, TextRules::new(true), None).await;
     ruled.observe(&mut clocks).await;
     *ruled.fired
 }
@@ -115,16 +117,17 @@ pub(crate) fn span(name: &EventName, context: &Context) -> tracing::Span {
     tracing::debug_span!("event", name = %name, conversation = %context.conversation_id)
 }
 
-/// Runs one event up to the verdict, on these clocks and with these rules for text.
+/// Runs one event up to the verdict, on these clocks and with these rules for text. The door has the user's allowances.
 pub(crate) async fn rule(
     hooks: &[Arc<dyn Hook>],
     event: Event,
     clocks: &mut Clocks,
     options: &ChainOptions,
     rules: TextRules,
+    door: Option<Door>,
 ) -> Ruled {
     let span = span(&event.name(), &event.context);
-    rule_in_order(hooks, event, clocks, options, rules).instrument(span).await
+    rule_in_order(hooks, event, clocks, options, rules, door).instrument(span).await
 }
 
 async fn rule_in_order(
@@ -133,6 +136,7 @@ async fn rule_in_order(
     clocks: &mut Clocks,
     options: &ChainOptions,
     TextRules { room, redacts }: TextRules,
+    mut door: Option<Door>,
 ) -> Ruled {
     let began = Instant::now();
     let mut fold = Fold::with_room(room);
@@ -161,6 +165,10 @@ async fn rule_in_order(
             let ran = clocks.run(hook.as_ref(), event).await;
             let input_before = event.tool_call().map(|call| call.input.clone());
             let mut hook_report = settle(&mut fold, event, &member, ran);
+            if let (Status::Blocked, Some(door)) = (hook_report.status, &mut door) {
+                let place = (&mut hook_report, report.hooks.len());
+                door.pass(&mut fold, (event, input_before.as_ref()), descriptor, place);
+            }
             hook_report.started = started;
             if event.tool_call().map(|call| &call.input) != input_before.as_ref() {
                 work_out_facts(event, options);
@@ -168,6 +176,9 @@ async fn rule_in_order(
             trace(&report.event, &hook_report);
             report.hooks.push(hook_report);
         }
+    }
+    if let Some(door) = door {
+        Box::pin(door.close(&mut fold, &mut report.hooks)).await;
     }
     *verdict = fold.finish(event);
     report.duration = began.elapsed();

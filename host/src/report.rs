@@ -23,6 +23,8 @@ pub enum Status {
     Asked,
     /// The hook blocked.
     Blocked,
+    /// The hook blocked, and the user allowed the call.
+    Allowed,
     /// The hook ran after a block (or on its own) to observe; its answer was not acted on.
     Observed,
     /// The hook failed; see [`HookReport::cause`].
@@ -41,6 +43,7 @@ impl Status {
             Self::Changed => "changed",
             Self::Asked => "asked",
             Self::Blocked => "blocked",
+            Self::Allowed => "allowed",
             Self::Observed => "observed",
             Self::Failed => "failed",
             Self::Untrusted => "untrusted",

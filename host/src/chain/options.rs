@@ -20,6 +20,8 @@ pub struct ChainOptions {
     pub depth: u32,
     /// Runs hooks also from inside a hook.
     pub allow_nested: bool,
+    /// Lets the user allow what a hook blocks. It needs a private data directory.
+    pub allowances: bool,
 }
 
 impl Default for ChainOptions {
@@ -31,6 +33,7 @@ impl Default for ChainOptions {
             home: None,
             depth: 0,
             allow_nested: false,
+            allowances: true,
         }
     }
 }

@@ -273,6 +273,14 @@ impl Builder {
         self
     }
 
+    /// Lets the user allow a tool call that a hook blocks, with `hookbox allow CODE`
+    /// ([`Ruling::code`](crate::outcome::Ruling::code); default: yes, in a private [`Builder::data`] directory). Blocks of
+    /// hooks from code and of built-in hooks have no code.
+    pub fn allowances(mut self, with: bool) -> Self {
+        self.chain.allowances = with;
+        self
+    }
+
     /// Sends each event of a session as spans and metrics (default: no). Sending does not delay a session.
     #[cfg(feature = "otel")]
     pub fn telemetry(mut self, telemetry: crate::telemetry::Telemetry) -> Self {

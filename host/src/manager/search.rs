@@ -11,7 +11,7 @@ use crate::files::private_dir::{self, PrivateError};
 use crate::hook::Hook;
 use crate::live::Snapshot;
 use crate::text;
-use crate::trust::TrustFile;
+use crate::trust::{AllowanceFile, AllowanceFileError, TrustFile};
 
 impl Builder {
     /// Searches for the hooks. `last` is the working state of the last search. The second value is the state for the
@@ -97,6 +97,7 @@ impl Builder {
             problems.push(unusable(error, "nothing is trusted or granted"));
             None
         });
+        problems.extend(self.discovery.data.as_deref().and_then(|data| self.broken_allowances(data)));
         self.discovery.cache = cache.clone();
         let runtime = self.engine.runtime(self.runtime.take(), cache.as_deref());
         if self.discovery.one_event {
@@ -112,6 +113,15 @@ impl Builder {
         }
         found.problems.extend(problems);
         found
+    }
+
+    /// Returns the problem of a file of allowances that cannot be read. A process for one event tells of it at a block.
+    fn broken_allowances(&self, data: &Path) -> Option<Problem> {
+        let file = AllowanceFile::new(data);
+        let AllowanceFileError { path, kind } =
+            if self.discovery.one_event { None } else { file.read().err() }?;
+        let hint = AllowanceFile::advice(&path);
+        Some(Problem::new(path, format!("{kind}; nothing is allowed by it")).hint(hint))
     }
 
     /// Returns the reason why the user's hooks may be elsewhere than in this home directory.

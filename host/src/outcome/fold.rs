@@ -93,6 +93,28 @@ impl Fold {
         self.verdict.block.as_ref().is_some_and(|ruling| ruling.trusted)
     }
 
+    /// Takes the block back, and returns it: the user allowed it.
+    pub(crate) fn lift(&mut self) -> Option<Ruling> {
+        self.verdict.block.take()
+    }
+
+    /// Sets a block that was taken back.
+    pub(crate) fn restore(&mut self, ruling: Ruling) {
+        self.verdict.block = Some(ruling);
+    }
+
+    /// Returns the reason of the block, for the user's eyes.
+    pub(crate) fn reason(&self) -> &str {
+        self.verdict.block.as_ref().map_or("", Ruling::for_user)
+    }
+
+    /// Sets the code with which the user can allow what is blocked.
+    pub(crate) fn set_code(&mut self, code: String) {
+        if let Some(block) = &mut self.verdict.block {
+            block.code = Some(code);
+        }
+    }
+
     /// Adds a note for the user.
     pub fn warn(&mut self, hook: Option<&str>, text: impl Into<String>) {
         self.verdict.warnings.push(Warning { hook: hook.map(str::to_owned), text: text.into() });

@@ -236,6 +236,9 @@ pub struct Ruling {
     pub known_as: String,
     /// True if the user trusts the hook. The model reads no word of any other, not even its name.
     pub trusted: bool,
+    /// The code with which the user can allow the call that is blocked: `hookbox allow CODE`. It is for the user's eyes, and
+    /// no other field has it. The model must not read it.
+    pub code: Option<String>,
     reason: String,
 }
 
@@ -243,12 +246,12 @@ impl Ruling {
     /// Creates the ruling of a hook that the user trusts.
     pub fn trusted(by: impl Into<String>, reason: impl Into<String>) -> Self {
         let by = by.into();
-        Self { known_as: by.clone(), by, trusted: true, reason: reason.into() }
+        Self { known_as: by.clone(), by, trusted: true, code: None, reason: reason.into() }
     }
 
     /// Creates the ruling of a hook that the user does not trust. The model knows it as `known_as`.
     pub fn untrusted(by: impl Into<String>, known_as: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { by: by.into(), known_as: known_as.into(), trusted: false, reason: reason.into() }
+        Self { by: by.into(), known_as: known_as.into(), trusted: false, code: None, reason: reason.into() }
     }
 
     /// Returns the reason in the hook's words, for the user's eyes. If the user does not trust the hook, it

@@ -123,7 +123,7 @@ impl Decided {
             let held: usize = if injects { fired.verdict.context.iter().map(String::len).sum() } else { 0 };
             let mut rules = self.snapshot.text_rules();
             rules.room = rules.room.saturating_sub(held);
-            let mut told = chain::rule(&hooks, event, &mut clocks, options, rules).await;
+            let mut told = chain::rule(&hooks, event, &mut clocks, options, rules, None).await;
             told.observe(&mut clocks).await;
             let Fired { verdict, report, .. } = *told.fired;
             if injects {

@@ -25,7 +25,7 @@ pub use self::verdict::{
 };
 
 pub use crate::chain::Fired;
-use crate::chain::{self, ChainOptions, Clocks};
+use crate::chain::{self, ChainOptions, Clocks, Door};
 use crate::event::{
     AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, Event, EventData, EventName, InvokedBy,
     TokenBudget, ToolCall, ToolResult, Usage, now_ms,
@@ -36,6 +36,7 @@ use crate::mutex;
 use crate::outcome::{Verdict, Warning};
 use crate::report::Report;
 pub use crate::thresholds::{AtThreshold, Thresholds};
+use crate::trust::AllowanceFile;
 
 /// The number of times in a row that hooks of `agent_stop` may make an agent go on.
 pub const MAX_FOLLOW_UPS: u32 = 8;
@@ -57,6 +58,8 @@ pub struct Session {
     told: Arc<Mutex<Told>>,
     /// Limits that replace the manager's.
     chain: Option<Arc<ChainOptions>>,
+    /// False if the id of the conversation is made up.
+    is_named: bool,
 }
 
 impl Session {
@@ -70,6 +73,7 @@ impl Session {
             attempts: Arc::default(),
             told: Arc::default(),
             chain: None,
+            is_named: true,
         }
     }
 
@@ -132,6 +136,13 @@ impl Session {
         let mut options = self.chain_options().clone();
         options.untrusted_deadline = options.untrusted_deadline.saturating_sub(used);
         self.chain = Some(Arc::new(options));
+        self
+    }
+
+    /// Returns the session whose conversation has a made-up id: no other event has it.
+    #[doc(hidden)]
+    pub fn unnamed(mut self) -> Self {
+        self.is_named = false;
         self
     }
 
@@ -317,7 +328,12 @@ impl Session {
 
     /// Decides on an event, and leaves the rest to [`Decided::follow_up`]. For an agent that has to answer
     /// first.
-    pub async fn decide(&self, mut event: Event) -> Decided {
+    pub async fn decide(&self, event: Event) -> Decided {
+        self.decide_by(event, true).await
+    }
+
+    /// Decides on an event, by the user's allowances as well if `allows`.
+    async fn decide_by(&self, mut event: Event, allows: bool) -> Decided {
         if let EventData::AgentStop(stop) = &mut event.data {
             stop.follow_ups = stop.follow_ups.max(self.follow_ups.load(Ordering::Relaxed));
         }
@@ -326,8 +342,12 @@ impl Session {
         let snapshot = self.live.snapshot();
         let options = self.chain_options();
         let mut clocks = Clocks::new(options);
+        // A hook cannot use up what the user allowed the agent.
+        let may = allows && options.allowances && (options.depth == 0 || options.allow_nested);
+        let file = snapshot.trust_file.as_ref().filter(|_| may);
+        let door = file.and_then(|it| Door::of(AllowanceFile::new(it.directory()), &event, self.is_named));
         let mut ruled =
-            chain::rule(&snapshot.hooks, event, &mut clocks, options, snapshot.text_rules()).await;
+            chain::rule(&snapshot.hooks, event, &mut clocks, options, snapshot.text_rules(), door).await;
         if let EventData::AgentStop(stop) = &ruled.fired.event.data {
             self.count_follow_ups(stop.follow_ups, &mut ruled.fired);
         }
@@ -338,11 +358,11 @@ impl Session {
     /// Runs an event as [`Session::fire_event`] does, and explains the part of every hook that was found: why it was
     /// asked or not, from where it comes, its limits, permissions and settings, and its answer.
     ///
-    /// The hooks run, with all that they do beside their answer.
+    /// The hooks run, with all that they do beside their answer. What the user allowed counts as blocked, and stays allowed.
     pub async fn explain(&self, event: Event) -> Explanation {
         let mut asked = event.clone();
         chain::work_out_facts(&mut asked, self.chain_options());
-        let mut decided = self.decide(event).await;
+        let mut decided = self.decide_by(event, false).await;
         decided.follow_up().await;
         let snapshot = Arc::clone(&decided.snapshot);
         Explanation::new(&snapshot, &asked, decided.into_fired())

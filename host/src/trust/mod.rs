@@ -1,6 +1,8 @@
 //! Trust in the hooks of a repository, and the rights granted to components: the policy, the user's records, and the
 //! digests that they hold for.
 
+mod allowance;
+mod allowance_file;
 mod command_line_files;
 mod file;
 pub(crate) mod native_digest;
@@ -10,6 +12,10 @@ pub(crate) mod tree_digest;
 
 use std::path::Path;
 
+pub use self::allowance::{
+    AllowError, Allowance, Allowances, BlockedCall, Code, CodeError, LONGEST, Pending, Term,
+};
+pub use self::allowance_file::{AllowanceFile, AllowanceFileError, AllowanceFileErrorKind};
 pub use self::file::{TrustFile, TrustFileError, TrustFileErrorKind};
 pub use self::protected_dirs::{Bases, ProtectedDirs};
 pub use self::record::{Record, Records, Scope};
@@ -60,6 +66,12 @@ pub(crate) fn handle(name: &str, path: Option<&Path>, is_unique: bool) -> String
         Some(path) => path.to_string_lossy().into_owned(),
         None => name.to_owned(),
     }
+}
+
+/// Returns the time now, in milliseconds since 1970.
+#[doc(hidden)]
+pub fn now_ms() -> u64 {
+    crate::event::now_ms()
 }
 
 /// Returns the time of a record: now, in RFC 3339, to the second.

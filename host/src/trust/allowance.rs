@@ -1,0 +1,387 @@
+//! Allowances: what the user lets through although a guard blocks it. Pure data and rules.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::event::{Document, rfc3339};
+use crate::hook::{Cause, Digest};
+
+/// The letters of a code: none of them looks like another one or like a digit.
+const LETTERS: &[u8; 16] = b"abcdefghkmnprstw";
+
+/// The length of a code in letters: 32 bits, too many to guess while it counts, and few enough to type.
+const CODE: usize = 8;
+
+/// The time in which a code can be used, in milliseconds.
+pub(crate) const PENDING: u64 = 10 * 60 * 1000;
+
+/// The time in which a call that was allowed once has to come, in milliseconds: the user still knows of it.
+pub(crate) const ONCE: u64 = 60 * 60 * 1000;
+
+/// The longest time that a call can be allowed for, in milliseconds. A longer one is `always`.
+pub const LONGEST: u64 = 24 * 60 * 60 * 1000;
+
+/// The number of blocked calls that are kept. The oldest goes first.
+pub(crate) const MAX_PENDING: usize = 32;
+
+/// The number of allowances that are kept.
+pub(crate) const MAX_GRANTED: usize = 256;
+
+/// The longest input that gets a code, in bytes: the user has to read it whole.
+pub(crate) const MAX_SHOWN: usize = 16 << 10;
+
+/// The code of a blocked call: eight letters that only the user sees.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Code([u8; CODE]);
+
+/// The error for a text that is not a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a code of {CODE} letters")]
+pub struct CodeError;
+
+impl Code {
+    /// Makes a code of random bytes.
+    pub(crate) fn from_random(bytes: [u8; CODE]) -> Self {
+        // There are 16 letters, so that each of them is as likely as any other one.
+        Self(bytes.map(|byte| LETTERS.get(usize::from(byte & 15)).copied().unwrap_or(b'a')))
+    }
+
+    /// Returns true for the same code, in the same time for every other code.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        let difference = self.0.iter().zip(&other.0).fold(0, |sum, (a, b)| sum | (a ^ b));
+        std::hint::black_box(difference) == 0
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|letter| write!(f, "{}", char::from(*letter)))
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Logs have debug output, and a model may read logs.
+        f.write_str("Code")
+    }
+}
+
+impl From<Code> for String {
+    fn from(code: Code) -> Self {
+        code.to_string()
+    }
+}
+
+impl TryFrom<String> for Code {
+    type Error = CodeError;
+
+    fn try_from(text: String) -> Result<Self, CodeError> {
+        text.parse()
+    }
+}
+
+impl std::str::FromStr for Code {
+    type Err = CodeError;
+
+    /// Reads a code in either case; spaces and hyphens do not count.
+    fn from_str(text: &str) -> Result<Self, CodeError> {
+        let letters = text.bytes().filter(|byte| !matches!(byte, b' ' | b'-'));
+        let letters: Vec<u8> = letters.map(|byte| byte.to_ascii_lowercase()).take(CODE + 1).collect();
+        let code: [u8; CODE] = letters.try_into().map_err(|_| CodeError)?;
+        if code.iter().all(|letter| LETTERS.contains(letter)) { Ok(Self(code)) } else { Err(CodeError) }
+    }
+}
+
+/// A tool call that one guard blocked: all that an allowance can be bound to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlockedCall {
+    /// The name of the tool.
+    pub tool: String,
+    /// The digest of the input that the guard saw.
+    pub input: Digest,
+    /// The working directory of the agent.
+    pub directory: String,
+    /// The conversation, if it has an id.
+    pub session: Option<String>,
+    /// The full name of the guard.
+    pub guard: String,
+    /// The digest of the guard. Only a guard that failed may be without one.
+    pub digest: Option<Digest>,
+    /// The cause, if the guard blocked because it failed.
+    pub cause: Option<Cause>,
+}
+
+impl BlockedCall {
+    /// Returns the digest of an input: that of its JSON with sorted names and without spaces.
+    pub fn digest_of(input: &Document) -> Digest {
+        // The text has digits that the value does not have.
+        if input.is_exact() {
+            return Digest::of(input.text().as_bytes());
+        }
+        let mut text = String::new();
+        write_sorted(input.value(), &mut text);
+        Digest::of(text.as_bytes())
+    }
+}
+
+fn write_sorted(value: &Value, text: &mut String) {
+    match value {
+        Value::Array(items) => {
+            text.push('[');
+            for item in items {
+                write_sorted(item, text);
+                text.push(',');
+            }
+            text.push(']');
+        }
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_by_key(|(name, _)| *name);
+            text.push('{');
+            for (name, value) in fields {
+                text.push_str(&Value::String(name.clone()).to_string());
+                text.push(':');
+                write_sorted(value, text);
+                text.push(',');
+            }
+            text.push('}');
+        }
+        other => text.push_str(&other.to_string()),
+    }
+}
+
+/// The calls that an allowance lets through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Term {
+    /// The next such call in the same session and directory.
+    Once,
+    /// Each such call in the same session and directory, for this time in milliseconds.
+    For(u64),
+    /// Each such call in the same directory, in any session.
+    AlwaysHere,
+    /// Each such call in any session and directory.
+    Always,
+}
+
+impl Term {
+    /// Returns the time that it counts for; `None` if it does not end.
+    fn lifetime(self) -> Option<u64> {
+        match self {
+            Self::Once => Some(ONCE),
+            Self::For(time) => Some(time),
+            Self::AlwaysHere | Self::Always => None,
+        }
+    }
+}
+
+/// A blocked call that the user can allow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pending {
+    /// The code.
+    pub code: Code,
+    /// The call.
+    pub call: BlockedCall,
+    /// The input, as JSON. Not escaped.
+    pub shown: String,
+    /// The reason of the block. Not escaped.
+    pub reason: String,
+    /// The time of the block, in milliseconds since 1970.
+    pub when_ms: u64,
+}
+
+impl Pending {
+    /// Returns the time of the block, in RFC 3339.
+    pub fn when(&self) -> String {
+        rfc3339(self.when_ms)
+    }
+
+    /// Returns true if the code can be used now.
+    pub fn counts(&self, now_ms: u64) -> bool {
+        is_within(self.when_ms, PENDING, now_ms)
+    }
+}
+
+/// A call that the user allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Allowance {
+    /// The code, by which it is removed.
+    pub code: Code,
+    /// The calls that it is for.
+    pub term: Term,
+    /// The call.
+    pub call: BlockedCall,
+    /// The input, as JSON. Not escaped.
+    pub shown: String,
+    /// The time at which the user allowed it, in milliseconds since 1970.
+    pub when_ms: u64,
+}
+
+impl Allowance {
+    /// Returns true if it lets this call through now.
+    pub fn covers(&self, call: &BlockedCall, now_ms: u64) -> bool {
+        let BlockedCall { tool, input, directory, session, guard, digest, cause } = &self.call;
+        let is_same = (tool, input, guard, digest, cause)
+            == (&call.tool, &call.input, &call.guard, &call.digest, &call.cause);
+        let is_here = *directory == call.directory;
+        let is_placed = match self.term {
+            Term::Once | Term::For(_) => is_here && *session == call.session,
+            Term::AlwaysHere => is_here,
+            Term::Always => true,
+        };
+        is_same && is_placed && self.counts(now_ms)
+    }
+
+    /// Returns the time at which the user allowed it, in RFC 3339.
+    pub fn when(&self) -> String {
+        rfc3339(self.when_ms)
+    }
+
+    /// Returns the time at which it ends, in RFC 3339; `None` if it does not end.
+    pub fn until(&self) -> Option<String> {
+        Some(rfc3339(self.when_ms.saturating_add(self.term.lifetime()?)))
+    }
+
+    /// Returns true if it has not ended.
+    pub fn counts(&self, now_ms: u64) -> bool {
+        self.term.lifetime().is_none_or(|lifetime| is_within(self.when_ms, lifetime, now_ms))
+    }
+}
+
+/// Returns true if a time that began then has not ended. One that begins later has not begun: the clock was set back.
+fn is_within(began: u64, lifetime: u64, now: u64) -> bool {
+    now.checked_sub(began).is_some_and(|passed| passed < lifetime)
+}
+
+/// The reason why a call is not allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AllowError {
+    /// No blocked call has the code, or its time is over.
+    #[error("no blocked call has this code, or it is older than {} minutes", PENDING / 60_000)]
+    UnknownCode,
+    /// A guard that failed can be passed only once.
+    #[error("the guard failed: the call can be allowed only once")]
+    FailedGuard,
+    /// The time is zero or too long.
+    #[error("expected a time of at most {} hours", LONGEST / 3_600_000)]
+    Time,
+    /// There are too many allowances.
+    #[error("there are {MAX_GRANTED} allowances already")]
+    Full,
+}
+
+/// The blocked calls that have a code, and the calls that the user allowed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allowances {
+    /// The blocked calls, the oldest first.
+    pub pending: Vec<Pending>,
+    /// The allowed calls, the oldest first.
+    pub granted: Vec<Allowance>,
+}
+
+impl Allowances {
+    /// Removes everything whose time is over.
+    pub fn prune(&mut self, now_ms: u64) {
+        self.pending.retain(|it| it.counts(now_ms));
+        self.granted.retain(|it| it.counts(now_ms));
+    }
+
+    /// Adds a blocked call, and returns its code. The same call keeps the code that it has, and its time begins anew.
+    pub(crate) fn note(&mut self, mut pending: Pending) -> Code {
+        self.prune(pending.when_ms);
+        if let Some(at) = self.pending.iter().position(|it| it.call == pending.call) {
+            pending.code = self.pending.remove(at).code;
+        }
+        let code = pending.code.clone();
+        self.pending.push(pending);
+        let more = self.pending.len().saturating_sub(MAX_PENDING);
+        self.pending.drain(..more);
+        code
+    }
+
+    /// Returns true if a record has this code.
+    pub(crate) fn has(&self, code: &Code) -> bool {
+        self.find(code).is_some() | self.granted.iter().fold(false, |found, it| found | it.code.is(code))
+    }
+
+    /// Returns the blocked call with this code. Every code takes the same time.
+    fn find(&self, code: &Code) -> Option<usize> {
+        self.pending
+            .iter()
+            .enumerate()
+            .fold(None, |found, (at, it)| if it.code.is(code) { Some(at) } else { found })
+    }
+
+    /// Returns the blocked call with this code, if it can still be allowed for this term.
+    ///
+    /// # Errors
+    ///
+    /// For an unknown code, one whose time is over, and a term that the call cannot have.
+    pub fn allowable(&self, code: &Code, term: Term, now_ms: u64) -> Result<&Pending, AllowError> {
+        let found = self.find(code).and_then(|at| self.pending.get(at)).filter(|it| it.counts(now_ms));
+        let pending = found.ok_or(AllowError::UnknownCode)?;
+        if pending.call.cause.is_some() && term != Term::Once {
+            return Err(AllowError::FailedGuard);
+        }
+        if matches!(term, Term::For(time) if time == 0 || time > LONGEST) {
+            return Err(AllowError::Time);
+        }
+        Ok(pending)
+    }
+
+    /// Allows the blocked call with this code. The code is used up.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Allowances::allowable`], and if there are too many allowances.
+    pub fn grant(&mut self, code: &Code, term: Term, now_ms: u64) -> Result<Allowance, AllowError> {
+        let Pending { code, call, shown, .. } = self.allowable(code, term, now_ms)?.clone();
+        self.prune(now_ms);
+        if self.granted.len() >= MAX_GRANTED {
+            return Err(AllowError::Full);
+        }
+        self.pending.retain(|it| it.call != call);
+        let allowance = Allowance { code, term, call, shown, when_ms: now_ms };
+        self.granted.push(allowance.clone());
+        Ok(allowance)
+    }
+
+    /// Removes the allowance with this code, and returns it.
+    pub fn remove(&mut self, code: &Code) -> Option<Allowance> {
+        let at = self.granted.iter().position(|it| it.code.is(code))?;
+        Some(self.granted.remove(at))
+    }
+
+    /// Returns the allowance for this call: one that is not used up, if there is one.
+    pub fn covering(&self, call: &BlockedCall, now_ms: u64) -> Option<&Allowance> {
+        let mut all = self.granted.iter().filter(|it| it.covers(call, now_ms));
+        all.clone().find(|it| it.term != Term::Once).or_else(|| all.next())
+    }
+
+    /// Uses the allowances for all of these calls: removes those that were for once. Returns their terms, or `None` and
+    /// changes nothing if a call is not allowed (any more).
+    pub(crate) fn take(&mut self, calls: &[BlockedCall], now_ms: u64) -> Option<Vec<Term>> {
+        let mut left = self.clone();
+        let mut terms = Vec::new();
+        for call in calls {
+            let Allowance { code, term, .. } = left.covering(call, now_ms)?.clone();
+            if term == Term::Once {
+                left.remove(&code);
+            }
+            terms.push(term);
+        }
+        *self = left;
+        Some(terms)
+    }
+}
+
+#[cfg(test)]
+#[path = "allowance_tests.rs"]
+mod tests;
