@@ -12,7 +12,7 @@ use crate::error::page;
 /// The commands by the work that they are for. A command of no group is listed last.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Guard an agent", &["install", "uninstall", "doctor"]),
-    ("Hooks and plugins", &["list", "trust", "untrust", "grants", "plugin", "cache"]),
+    ("Hooks and plugins", &["list", "allow", "trust", "untrust", "grants", "plugin", "cache"]),
     ("Write and test hooks", &["new", "build", "run", "explain", "test", "inspect", "schema"]),
     ("Called by other programs", &["bridge", "mcp", "exec"]),
     ("Shell", &["completions", "man"]),
@@ -22,9 +22,8 @@ const EXAMPLES: &str = "  hookbox trust no-deploys
   echo '{\"tool_name\":\"bash\",\"tool_input\":{\"command\":\"ls\"}}' | hookbox run before_tool_call";
 
 /// The hints for words that people try, and that are not commands.
-const INSTEAD: [(&str, &str); 13] = [
+const INSTEAD: [(&str, &str); 12] = [
     ("add", "to install a plugin: hookbox plugin add SOURCE; to add a hook, put it into ~/.hookbox/hooks/"),
-    ("allow", "to trust a hook: hookbox trust NAME"),
     ("check", "to check that an agent is guarded: hookbox doctor"),
     ("config", "settings are in ~/.hookbox/hookbox.toml"),
     ("disable", "set enabled = false in [hooks.\"NAME\"] of hookbox.toml"),
@@ -136,7 +135,7 @@ mod tests {
         for (word, want) in [
             ("lsit", "did you mean `hookbox list`?"),
             ("instal", "did you mean `hookbox install`?"),
-            ("remove", INSTEAD[7].1),
+            ("remove", INSTEAD[6].1),
             ("tset", "did you mean `hookbox test`?"),
             ("zebra", "see `hookbox --help`"),
         ] {

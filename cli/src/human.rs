@@ -1,6 +1,6 @@
 //! Changes that need a human: of trust, of grants, of plugins, and of the configuration of agents.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hookbox::escape;
 use hookbox::internal::discovery;
@@ -16,6 +16,16 @@ use crate::{approval, options};
 ///
 /// `files` are changed beside trust, plugins and their lock files. Call it after [`options::Locate::enter`].
 pub(crate) fn required(locate: &options::Locate, files: &[PathBuf], asks: bool) -> anyhow::Result<()> {
+    required_in(locate, &locate.discovery()?.cwd, files, asks)
+}
+
+/// Like [`required`], for a change that concerns agents that work in this directory.
+pub(crate) fn required_in(
+    locate: &options::Locate,
+    directory: &Path,
+    files: &[PathBuf],
+    asks: bool,
+) -> anyhow::Result<()> {
     approval::not_from_a_hook()?;
     let options = locate.discovery()?;
     let data = private_dir::default_data(options.home.as_deref());
@@ -26,7 +36,7 @@ pub(crate) fn required(locate: &options::Locate, files: &[PathBuf], asks: bool) 
         let plugins = options.roots.iter().map(|root| base.join(root).join("plugins"));
         changes.extend(plugins.chain([base.clone()]));
     }
-    let sign = sign(&options.cwd, data.as_deref(), &changes);
+    let sign = sign(directory, data.as_deref(), &changes);
     match sign {
         None => Ok(()),
         Some(Sign::Beside(_)) if approval::has_terminal() => {

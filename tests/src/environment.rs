@@ -22,8 +22,8 @@ pub(crate) struct TestEnvironment {
 }
 
 /// The commands of the program that find hooks.
-const TAKES_HOME: [&str; 10] =
-    ["bridge", "cache", "explain", "grants", "list", "mcp", "plugin", "run", "trust", "untrust"];
+const TAKES_HOME: [&str; 11] =
+    ["allow", "bridge", "cache", "explain", "grants", "list", "mcp", "plugin", "run", "trust", "untrust"];
 
 /// The result of the program.
 #[derive(Debug)]

@@ -6,6 +6,7 @@
 
 mod agent;
 mod agents;
+mod allow;
 mod answers;
 mod bad_components;
 mod book;

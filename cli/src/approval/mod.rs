@@ -15,7 +15,7 @@ use hookbox::manager::Manager;
 use hookbox::trust::{Records, Scope, TrustFile, TrustFileError, TrustFileErrorKind};
 
 pub(crate) use self::find::{find, find_plugin, find_record, records_of_plugin};
-pub(crate) use self::show::{answers, line, list, means, show, show_namesakes, showable};
+pub(crate) use self::show::{answers, line, list, means, show, show_namesakes, showable, whole};
 
 use crate::error::InputError;
 
@@ -25,7 +25,7 @@ pub(crate) fn not_from_a_hook() -> Result<(), InputError> {
         return Ok(());
     }
     Err(InputError::new(
-        "a hook can neither trust nor grant nor install",
+        "a hook can neither trust nor grant nor allow nor install",
         "run this command yourself, in a terminal",
     ))
 }

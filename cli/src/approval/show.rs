@@ -37,8 +37,8 @@ pub(crate) fn line(runs: &str) -> String {
     if runs.len() > MAX_LINE { escape(runs, MAX_LINE) } else { whole(runs) }
 }
 
-/// Shows a whole command line in one line. Line breaks and tabs are escaped, and many spaces are counted.
-fn whole(line: &str) -> String {
+/// Shows a whole command line or input in one line. Line breaks and tabs are escaped, and many spaces are counted.
+pub(crate) fn whole(line: &str) -> String {
     // A letter without ink hides the text after it as well as a space.
     let is_blank = |c: char| {
         (c.is_whitespace() && !c.is_control())

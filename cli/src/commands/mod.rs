@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod allow;
 pub(crate) mod bridge;
 pub(crate) mod build;
 pub(crate) mod cache;

@@ -15,7 +15,7 @@ use hookbox::report::{HookReport, Report};
 use hookbox::{Context, Event, EventName};
 use serde_json::{Map, Value, json};
 
-use crate::error::{InputError, page, warn, warn_with_hint};
+use crate::error::{InputError, note, page, warn, warn_with_hint};
 use crate::{input, named, options, output};
 
 /// The exit code of `--exit-code` for an event that must not simply go on.
@@ -68,7 +68,8 @@ impl Run {
         let name = event_name(&self.event)?;
         self.discover.enter()?;
         let given = input::object_from_stdin()?;
-        let mut event = event(&name, given.object, &context()).map_err(|error| {
+        let defaults = context();
+        let mut event = event(&name, given.object, &defaults).map_err(|error| {
             InputError::new(
                 format!("standard input: {error}"),
                 format!("see the data of {name} in {}", page("events.md")),
@@ -84,7 +85,10 @@ impl Run {
         if let Some(why) = manager.switched_off().filter(|why| *why != SwitchedOff::Asked) {
             warn(why);
         }
-        let session = manager.session(event.context.conversation_id.clone());
+        let id = event.context.conversation_id.clone();
+        let is_made_up = id == defaults.conversation_id;
+        let session = manager.session(id);
+        let session = if is_made_up { session.unnamed() } else { session };
         let mut decided = unless_interrupted(session.decide(event)).await?;
         // A request to end the process while failures are reported still gets the verdict.
         let _ = unless_interrupted(decided.follow_up()).await;
@@ -97,6 +101,13 @@ impl Run {
             output::json(&Exact { value: &verdict, event: &fired.event })
         };
         tell(&fired);
+        // With this option the caller is an agent that may give the model what is on standard error.
+        let code = fired.verdict.block.as_ref().and_then(|block| block.code.as_deref());
+        if let Some(code) = code.filter(|_| !self.exit_code) {
+            note(format_args!(
+                "to let this call through once, run in your own terminal: hookbox allow {code}"
+            ));
+        }
         let holds = fired.verdict.block.is_some() || fired.verdict.ask.is_some();
         if self.exit_code && holds { done.map(|_| ExitCode::from(EXIT_HELD)) } else { done }
     }

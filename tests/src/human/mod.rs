@@ -7,7 +7,7 @@ mod beside;
 use crate::environment::{Output, TestEnvironment};
 
 /// Every command that needs a human.
-const CHANGES: [&[&str]; 13] = [
+const CHANGES: [&[&str]; 15] = [
     &["trust", "guard", "--yes"],
     &["trust", "guard", "--json", "--yes"],
     &["trust", "guard"],
@@ -21,6 +21,8 @@ const CHANGES: [&[&str]; 13] = [
     &["install", "claude"],
     &["install", "claude", "--project", "--json"],
     &["uninstall", "claude"],
+    &["allow"],
+    &["allow", "abcdefgh", "--yes"],
 ];
 
 /// Commands that change nothing.

@@ -1,0 +1,263 @@
+//! `hookbox allow`.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use hookbox::escape;
+use hookbox::internal::discovery;
+use hookbox::internal::private_dir;
+use hookbox::trust::{
+    AllowError, Allowance, AllowanceFile, AllowanceFileError, AllowanceFileErrorKind, BlockedCall, Code,
+    Pending, Term, now_ms,
+};
+use serde_json::{Value, json};
+
+use crate::error::{InputError, hint, say};
+use crate::{approval, human, options, output};
+
+/// The longest part of an input in a table, in bytes.
+const IN_TABLE: usize = 60;
+
+/// Let a tool call through that a guard blocked.
+///
+/// Shows the call, and asks on the terminal. The call has to come again: with the same tool, input, directory and session. Without a code, lists the blocked calls of the last 10 minutes.
+#[derive(Args, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "options of a command line")]
+pub(crate) struct Allow {
+    /// The code of the blocked call.
+    #[arg(conflicts_with_all = ["list", "all"])]
+    code: Option<String>,
+    /// Let it through once [default].
+    #[arg(long, group = "term", requires = "code")]
+    once: bool,
+    /// Let it through for this time, such as 10m.
+    #[arg(long = "for", value_name = "D", value_parser = options::duration, group = "term", requires = "code")]
+    time: Option<Duration>,
+    /// Let it through from now on, in any session and directory.
+    #[arg(long, group = "term", requires = "code")]
+    always: bool,
+    /// With --always: only in this directory of the agent.
+    #[arg(long, requires = "always")]
+    here: bool,
+    /// List what is allowed.
+    #[arg(long, conflicts_with = "term")]
+    list: bool,
+    /// Take back what is allowed: give the code, or --all.
+    #[arg(long, conflicts_with_all = ["term", "list"])]
+    remove: bool,
+    /// With --remove: everything.
+    #[arg(long, requires = "remove")]
+    all: bool,
+    /// Do not ask.
+    #[arg(short, long)]
+    yes: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    locate: options::Locate,
+}
+
+impl Allow {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        self.locate.enter()?;
+        // A list is for the user's eyes as well. It and the question that follows need no question before.
+        human::required(&self.locate, &[], !self.yes && !self.remove)?;
+        let file = self.file()?;
+        match &self.code {
+            _ if self.list => self.show_allowed(&file),
+            Some(code) if self.remove => self.remove(&file, Some(&read(code)?)),
+            None if self.remove && self.all => self.remove(&file, None),
+            None if self.remove => {
+                Err(InputError::new("expected a code or --all after --remove", "see `hookbox allow --list`")
+                    .into())
+            }
+            Some(code) => self.allow(&file, &read(code)?),
+            None => self.show_blocked(&file),
+        }
+    }
+
+    /// Returns the file of allowances.
+    fn file(&self) -> Result<AllowanceFile, InputError> {
+        let hint = "set HOME or XDG_DATA_HOME to a directory of your own, outside the repository";
+        let options = self.locate.discovery()?;
+        let data = private_dir::default_data(options.home.as_deref())
+            .ok_or_else(|| InputError::new("expected a private data directory, found none", hint))?;
+        let repository = discovery::repository(&options);
+        let data = private_dir::open(&data, repository.as_deref())
+            .map_err(|error| InputError::new(error.to_string(), hint))?;
+        Ok(AllowanceFile::new(data))
+    }
+
+    fn term(&self) -> Term {
+        match self.time {
+            Some(time) => Term::For(u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+            None if self.always && self.here => Term::AlwaysHere,
+            None if self.always => Term::Always,
+            None => Term::Once,
+        }
+    }
+
+    fn allow(&self, file: &AllowanceFile, code: &Code) -> anyhow::Result<ExitCode> {
+        let term = self.term();
+        let held = file.read().map_err(broken)?;
+        let pending = held.allowable(code, term, now_ms()).map_err(|error| refused(error, code))?;
+        // The agent may work elsewhere than here.
+        human::required_in(&self.locate, Path::new(&pending.call.directory), &[], !self.yes)?;
+        show(pending);
+        approval::confirm(&format!("Let this through {}?", words(term)), self.yes)?;
+        let granted = file.update(|all| all.grant(code, term, now_ms())).map_err(broken)?;
+        let granted = granted.map_err(|error| refused(error, code))?;
+        if self.json {
+            return output::json(&as_json(&granted));
+        }
+        output::line(&format!("allowed {}: {}", words(term), escape(&granted.call.tool, 200)))
+    }
+
+    fn remove(&self, file: &AllowanceFile, code: Option<&Code>) -> anyhow::Result<ExitCode> {
+        let removed: Vec<Allowance> = match code {
+            Some(code) => {
+                let removed = file.update(|all| all.remove(code)).map_err(broken)?;
+                let unknown =
+                    || InputError::new(format!("{code}: allows nothing"), "see `hookbox allow --list`");
+                vec![removed.ok_or_else(unknown)?]
+            }
+            None => file.update(|all| std::mem::take(&mut all.granted)).map_err(broken)?,
+        };
+        if self.json {
+            return output::json(&removed.iter().map(as_json).collect::<Vec<_>>());
+        }
+        for it in &removed {
+            output::line(&format!("took back {}: {}", it.code, escape(&it.call.tool, 200)))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn show_blocked(&self, file: &AllowanceFile) -> anyhow::Result<ExitCode> {
+        let mut held = file.read().map_err(broken)?;
+        held.prune(now_ms());
+        if self.json {
+            return output::json(&held.pending.iter().map(pending_json).collect::<Vec<_>>());
+        }
+        if held.pending.is_empty() {
+            hint("no call was blocked in the last 10 minutes that you could allow");
+            return Ok(ExitCode::SUCCESS);
+        }
+        let rows = held.pending.iter().map(|it| row(&it.code, &it.call, &it.shown, it.when()));
+        output::line(&output::table(&["CODE", "TOOL", "INPUT", "GUARD", "BLOCKED"], rows))
+    }
+
+    fn show_allowed(&self, file: &AllowanceFile) -> anyhow::Result<ExitCode> {
+        let mut held = file.read().map_err(broken)?;
+        held.prune(now_ms());
+        if self.json {
+            return output::json(&held.granted.iter().map(as_json).collect::<Vec<_>>());
+        }
+        if held.granted.is_empty() {
+            hint("nothing is allowed; see `hookbox allow --help`");
+            return Ok(ExitCode::SUCCESS);
+        }
+        let rows = held.granted.iter().map(|it| row(&it.code, &it.call, &it.shown, until(it)));
+        output::line(&output::table(&["CODE", "TOOL", "INPUT", "GUARD", "ALLOWED"], rows))
+    }
+}
+
+/// Reads a code.
+fn read(text: &str) -> Result<Code, InputError> {
+    text.parse().map_err(|error| {
+        InputError::new(
+            format!("{}: {error}", escape(text, 80)),
+            "see the codes of blocked calls: hookbox allow",
+        )
+    })
+}
+
+/// Describes a call that cannot be allowed.
+fn refused(error: AllowError, code: &Code) -> InputError {
+    let hint = match error {
+        AllowError::FailedGuard => format!("repair the guard, or: hookbox allow {code}"),
+        AllowError::Time => "give a time such as 10m, or --always".to_owned(),
+        AllowError::Full => "take some back: hookbox allow --list, hookbox allow --remove CODE".to_owned(),
+        _ => "see the codes of blocked calls: hookbox allow".to_owned(),
+    };
+    InputError::new(format!("{code}: {error}"), hint)
+}
+
+/// Describes a broken file with a hint; any other error is a failure of the system.
+fn broken(error: AllowanceFileError) -> anyhow::Error {
+    match &error.kind {
+        AllowanceFileErrorKind::Io(_) | AllowanceFileErrorKind::Locked(_) => error.into(),
+        _ => InputError::new(error.to_string(), AllowanceFile::advice(&error.path)).into(),
+    }
+}
+
+/// Shows what would run, whole, on standard error.
+fn show(pending: &Pending) {
+    let BlockedCall { tool, directory, session, guard, digest, cause, .. } = &pending.call;
+    let field = |name: &str, value: &str| say(format_args!("  {name:<10} {value}"));
+    say(format_args!("{} {}", escape(tool, 1024), approval::whole(&pending.shown)));
+    let digest = digest.as_ref().map_or_else(|| "no digest".to_owned(), ToString::to_string);
+    let failed = cause.map(|cause| format!(", which failed: {cause}")).unwrap_or_default();
+    field("blocked by", &format!("{} ({digest}){failed}", escape(guard, 200)));
+    field("because", &escape(&pending.reason, 4096));
+    field("directory", &escape(directory, 4096));
+    field("session", &session.as_ref().map_or_else(|| "none".to_owned(), |it| escape(it, 200)));
+    field("when", &pending.when());
+}
+
+/// Returns the term in words, to be read after "let this through".
+fn words(term: Term) -> String {
+    match term {
+        Term::Once => "once".to_owned(),
+        Term::For(time) => format!("for {}", discovery::show_duration(Duration::from_millis(time))),
+        Term::AlwaysHere => "always, in this directory".to_owned(),
+        _ => "always, in any directory".to_owned(),
+    }
+}
+
+/// Returns the time that is left of an allowance, in words.
+fn until(allowance: &Allowance) -> String {
+    let once = if allowance.term == Term::Once { "once, " } else { "" };
+    match allowance.until() {
+        Some(until) => format!("{once}until {until}"),
+        None => words(allowance.term),
+    }
+}
+
+fn row(code: &Code, call: &BlockedCall, shown: &str, when: String) -> Vec<String> {
+    vec![code.to_string(), escape(&call.tool, 40), escape(shown, IN_TABLE), escape(&call.guard, 200), when]
+}
+
+/// Returns a call in a documented form.
+fn call_json(code: &Code, call: &BlockedCall, shown: &str) -> serde_json::Map<String, Value> {
+    let input = serde_json::from_str(shown).unwrap_or_else(|_| Value::from(shown));
+    let fields = json!({
+        "code": code, "tool": call.tool, "input": input, "directory": call.directory, "session": call.session,
+        "guard": call.guard, "digest": call.digest, "cause": call.cause,
+    });
+    if let Value::Object(fields) = fields { fields } else { serde_json::Map::new() }
+}
+
+fn pending_json(pending: &Pending) -> Value {
+    let mut fields = call_json(&pending.code, &pending.call, &pending.shown);
+    fields.insert("reason".to_owned(), pending.reason.clone().into());
+    fields.insert("when".to_owned(), pending.when().into());
+    Value::Object(fields)
+}
+
+fn as_json(allowance: &Allowance) -> Value {
+    let mut fields = call_json(&allowance.code, &allowance.call, &allowance.shown);
+    let (term, here) = match allowance.term {
+        Term::Once => ("once", true),
+        Term::For(_) => ("for", true),
+        Term::AlwaysHere => ("always", true),
+        _ => ("always", false),
+    };
+    fields.insert("term".to_owned(), term.into());
+    fields.insert("here".to_owned(), here.into());
+    fields.insert("when".to_owned(), allowance.when().into());
+    fields.insert("until".to_owned(), allowance.until().into());
+    Value::Object(fields)
+}
