@@ -15,7 +15,7 @@ use tracing::Instrument as _;
 
 pub(crate) use self::clocks::Clocks;
 use self::clocks::Ran;
-pub(crate) use self::door::Door;
+pub(crate) use self::door::{Door, Opens};
 use self::member::{Member, members};
 pub use self::options::ChainOptions;
 pub(crate) use self::options::TextRules;

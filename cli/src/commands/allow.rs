@@ -139,13 +139,13 @@ impl Allow {
         let mut held = file.read().map_err(broken)?;
         held.prune(now_ms());
         if self.json {
-            return output::json(&held.pending.iter().map(pending_json).collect::<Vec<_>>());
+            return output::json(&held.pending.iter().rev().map(pending_json).collect::<Vec<_>>());
         }
         if held.pending.is_empty() {
             hint("no call was blocked in the last 10 minutes that you could allow");
             return Ok(ExitCode::SUCCESS);
         }
-        let rows = held.pending.iter().map(|it| row(&it.code, &it.call, &it.shown, it.when()));
+        let rows = held.pending.iter().rev().map(|it| row(&it.code, &it.call, &it.shown, it.when()));
         output::line(&output::table(&["CODE", "TOOL", "INPUT", "GUARD", "BLOCKED"], rows))
     }
 
@@ -213,7 +213,7 @@ fn words(term: Term) -> String {
         Term::Once => "once".to_owned(),
         Term::For(time) => format!("for {}", discovery::show_duration(Duration::from_millis(time))),
         Term::AlwaysHere => "always, in this directory".to_owned(),
-        _ => "always, in any directory".to_owned(),
+        Term::Always => "always, in any directory".to_owned(),
     }
 }
 
@@ -253,7 +253,7 @@ fn as_json(allowance: &Allowance) -> Value {
         Term::Once => ("once", true),
         Term::For(_) => ("for", true),
         Term::AlwaysHere => ("always", true),
-        _ => ("always", false),
+        Term::Always => ("always", false),
     };
     fields.insert("term".to_owned(), term.into());
     fields.insert("here".to_owned(), here.into());

@@ -96,6 +96,11 @@ impl Clocks {
         }
     }
 
+    /// Returns true inside a hook.
+    pub(crate) fn is_nested(&self) -> bool {
+        self.is_nested
+    }
+
     /// Returns the clock of a hook. A built-in hook has none: it must judge even if no time is left.
     fn of(&mut self, descriptor: &Descriptor) -> Option<&mut Clock> {
         match (descriptor.kind, descriptor.trusted, descriptor.tier.origin()) {

@@ -7,6 +7,18 @@ use crate::outcome::{Author, Ruling};
 use crate::report::{HookReport, Status};
 use crate::trust::{AllowanceFile, AllowanceFileError, Allowances, BlockedCall, Term};
 
+/// The allowances that count for the events of a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Opens {
+    /// Those of its conversation.
+    #[default]
+    ForConversation,
+    /// Those without a conversation: its id is made up, and no other event has it.
+    ForNone,
+    /// None, and its blocks get no code.
+    Never,
+}
+
 /// The allowances for one event before a tool call.
 ///
 /// A block that the user allowed is lifted at the hook's turn, so that the hooks after it judge the call as well. The
@@ -33,12 +45,12 @@ struct Blocked {
 }
 
 impl Door {
-    /// Returns the door of an event, if it has one: a tool call, outside of a hook. `named` is false if the id of the
-    /// conversation is made up, so that no other event has it.
-    pub(crate) fn of(file: AllowanceFile, event: &Event, named: bool) -> Option<Self> {
-        let session = Some(event.context.conversation_id.clone()).filter(|id| named && !id.is_empty());
-        let is_before = event.name() == EventName::BeforeToolCall;
-        is_before.then_some(Self { file, session, held: None, lifted: Vec::new(), closed: None })
+    /// Returns the door of an event before a tool call. Other events have none.
+    pub(crate) fn of(file: AllowanceFile, event: &Event, opens: Opens) -> Option<Self> {
+        let id = &event.context.conversation_id;
+        let session = Some(id.clone()).filter(|id| opens == Opens::ForConversation && !id.is_empty());
+        let is_open = event.name() == EventName::BeforeToolCall && opens != Opens::Never;
+        is_open.then_some(Self { file, session, held: None, lifted: Vec::new(), closed: None })
     }
 
     /// Lifts the block of a hook if the user allowed it. `input` is the input that the hook saw, and `at` the place of the hook

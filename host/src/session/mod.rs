@@ -25,7 +25,7 @@ pub use self::verdict::{
 };
 
 pub use crate::chain::Fired;
-use crate::chain::{self, ChainOptions, Clocks, Door};
+use crate::chain::{self, ChainOptions, Clocks, Door, Opens};
 use crate::event::{
     AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, Event, EventData, EventName, InvokedBy,
     TokenBudget, ToolCall, ToolResult, Usage, now_ms,
@@ -58,8 +58,8 @@ pub struct Session {
     told: Arc<Mutex<Told>>,
     /// Limits that replace the manager's.
     chain: Option<Arc<ChainOptions>>,
-    /// False if the id of the conversation is made up.
-    is_named: bool,
+    /// The user's allowances that count.
+    opens: Opens,
 }
 
 impl Session {
@@ -73,7 +73,7 @@ impl Session {
             attempts: Arc::default(),
             told: Arc::default(),
             chain: None,
-            is_named: true,
+            opens: Opens::default(),
         }
     }
 
@@ -142,7 +142,14 @@ impl Session {
     /// Returns the session whose conversation has a made-up id: no other event has it.
     #[doc(hidden)]
     pub fn unnamed(mut self) -> Self {
-        self.is_named = false;
+        self.opens = Opens::ForNone;
+        self
+    }
+
+    /// Returns the session without the user's allowances. Its blocks get no code.
+    #[doc(hidden)]
+    pub fn without_allowances(mut self) -> Self {
+        self.opens = Opens::Never;
         self
     }
 
@@ -328,12 +335,7 @@ impl Session {
 
     /// Decides on an event, and leaves the rest to [`Decided::follow_up`]. For an agent that has to answer
     /// first.
-    pub async fn decide(&self, event: Event) -> Decided {
-        self.decide_by(event, true).await
-    }
-
-    /// Decides on an event, by the user's allowances as well if `allows`.
-    async fn decide_by(&self, mut event: Event, allows: bool) -> Decided {
+    pub async fn decide(&self, mut event: Event) -> Decided {
         if let EventData::AgentStop(stop) = &mut event.data {
             stop.follow_ups = stop.follow_ups.max(self.follow_ups.load(Ordering::Relaxed));
         }
@@ -343,9 +345,8 @@ impl Session {
         let options = self.chain_options();
         let mut clocks = Clocks::new(options);
         // A hook cannot use up what the user allowed the agent.
-        let may = allows && options.allowances && (options.depth == 0 || options.allow_nested);
-        let file = snapshot.trust_file.as_ref().filter(|_| may);
-        let door = file.and_then(|it| Door::of(AllowanceFile::new(it.directory()), &event, self.is_named));
+        let file = snapshot.trust_file.as_ref().filter(|_| options.allowances && !clocks.is_nested());
+        let door = file.and_then(|it| Door::of(AllowanceFile::new(it.directory()), &event, self.opens));
         let mut ruled =
             chain::rule(&snapshot.hooks, event, &mut clocks, options, snapshot.text_rules(), door).await;
         if let EventData::AgentStop(stop) = &ruled.fired.event.data {
@@ -358,11 +359,11 @@ impl Session {
     /// Runs an event as [`Session::fire_event`] does, and explains the part of every hook that was found: why it was
     /// asked or not, from where it comes, its limits, permissions and settings, and its answer.
     ///
-    /// The hooks run, with all that they do beside their answer. What the user allowed counts as blocked, and stays allowed.
+    /// The hooks run, with all that they do beside their answer. What the user allowed is blocked here.
     pub async fn explain(&self, event: Event) -> Explanation {
         let mut asked = event.clone();
         chain::work_out_facts(&mut asked, self.chain_options());
-        let mut decided = self.decide_by(event, false).await;
+        let mut decided = self.clone().without_allowances().decide(event).await;
         decided.follow_up().await;
         let snapshot = Arc::clone(&decided.snapshot);
         Explanation::new(&snapshot, &asked, decided.into_fired())

@@ -22,7 +22,11 @@ fn what_is_wrong_is_said_and_changes_nothing() {
     assert!(env.path("home/.codex/hooks.json").exists());
     let env = env.variable("HOOKBOX_DEPTH", "1");
     for command in ["install", "uninstall"] {
-        refused(&env.hookbox([command, "gemini"]), 2, &["a hook can neither trust nor grant nor install"]);
+        refused(
+            &env.hookbox([command, "gemini"]),
+            2,
+            &["a hook can neither trust nor grant nor allow nor install"],
+        );
     }
     assert!(!env.path("home/.gemini").exists());
 }
