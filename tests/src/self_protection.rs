@@ -39,6 +39,8 @@ fn a_tool_call_that_changes_a_guarded_file_is_blocked_and_a_read_is_not() {
         ("Read", json!({"file_path": ".hookbox/hookbox.toml"}), false),
         ("Write", json!({"file_path": "src/hookbox.toml"}), false),
         ("Bash", json!({"command": "hookbox trust x"}), true),
+        ("Bash", json!({"command": "hookbox allow abcdkmns --yes"}), true),
+        ("Write", json!({"file_path": "~/.local/share/hookbox/allowances.json"}), true),
         ("Bash", json!({"command": "rm ~/.cache/hookbox/x"}), true),
         ("Bash", json!({"command": "ls .hookbox"}), false),
         ("TodoWrite", json!({"todos": ["hookbox trust x"]}), false),

@@ -15,7 +15,7 @@ const REMOVALS: &str = "rmtree rmSync rmdirSync rm_rf rm_r remove_dir_all remove
 
 /// Subcommands of hookbox that anybody may run, and those that only the user may run.
 const HOOKBOX_READS: &str = "list run exec inspect explain demo help bridge doctor schema completions";
-const PRIVILEGED: [&str; 6] = ["trust", "untrust", "grants", "plugin", "install", "uninstall"];
+const PRIVILEGED: [&str; 7] = ["allow", "trust", "untrust", "grants", "plugin", "install", "uninstall"];
 
 /// Programs that run the words after their variables.
 const WRAPPERS: &str = "sudo doas command nohup time env";

@@ -46,6 +46,9 @@ fn ordinary_work_passes() {
         "hookbox plugin show a/b",
         "hookbox install claude --dry-run",
         "hookbox trust --help",
+        "hookbox allow --help",
+        "grep -rn 'hookbox allow' docs",
+        "git commit -m \"use hookbox allow\"",
         "hookbox plugin add -h",
         "hookbox run before_tool_call < event.json",
         "hookbox inspect .hookbox/hooks/guard.wasm",
@@ -107,6 +110,11 @@ fn what_ends_hookbox_or_installs_it_under_another_name_is_found() {
 #[test]
 fn what_only_the_user_may_run_is_found_wherever_it_stands() {
     for line in [
+        "hookbox allow abcdkmns",
+        "hookbox allow",
+        "hookbox allow --list",
+        "hookbox -q allow abcdkmns --always --yes",
+        "sh -c 'hookbox allow abcdkmns -y'",
         "hookbox trust guard",
         "hookbox untrust guard",
         "hookbox grants add guard read:$REPO",
