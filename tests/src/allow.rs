@@ -6,6 +6,8 @@ use hookbox::manager::Manager;
 use hookbox::session::{Session, ToolDecision, ToolVerdict};
 use hookbox::trust::{AllowanceFile, Code, Term, TrustPolicy, now_ms};
 use hookbox::{EventName, Outcome, Status, ToolCall};
+use hookbox_agents::Agent;
+use hookbox_agents::agent::{EventKind, Printed};
 use serde_json::{Value, json};
 
 use crate::environment::{Output, TestEnvironment, program};
@@ -411,4 +413,48 @@ fn no_hook_and_no_agent_lists_or_allows() {
         }
     }
     assert_eq!(fs::read(env.path(FILE)).unwrap(), before);
+}
+
+#[test]
+fn in_every_agent_a_blocked_call_is_allowed_once_and_no_model_reads_the_code() {
+    for agent in Agent::ALL {
+        let env = place();
+        let own = agent.event(agent.names_of(EventKind::BeforeToolCall).next().unwrap()).unwrap();
+        let payload = agent.shell_call(own, "make all", &env.path("repo"), "s").to_string();
+        let bridge = || {
+            let output = env.hookbox_with(["bridge", agent.as_str(), "--event", own.name], &payload);
+            let printed = Printed { exit_code: output.code, stdout: &output.stdout, stderr: &output.stderr };
+            (agent.effect(own, printed).is_blocked(), output)
+        };
+        let (is_blocked, blocked) = bridge();
+        assert!(is_blocked, "{agent}: {blocked:#?}");
+        let held = AllowanceFile::new(env.path(DATA)).read().unwrap();
+        assert_eq!(held.pending.len(), 1, "{agent}");
+        let code = held.pending[0].code.to_string();
+
+        // The model reads all of standard output but this field, and no line of standard error with exit code 0.
+        let mut answer: Value = serde_json::from_str(&blocked.stdout).unwrap();
+        let told = answer.as_object_mut().unwrap().shift_remove("systemMessage").unwrap_or_default();
+        assert!(!answer.to_string().contains(&code), "{agent}: {blocked:#?}");
+        let place = agent.code_place();
+        assert_eq!(told.to_string().contains(&code), place == Some("systemMessage"), "{agent}: {blocked:#?}");
+        assert_eq!(blocked.stderr.contains(&code), place == Some("standard error"), "{agent}: {blocked:#?}");
+
+        allow(&env, &code, Term::Once);
+        let (is_blocked, passed) = bridge();
+        assert!(!is_blocked, "{agent}: {passed:#?}");
+        assert!(passed.stderr.contains("the user allowed it once"), "{agent}: {passed:#?}");
+        assert!(bridge().0, "{agent}: the second use is refused");
+    }
+}
+
+#[test]
+fn the_doctor_leaves_no_code() {
+    let env = place();
+    let agent = Agent::Claude;
+    let own = agent.event("PreToolUse").unwrap();
+    let payload = agent.shell_call(own, "make", &env.path("repo"), "hookbox-doctor");
+    let blocked = env.hookbox_with(["bridge", "claude"], payload.to_string());
+    assert!(blocked.stdout.contains("No make."), "{blocked:#?}");
+    assert!(!env.path(FILE).exists());
 }

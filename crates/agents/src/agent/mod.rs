@@ -61,6 +61,7 @@ use self::reply::WARNING_SHOWN;
 use self::sample_payload::SampleCall;
 use crate::hook::OnFailure;
 use crate::outcome::{Ruling, Verdict};
+use crate::spec::CodePlace;
 use crate::text;
 
 impl Agent {
@@ -87,6 +88,16 @@ impl Agent {
     /// Returns true if it shows its user the warnings of a hook command that exits with 0.
     pub fn shows_warnings(self) -> bool {
         self.spec().answers.shows_warnings
+    }
+
+    /// Returns the place where its user, and not its model, reads the code of a blocked tool call: `systemMessage`, or
+    /// `standard error`. `None` if there is no such place.
+    pub fn code_place(self) -> Option<&'static str> {
+        match self.spec().answers.code {
+            CodePlace::Nowhere => None,
+            CodePlace::SystemMessage => Some("systemMessage"),
+            CodePlace::StandardError => Some("standard error"),
+        }
     }
 
     /// Returns its events that are events of hookbox, in the order of a session.

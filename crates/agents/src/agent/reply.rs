@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::event::{AgentEvent, EventKind};
 use super::plan::{Decision, Plan};
-use crate::spec::Spec;
+use crate::spec::{CodePlace, Spec};
 use crate::text;
 
 /// The part of a warning that is shown, in bytes.
@@ -59,7 +59,11 @@ impl Reply {
 }
 
 /// Returns the reply that follows a plan.
-pub(crate) fn write(spec: &Spec, event: &AgentEvent, plan: Plan) -> Reply {
+pub(crate) fn write(spec: &Spec, event: &AgentEvent, mut plan: Plan) -> Reply {
+    let code = plan
+        .code
+        .take()
+        .map(|code| format!("to let this call through once, run in your own terminal: hookbox allow {code}"));
     if let (EventKind::Other(_), Decision::Block(reason)) = (event.event, &plan.decision) {
         return Reply { warnings: plan.warnings, ..Reply::stop(reason.clone()) };
     }
@@ -76,6 +80,14 @@ pub(crate) fn write(spec: &Spec, event: &AgentEvent, plan: Plan) -> Reply {
             lines.push(format!("and {more} more, which hookbox writes to standard error"));
         }
         answer.insert("systemMessage".to_owned(), lines.join("\n").into());
+    }
+    // Only the user may read the code. Where an agent has no place for it, `hookbox allow` lists it.
+    match (spec.answers.code, code) {
+        (CodePlace::SystemMessage, Some(code)) => {
+            answer.insert("systemMessage".to_owned(), code.into());
+        }
+        (CodePlace::StandardError, Some(code)) => plan.warnings.push(code),
+        (CodePlace::Nowhere, _) | (_, None) => {}
     }
     let held = match &plan.decision {
         Decision::Block(reason) | Decision::Ask(reason) | Decision::Stop(reason) => Some(reason.clone()),

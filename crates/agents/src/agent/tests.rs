@@ -106,6 +106,41 @@ fn a_block_has_a_reason_in_every_agent_also_where_the_hook_gave_none() {
 }
 
 #[test]
+fn no_model_reads_the_code_of_a_block() {
+    let book = include_str!("../../../../docs/src/agents.md");
+    for agent in Agent::ALL {
+        for own in agent.events().iter().filter(|own| own.event == EventKind::BeforeToolCall) {
+            let request = read(agent, own.name, &call(json!({"command": "ls"})));
+            let plain = request.answer(&Verdict::blocked(Ruling::trusted("guard", "no")), &request.event);
+            let mut ruling = Ruling::trusted("guard", "no");
+            ruling.code = Some("abcdkmns".to_owned());
+            let reply = request.answer(&Verdict::blocked(ruling), &request.event);
+            // The model reads all of the answer but this field, and standard error only after exit code 2.
+            let mut answer: Value = serde_json::from_str(&reply.stdout).unwrap();
+            let told = answer.as_object_mut().unwrap().shift_remove("systemMessage").unwrap_or_default();
+            assert_eq!(answer, serde_json::from_str::<Value>(&plain.stdout).unwrap(), "{agent}");
+            let is_told = told.as_str().is_some_and(|it| it.contains("hookbox allow abcdkmns"));
+            let is_noted = reply.stderr.contains("hookbox allow abcdkmns");
+            let place = agent.code_place();
+            assert_eq!(is_told, place == Some("systemMessage"), "{agent}: {reply:?}");
+            assert_eq!(
+                (is_noted, reply.exit_code),
+                (place == Some("standard error"), 0),
+                "{agent}: {reply:?}"
+            );
+            assert!(!reply.held.as_ref().unwrap().contains("abcdkmns"), "{agent}");
+            assert!(!reply.unheard().stderr.contains("abcdkmns"), "{agent}");
+        }
+        let place = agent.code_place().map_or("nowhere".to_owned(), |it| match it {
+            "systemMessage" => "`systemMessage`".to_owned(),
+            other => other.to_owned(),
+        });
+        let row = format!("| {} | {place} |", agent.title());
+        assert!(book.contains(&row), "docs/src/agents.md lacks: {row}");
+    }
+}
+
+#[test]
 fn what_an_untrusted_hook_says_reaches_the_user_and_no_model() {
     for agent in Agent::ALL {
         let request =

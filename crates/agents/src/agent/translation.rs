@@ -75,7 +75,10 @@ impl Translation<'_> {
     fn block(&mut self, ruling: &Ruling) {
         let reason = ruling.needed_for_model();
         match self.at.block {
-            Fate::Honoured | Fate::Blocks => self.plan.decision = Decision::Block(reason),
+            Fate::Honoured | Fate::Blocks => {
+                self.plan.decision = Decision::Block(reason);
+                self.plan.code.clone_from(&ruling.code);
+            }
             Fate::Told => {
                 let warning = format!("{} blocks, {}: the model is told", ruling.by, self.cannot());
                 self.plan.warnings.push(warning);

@@ -21,7 +21,9 @@ pub(super) fn signed(verdict: &mut Verdict, manager: &Manager) {
         let file = entry.settings_file().map_or_else(String::new, |file| {
             format!("; the user can change it in {}", text::escape(&from_home(&file), 1000))
         });
-        *ruling = Ruling::trusted(ruling.by.as_str(), format!("{reason} (hookbox: {name}{file})"));
+        let mut signed = Ruling::trusted(ruling.by.as_str(), format!("{reason} (hookbox: {name}{file})"));
+        signed.code = ruling.code.take();
+        *ruling = signed;
     }
 }
 

@@ -240,7 +240,10 @@ impl Bridge {
         self.note_session(&manager, &request, directory);
         set_checkout(&mut request, directory);
         let count = self.follow_ups(&manager, &mut request);
-        let session = manager.session(request.event.context.conversation_id.clone());
+        let id = request.event.context.conversation_id.clone();
+        let is_try = id == super::doctor::SESSION;
+        let session = manager.session(id);
+        let session = if is_try { session.without_allowances() } else { session };
         // A tenth is for what comes before and after the hooks. The look into what is not trusted is on its
         // own clock.
         let look = manager.untrusted_time();

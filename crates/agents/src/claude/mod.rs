@@ -131,6 +131,7 @@ pub(crate) static SPEC: Spec = Spec {
     counts_follow_ups: false,
     answers: Answers {
         write: reply::write,
+        code: CodePlace::SystemMessage,
         asks_with_changed_input: true,
         changed_output: reply::changed_output,
         effect: |_, answer, specific| {

@@ -91,6 +91,7 @@ pub(crate) static SPEC: Spec = Spec {
     answers: Answers {
         write: reply::write,
         takes_input: reply::takes_input,
+        code: CodePlace::SystemMessage,
         exit_2_needs_words: true,
         effect: |_, answer, specific| Some(reply::effect(answer, specific)),
         ..Answers::BASE

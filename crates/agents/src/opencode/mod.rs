@@ -63,6 +63,8 @@ pub(crate) static SPEC: Spec = Spec {
         empty: "{}\n",
         follow_up: |_, message| optional("follow_up", Some(message)),
         shows_warnings: false,
+        // The plugin shows these lines, and throws an error with the reason alone.
+        code: CodePlace::StandardError,
         changed_output: |_, _, new| ChangedOutput::Whole(text(new).into()),
         // The plugin takes nothing beside the two fields; an answer with another field is a failure, which
         // may pass.

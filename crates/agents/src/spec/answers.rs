@@ -22,6 +22,8 @@ pub(crate) struct Answers {
     pub(crate) empty: &'static str,
     /// True if the agent shows its user a `systemMessage`.
     pub(crate) shows_warnings: bool,
+    /// The place of a code that only the user may read, beside the block of a tool call.
+    pub(crate) code: CodePlace,
     /// True if the agent shows its user the changed input with a question.
     pub(crate) asks_with_changed_input: bool,
     /// Returns true if the agent runs the tool with exactly the second input in place of the first.
@@ -43,6 +45,17 @@ pub(crate) struct Answers {
     pub(crate) effect: fn(&AgentEvent, &Fields, Option<&Fields>) -> Option<Effect>,
 }
 
+/// The place where an agent shows its user a code, and its model does not read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CodePlace {
+    /// None that is known.
+    Nowhere,
+    /// The field `systemMessage` of the answer.
+    SystemMessage,
+    /// A line of standard error.
+    StandardError,
+}
+
 impl Answers {
     /// Answers of which nothing is known to differ from Claude Code's.
     pub(crate) const BASE: Self = Self {
@@ -50,6 +63,7 @@ impl Answers {
         follow_up: |_, message| decision("block", message),
         empty: "",
         shows_warnings: true,
+        code: CodePlace::Nowhere,
         asks_with_changed_input: false,
         takes_input: |_, _| true,
         changed_output: as_reason,

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-pub(crate) use self::answers::Answers;
+pub(crate) use self::answers::{Answers, CodePlace};
 pub(crate) use self::config::{Above, ConfigFormat, EntryForm, Groups, ParserRules};
 pub(crate) use self::hooks::{ClaudeNames, CommandHooks, Ended, ToolEvent, ToolNames};
 pub(crate) use self::places::{HookPlace, Level};

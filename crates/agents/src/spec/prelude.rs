@@ -2,8 +2,8 @@
 
 pub(crate) use super::places::{BOTH, HOME, Holds, LOCAL, Level, PROJECT, SYSTEM, at};
 pub(crate) use super::{
-    Above, Answers, ClaudeNames, CommandHooks, ConfigFormat, DoctorRules, EntryForm, Groups, ParserRules,
-    PluginFile, ProcessSigns, Spec, ToolEvent, ToolNames,
+    Above, Answers, ClaudeNames, CodePlace, CommandHooks, ConfigFormat, DoctorRules, EntryForm, Groups,
+    ParserRules, PluginFile, ProcessSigns, Spec, ToolEvent, ToolNames,
 };
 pub(crate) use crate::agent::disable_settings::{DisableSetting, LeavesOut};
 pub(crate) use crate::agent::effect::{self, Effect};
