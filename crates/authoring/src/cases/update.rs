@@ -11,8 +11,7 @@ use super::error::{CaseError, CaseErrorKind};
 use super::player::Played;
 
 /// Writes the answers that came into a case file, for its cases that differ. Comments, the order and the mode of the
-/// file stay. Returns the
-/// number of cases that were written.
+/// file stay. Returns the number of cases that were written.
 ///
 /// # Errors
 ///
@@ -74,17 +73,14 @@ fn set(table: &mut dyn TableLike, key: &str, value: &Value) {
         table.remove(key);
         return;
     };
-    match table.get_mut(key) {
-        Some(old) => {
-            if let Some(old) = old.as_value() {
-                value.decor_mut().clone_from(old.decor());
-            }
-            *old = Item::Value(value);
-        }
-        None => {
-            table.insert(key, Item::Value(value));
-        }
+    if let Some(old) = table.get_mut(key).and_then(Item::as_value_mut) {
+        value.decor_mut().clone_from(old.decor());
+        *old = value;
+        return;
     }
+    // The name of a table of its own is written differently.
+    table.remove(key);
+    table.insert(key, Item::Value(value));
 }
 
 /// Returns a value of JSON as one of TOML, which has no null.
@@ -103,4 +99,24 @@ pub(super) fn to_toml(value: &Value) -> Option<toml_edit::Value> {
             InlineTable::from_iter(fields).into()
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_replaces_one_or_a_table_of_its_name() {
+        for (text, want) in [
+            ("[t]\n# Always.\na = 1 # now\n", "[t]\n# Always.\na = \"x\" # now\n"),
+            ("[t]\nb = 1\n", "[t]\nb = 1\na = \"x\"\n"),
+            ("[t.a]\ncontains = 'y'\n", "[t]\na = \"x\"\n"),
+            ("[t]\na.contains = 'y'\n", "[t]\na = \"x\"\n"),
+            ("t = { a = { contains = 'y' } }\n", "t = { a = \"x\" }\n"),
+        ] {
+            let mut document: DocumentMut = text.parse().unwrap();
+            set(document["t"].as_table_like_mut().unwrap(), "a", &Value::from("x"));
+            assert_eq!(document.to_string().trim_start(), want, "{text}");
+        }
+    }
 }
