@@ -1,13 +1,16 @@
 //! Following the sources of a project.
 
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use hookbox::internal::files::changes::WatchedDirectories;
 use thiserror::Error;
 
-/// Directories that tools write, or that are no part of the hook.
-const NOT_SOURCES: [&str; 7] = [".git", ".venv", "__pycache__", "cases", "node_modules", "target", "venv"];
+/// Directories at the top of a project that tools write, or that are not part of the hook. Elsewhere they may be modules.
+const NOT_SOURCES: [&str; 5] = [".git", ".venv", "cases", "target", "venv"];
+
+/// Directories that tools write anywhere.
+const WRITTEN: [&str; 2] = ["__pycache__", "node_modules"];
 
 /// The beginning of the name of a directory in which a build works.
 pub(super) const WORK: &str = ".build-";
@@ -80,22 +83,18 @@ impl Sources {
 
 /// Returns true if a change of this path, from the directory of the project, may change the hook.
 fn is_source(path: &Path) -> bool {
-    let mut names = path.components().map(|part| match part {
-        Component::Normal(name) => name.to_string_lossy(),
-        other => other.as_os_str().to_string_lossy(),
-    });
-    // A new hook is directly in the directory of the project. Editors write the others, and cargo the lock file.
-    let is_result =
-        |path: &Path| path.components().count() == 1 && path.extension().is_some_and(|it| it == "wasm");
+    let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
     let is_foreign = |name: &str| {
-        NOT_SOURCES.contains(&name)
-            || name.starts_with(WORK)
-            || name.starts_with(".#")
-            || name.ends_with('~')
-            || name.ends_with(".swp")
-            || name == "Cargo.lock"
+        // Editors write them.
+        let is_temporary = name.starts_with(".#") || name.ends_with('~') || name.ends_with(".swp");
+        WRITTEN.contains(&name) || is_temporary || name == "Cargo.lock"
     };
-    !is_result(path) && !names.any(|name| is_foreign(&name))
+    let is_foreign_at_the_top = match names.as_slice() {
+        [name] if name.ends_with(".wasm") => true,
+        [name, ..] => NOT_SOURCES.contains(&&**name) || name.starts_with(WORK),
+        [] => false,
+    };
+    !is_foreign_at_the_top && !names.iter().any(|name| is_foreign(name))
 }
 
 /// Returns the directories with sources, and the first one beyond the limit. Symlinks are not followed.
@@ -139,7 +138,9 @@ mod tests {
             ("guard.wasm", false),
             ("Cargo.lock", false),
             ("target/debug/x.d", false),
-            ("sub/target/x", false),
+            ("src/target/mod.rs", true),
+            ("src/cases/mod.rs", true),
+            ("packages/a/node_modules/x.js", false),
             ("node_modules/x/index.js", false),
             (".venv/bin/python", false),
             (".git/index", false),
