@@ -57,19 +57,29 @@ pub(super) fn play<H: Hook>(case: &Case) -> Result<Came, Error> {
         return Ok(came);
     }
     entered.allow_store(case.grants.iter().any(|grant| grant == "store"));
+    let is_observer = manifest.subscriptions.iter().any(|it| it.event == case.event && it.observe);
     for _ in 0..case.times {
         let run = panic::catch_unwind(AssertUnwindSafe(|| hook::dispatch::<H>(&cx, &data)));
         came = Came::default();
-        let is_observer = manifest.subscriptions.iter().any(|it| it.event == case.event && it.observe);
+        let mut denied = Vec::new();
+        denied.extend(is_withheld(case, &manifest).then_some("conversation"));
+        denied.extend(entered.take_denied().then_some("store"));
+        let cause = |cause| if denied.is_empty() { cause } else { "denied" };
         match run {
-            Ok(Ok(answer)) if !is_observer => take(&mut came, &manifest, case, answer),
-            Ok(Ok(_)) => {}
-            Ok(Err(error)) => fail(&mut came, &manifest, case, "exit", error.to_string()),
-            Err(panic) => fail(&mut came, &manifest, case, "trap", message(&*panic)),
+            Ok(Ok(answer)) => {
+                if !denied.is_empty() {
+                    came.failure = Some(("denied", String::new()));
+                }
+                if !is_observer {
+                    take(&mut came, &manifest, case, answer);
+                }
+            }
+            Ok(Err(error)) => fail(&mut came, &manifest, case, cause("exit"), error.to_string()),
+            Err(panic) => fail(&mut came, &manifest, case, cause("trap"), message(&*panic)),
         }
-        if entered.was_denied() {
-            let message = came.failure.take().map_or_else(String::new, |(_, message)| message);
-            came.failure = Some(("denied", message));
+        for right in denied {
+            came.warnings
+                .push(format!("{} was denied {right}; allow it with `hookbox grants add`", manifest.name));
         }
     }
     came.log = entered.log();
@@ -107,6 +117,16 @@ fn given(case: &Case) -> Map<String, Value> {
         }
     }
     data
+}
+
+/// Returns true if the hook asks for the conversation, and the event has it, and the case does not grant it.
+fn is_withheld(case: &Case, manifest: &Manifest) -> bool {
+    let field = if case.event == Event::PostCompact { "summary" } else { "messages" };
+    let has_it =
+        matches!(case.event, Event::AfterTurn | Event::AgentStop | Event::PreCompact | Event::PostCompact)
+            && case.data.get(field).is_some_and(|value| !value.is_null());
+    let is_granted = case.grants.iter().any(|grant| grant == "conversation");
+    has_it && !is_granted && manifest.capabilities.contains(&Capability::Conversation)
 }
 
 /// Returns true if a subscription is for the event and its tool.

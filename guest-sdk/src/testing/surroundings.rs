@@ -47,9 +47,9 @@ impl Entered {
         change(|it| it.has_store = is_allowed);
     }
 
-    /// Returns true if the hook used the store without the right.
-    pub(super) fn was_denied(&self) -> bool {
-        change(|it| it.was_denied).unwrap_or_default()
+    /// Returns true if the hook used the store without the right since the last question.
+    pub(super) fn take_denied(&self) -> bool {
+        change(|it| std::mem::take(&mut it.was_denied)).unwrap_or_default()
     }
 
     /// Returns what the hook logged.

@@ -127,9 +127,8 @@ def play(hook: Hook, case: Case) -> Came:
     host.use(here)
     try:
         for _ in range(case.times):
-            came = _call(hook, case, context, event)
-            if here.was_denied:
-                came.failure = ("denied", came.failure[1] if came.failure else "")
+            here.was_denied = False
+            came = _call(hook, case, context, event, here)
     finally:
         host.use(before)
     came.log = here.notes
@@ -162,19 +161,35 @@ def _is_wanted(hook: Hook, case: Case, event: events.Event) -> bool:
     return any(not it or call is None or call.name in it or f"kind:{call.kind}" in it for it in wanted)
 
 
-def _call(hook: Hook, case: Case, context: events.Context, event: events.Event) -> Came:
+def _is_withheld(hook: Hook, case: Case) -> bool:
+    """Returns true if the hook asks for the conversation, and the event has it, and the case does not grant it."""
+    field = "summary" if case.event == "post_compact" else "messages"
+    has_it = case.event in ("after_turn", "agent_stop", "pre_compact", "post_compact")
+    is_given = has_it and case.data.get(field) is not None
+    return is_given and "conversation" in hook.asks_for and "conversation" not in case.grants
+
+
+def _call(hook: Hook, case: Case, context: events.Context, event: events.Event, here: _Surroundings) -> Came:
     came = Came()
+    rights = ["conversation"] if _is_withheld(hook, case) else []
+
+    def denied() -> list[str]:
+        return [*rights, "store"] if here.was_denied else rights
+
     try:
         answer = cast(object, hook.run(case.event, context, event))
         if not isinstance(answer, answers.Answer):
             raise TypeError(f"expected an Answer or None, found {type(answer).__name__}")
+        if denied():
+            came.failure = ("denied", "")
         if not any(it.observe for it in hook.subscriptions if it.event == case.event):
             _take(came, hook, case, answer)
     except SystemExit as error:
         # Without this the end of the program would be the success of the run.
-        _fail(came, hook, case, "trap", f"SystemExit: {error.code!r}")
+        _fail(came, hook, case, "denied" if denied() else "trap", f"SystemExit: {error.code!r}")
     except Exception as error:
-        _fail(came, hook, case, "exit", f"{type(error).__name__}: {error}")
+        _fail(came, hook, case, "denied" if denied() else "exit", f"{type(error).__name__}: {error}")
+    came.warnings += [f"{hook.name} was denied {it}; allow it with `hookbox grants add`" for it in denied()]
     return came
 
 

@@ -86,8 +86,8 @@ export async function play(load, given) {
       const manifest = hook.describe();
       const unfit = unfitOf(manifest, given);
       if (unfit !== undefined) return { ...nothing(), unfit };
-      came = call(hook, manifest, given);
-      if (host.wasDenied) came.failure = ["denied", came.failure?.[1] ?? ""];
+      host.wasDenied = false;
+      came = call(hook, manifest, given, host);
     }
     came.log = host.log;
     for (const [key, value] of host.values) came.store[key] = neutral(new TextDecoder().decode(value));
@@ -123,11 +123,25 @@ function unfitOf(manifest, given) {
 }
 
 /**
- * @param {any} hook
+ * Returns true if the hook asks for the conversation, and the event has it, and the case does not grant it.
+ *
  * @param {any} manifest
  * @param {Case} given
  */
-function call(hook, manifest, given) {
+function isWithheld(manifest, given) {
+  const field = given.event === "post_compact" ? "summary" : "messages";
+  const hasIt = ["after_turn", "agent_stop", "pre_compact", "post_compact"].includes(given.event);
+  const isAsked = manifest.capabilities.some((/** @type {any} */ it) => it.tag === "conversation");
+  return hasIt && (given.data[field] ?? null) !== null && isAsked && !given.grants.includes("conversation");
+}
+
+/**
+ * @param {any} hook
+ * @param {any} manifest
+ * @param {Case} given
+ * @param {Host} host
+ */
+function call(hook, manifest, given, host) {
   /** @type {Record<string, any>} */
   const fields = { cwd: WORK, conv_id: "case", ...given.data };
   if (!given.grants.includes("conversation")) {
@@ -143,11 +157,18 @@ function call(hook, manifest, given) {
   const isFor = (/** @type {string[]} */ tools) =>
     tools.length === 0 || tool === undefined || tools.includes(tool.name) || tools.includes(`kind:${tool.kind}`);
   if (!subscriptions.some((/** @type {any} */ it) => isFor(it.tools))) return came;
+  const rights = isWithheld(manifest, given) ? ["conversation"] : [];
+  const denied = () => (host.wasDenied ? [...rights, "store"] : rights);
   try {
     const response = hook.run(context, event);
+    if (denied().length > 0) came.failure = ["denied", ""];
     if (!subscriptions.some((/** @type {any} */ it) => it.observe)) take(came, manifest, given, response);
   } catch (error) {
-    fail(came, manifest, given, "exit", error instanceof Error ? error.message : String(error));
+    const cause = denied().length > 0 ? "denied" : "exit";
+    fail(came, manifest, given, cause, error instanceof Error ? error.message : String(error));
+  }
+  for (const right of denied()) {
+    came.warnings.push(`${manifest.name} was denied ${right}; allow it with \`hookbox grants add\``);
   }
   return came;
 }
