@@ -7,6 +7,7 @@ use crate::environment::repository;
 
 mod answers;
 mod events;
+mod first_hook;
 mod languages;
 mod wit_reference;
 
@@ -31,4 +32,29 @@ fn tools(directory: &str) -> Option<PathBuf> {
     assert!(std::env::var_os("HOOKBOX_REQUIRE_TOOLS").is_none(), "{line}");
     println!("{line}");
     None
+}
+
+/// `docs/theme/tabs.js` makes a tab of each label, by its text.
+#[test]
+fn each_group_of_tabs_ends_and_has_its_labels() {
+    let names = ["Rules", "Python", "TypeScript", "Rust", "Script"];
+    let mut groups = 0;
+    for entry in fs::read_dir(repository().join("docs/src")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|it| it != "md") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        for group in text.split("<div class=\"tabs\">\n\n").skip(1) {
+            let (group, _) = group.split_once("\n</div>\n").unwrap_or_else(|| panic!("{}", path.display()));
+            let label = |line: &str| {
+                let bold = line.strip_prefix("**").and_then(|it| it.strip_suffix("**"));
+                bold.or_else(|| line.strip_prefix("### ")).map(str::to_owned)
+            };
+            let labels: Vec<String> = group.lines().filter_map(label).collect();
+            assert!(labels == names || labels == names[..4], "{}: {labels:?}", path.display());
+            groups += 1;
+        }
+    }
+    assert!(groups > 2, "{groups}");
 }

@@ -10,7 +10,7 @@ use super::{assert_guards, assert_passes_its_cases, build, call};
 use crate::environment::{TestEnvironment, repository, sample, target};
 
 /// An environment with the Rust of this test and no network.
-fn with_rust() -> TestEnvironment {
+pub(crate) fn with_rust() -> TestEnvironment {
     // It downloads the crates that a project needs, because the samples need them too.
     sample("guardrail");
     let home = std::env::home_dir().unwrap();

@@ -10,6 +10,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+pub(crate) use languages::with_rust;
+
 use hookbox::EventName;
 use serde_json::{Value, json};
 
