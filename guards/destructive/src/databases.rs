@@ -1,0 +1,123 @@
+//! Statements that drop or empty tables and databases.
+
+use hookbox_judge::{Denial, Preset, Scene};
+
+/// Clients of databases whose arguments are statements.
+const CLIENTS: &str = "psql mysql mariadb sqlite3 duckdb clickhouse-client clickhouse bq snowsql sqlcmd cockroach cqlsh \
+    mongosh mongo usql pgcli mycli litecli spanner-cli d1 wrangler influx turso osqueryi trino presto beeline hive isql \
+    redis-cli valkey-cli keydb-cli libsql gcloud docker neo4j cypher-shell surreal";
+
+/// Judges a client of a database.
+pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
+    let is_client = CLIENTS.split_ascii_whitespace().any(|it| it == name);
+    let args = scene.run.args();
+    if !is_client {
+        return None;
+    }
+    if matches!(name, "redis-cli" | "valkey-cli" | "keydb-cli") {
+        let is_flush = args.iter().any(|it| it.text.to_ascii_lowercase().starts_with("flush"));
+        return is_flush.then(|| Denial::new("empties the store", "its keys are lost", "redis-cli dbsize"));
+    }
+    let from_input = scene.run.redirections.iter().map(|it| it.target.text.as_str());
+    let statement = scene
+        .code()
+        .chain(args.iter().map(|it| it.text.as_str()).filter(|it| it.contains([' ', '(', '='])))
+        .chain(from_input)
+        .find_map(loss)?;
+    if scene.preset == Preset::Relaxed && statement.starts_with("deletes") {
+        return None;
+    }
+    let safer = match name {
+        "mysql" | "mariadb" => "mysqldump --no-data",
+        "sqlite3" => "sqlite3 app.db .tables",
+        "mongosh" | "mongo" => "mongodump --help",
+        _ => "pg_dump --schema-only",
+    };
+    Some(Denial::new(statement, "the rows are lost if there is no backup", safer))
+}
+
+/// Returns what a text of statements loses.
+fn loss(text: &str) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    if lower.contains("dropdatabase(")
+        || lower.contains(".drop(")
+        || lower.contains(".deletemany({})")
+        || lower.contains(".remove({})")
+        || lower.contains("deletemany( {}")
+    {
+        return Some("drops or empties a collection".to_owned());
+    }
+    lower.split(';').find_map(statement)
+}
+
+fn statement(text: &str) -> Option<String> {
+    let lines = text.lines().map(|it| it.split("--").next().unwrap_or_default());
+    let text = lines.collect::<Vec<_>>().join(" ");
+    let words: Vec<&str> = text
+        .split(|it: char| it.is_whitespace() || it == '(')
+        .map(|it| it.trim_matches(['"', '\'', '`']))
+        .filter(|it| !it.is_empty())
+        .collect();
+    let at = words.iter().position(|it| {
+        it.contains('=') && ["drop", "delete", "truncate", "alter"].iter().any(|word| it.ends_with(word))
+            || matches!(*it, "drop" | "truncate" | "delete" | "alter" | "update" | "detach")
+    })?;
+    // Words before the statement are the client's, or `with`.
+    if at > 6
+        || words.first().is_some_and(|it| {
+            matches!(*it, "select" | "insert" | "explain" | "comment" | "create" | "grant" | "revoke")
+        })
+    {
+        return None;
+    }
+    let rest = words.get(at + 1..)?;
+    let is_all = || {
+        let place = rest.iter().position(|it| *it == "where");
+        place.is_none_or(|at| matches!(rest.get(at + 1..), Some(["true" | "1" | "1=1", ..])))
+    };
+    let of = |it: &str| {
+        matches!(
+            it,
+            "table"
+                | "database"
+                | "schema"
+                | "keyspace"
+                | "collection"
+                | "owned"
+                | "tablespace"
+                | "role"
+                | "user"
+                | "materialized"
+                | "view"
+                | "column"
+                | "dataset"
+                | "warehouse"
+                | "bucket"
+                | "measurement"
+                | "stream"
+                | "namespace"
+        )
+    };
+    let first = words.get(at)?;
+    if first.ends_with("drop") {
+        let is_whole = |it: &&&str| of(it) && !matches!(**it, "view");
+        return rest.first().filter(is_whole).map(|it| format!("drops a {it}"));
+    }
+    match *first {
+        "truncate" => (!rest.is_empty()).then(|| "empties a table".to_owned()),
+        "delete" => (rest.first() == Some(&"from") && is_all())
+            .then(|| "deletes all rows of a table".to_owned())
+            .or_else(|| (rest.is_empty() && words.contains(&"detach")).then(|| "deletes nodes".to_owned())),
+        "update" => (rest.contains(&"set") && !rest.contains(&"where"))
+            .then(|| "changes all rows of a table".to_owned()),
+        "alter" => {
+            let at = rest.iter().position(|it| *it == "drop")?;
+            (rest.get(at + 1) != Some(&"constraint")
+                && rest.get(at + 1) != Some(&"not")
+                && rest.get(at + 1) != Some(&"default"))
+            .then(|| "drops a column".to_owned())
+        }
+        "detach" => (rest.first() == Some(&"delete")).then(|| "deletes nodes".to_owned()),
+        _ => None,
+    }
+}

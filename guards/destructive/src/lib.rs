@@ -1,0 +1,55 @@
+//! Blocks commands that destroy files, disks, volumes, cloud resources and databases.
+//!
+//! It judges the commands that a line would really run; see the README.
+
+mod databases;
+mod overwrite;
+mod remove;
+mod services;
+
+use hookbox_judge::{Denial, Scene, answer};
+use hookbox_sdk::prelude::*;
+
+/// The hook.
+pub struct Guard;
+
+/// The schema of the settings, which hookbox checks before the hook runs.
+const SCHEMA: &str = include_str!("../settings.schema.json");
+
+/// Judges one command.
+pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
+    if scene.reading.multiplies {
+        let why = "it starts processes until the machine stops";
+        return Some(Denial::new("calls itself without an end", why, "ulimit -u"));
+    }
+    overwrite::redirections(scene).or_else(|| {
+        let name = scene.run.program()?;
+        // `--help` and `--version` change nothing.
+        if matches!(scene.run.args(), [only] if matches!(only.text.as_str(), "--help" | "--version")) {
+            return None;
+        }
+        remove::judge(scene, name)
+            .or_else(|| overwrite::judge(scene, name))
+            .or_else(|| databases::judge(scene, name))
+            .or_else(|| services::judge(scene, name))
+    })
+}
+
+impl Hook for Guard {
+    fn manifest() -> Manifest {
+        Manifest::new("destructive", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
+            .on(Event::BeforeToolCall)
+            // Late, so that it judges what other hooks have made of the call.
+            .priority(90)
+            .on_failure_block()
+    }
+
+    fn before_tool_call(cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
+        answer(cx, call, rule)
+    }
+}
+
+hookbox_sdk::export_hook!(Guard, settings: SCHEMA);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! Programs and redirections that overwrite files and devices, or close them.
+
+use hookbox_judge::{Area, Denial, Preset, Scene, has, operands};
+use hookbox_shell::runs::{Arg, Mode, Place, Sort};
+
+fn lost(what: &str, safer: &str) -> Denial {
+    Denial::new(what, "what was there is lost", safer)
+}
+
+/// Judges the files that the output of a command goes to.
+pub(crate) fn redirections(scene: &Scene<'_>) -> Option<Denial> {
+    let run = scene.run;
+    if run.redirections.is_empty() || run.place == Place::NewContainer {
+        return None;
+    }
+    let prints_nothing = match run.program() {
+        None => run.words.is_empty(),
+        Some("true" | ":") => true,
+        Some("echo" | "printf") => {
+            let args: Vec<&Arg> = run.args().iter().filter(|it| it.text != "-n").collect();
+            args.iter().all(|it| it.text.is_empty())
+                && (run.args().len() > args.len() || run.program() == Some("printf"))
+        }
+        Some("cat" | "dd") => run.args().iter().all(|it| it.text == "/dev/null") && !run.args().is_empty(),
+        _ => false,
+    };
+    // A compound command that fills a file is no command of its own.
+    let is_compound = run.words.is_empty()
+        && scene.reading.runs.len() > scene.at + 1
+        && run.redirections.iter().all(|it| it.descriptor == 1);
+    let is_alone = prints_nothing
+        && (!is_compound || run.program().is_some() || scene.reading.runs.get(scene.at + 1).is_some());
+    run.redirections.iter().filter(|it| it.mode == Mode::Write).find_map(|it| {
+        let target = &it.target;
+        let area = Area::of(target, run, scene.cwd);
+        if area == Area::Device {
+            return Some(lost(&format!("writes to the device {}", target.text), "lsblk"));
+        }
+        if scene.preset == Preset::Relaxed || area.is_cheap() {
+            return None;
+        }
+        let keeps = matches!(
+            target.text.as_str(),
+            "/etc/passwd" | "/etc/shadow" | "/etc/sudoers" | "/etc/fstab" | "/etc/hosts"
+        );
+        if keeps {
+            return Some(lost(&format!("replaces {}", target.text), &format!("cp {} /tmp/", target.text)));
+        }
+        (is_alone && empties(target)).then(|| emptied(&target.text))
+    })
+}
+
+fn emptied(text: &str) -> Denial {
+    lost(&format!("empties {text}"), "git diff --stat")
+}
+
+/// Returns true if an empty file of this name is a loss: a new marker or log has no ending of source or data.
+fn empties(target: &Arg) -> bool {
+    let name = target.text.rsplit('/').next().unwrap_or_default();
+    !matches!(name, "__init__.py" | ".gitkeep" | ".keep" | "py.typed" | ".nojekyll" | ".hushlogin")
+        && (name.contains('.') && !name.starts_with('.')
+            || target.sort != Sort::Plain
+            || name.starts_with('.')
+            || matches!(name, "Makefile" | "Dockerfile" | "LICENSE"))
+}
+
+/// Judges a program that overwrites.
+pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
+    let (run, args) = (scene.run, scene.run.args());
+    let area = |it: &Arg| Area::of(it, run, scene.cwd);
+    let is_relaxed = scene.preset == Preset::Relaxed;
+    if run.place == Place::NewContainer {
+        return None;
+    }
+    match name {
+        "dd" => {
+            let value = |key: &str| {
+                args.iter()
+                    .find_map(|it| Some(Arg { text: it.text.strip_prefix(key)?.to_owned(), sort: it.sort }))
+            };
+            let target = value("of=")?;
+            let is_image = [".img", ".iso", ".bin", ".dat", ".raw", ".qcow2", ".swap"]
+                .iter()
+                .any(|it| target.text.ends_with(it));
+            let place = area(&target);
+            let is_erased = value("if=").is_some_and(|it| it.text.starts_with("/dev/"));
+            (place == Area::Device || !is_image && is_erased && !place.is_cheap())
+                .then(|| lost(&format!("writes over {}", target.text), "lsblk"))
+        }
+        "shred" | "wipe" | "srm" | "scrub" => {
+            let target =
+                operands(args, "-n -s --iterations --size").into_iter().find(|it| !area(it).is_cheap())?;
+            Some(lost(&format!("destroys {}", target.text), "git status --short"))
+        }
+        "truncate" => {
+            let is_larger = args
+                .iter()
+                .any(|it| it.text.starts_with("-s+") || it.text.starts_with("+") || it.text.contains("=+"));
+            let target =
+                operands(args, "-s --size -r --reference").into_iter().find(|it| !area(it).is_cheap())?;
+            let is_zero = args.iter().any(|it| {
+                matches!(it.text.as_str(), "0" | "-s0" | "--size=0")
+                    || it.text.starts_with("-s-")
+                    || it.text.starts_with('-') && it.text.ends_with("s0")
+            });
+            (!is_larger && (is_zero || scene.preset == Preset::Strict) && !is_relaxed)
+                .then(|| emptied(&target.text))
+        }
+        "tee" => {
+            let target = operands(args, "").into_iter().find(|it| area(it) == Area::Device)?;
+            Some(lost(&format!("writes to the device {}", target.text), "lsblk"))
+        }
+        "cp" | "mv" | "gmv" | "gcp" | "install" | "ln" => moved(scene, name),
+        "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" | "chflags" => closed(scene, name),
+        _ => None,
+    }
+}
+
+fn moved(scene: &Scene<'_>, name: &str) -> Option<Denial> {
+    let (run, args) = (scene.run, scene.run.args());
+    let operands = operands(args, "-S --suffix -t --target-directory -m -o -g");
+    let (target, sources) = operands.split_last()?;
+    if matches!(target.text.as_str(), "/dev/null" | "/dev/zero") && name == "mv" {
+        return Some(lost("moves files to where they are lost", "git status --short"));
+    }
+    if Area::of(target, run, scene.cwd) == Area::Device && !sources.is_empty() {
+        return Some(lost(&format!("writes over the device {}", target.text), "lsblk"));
+    }
+    let from_nothing = sources.iter().any(|it| it.text == "/dev/null");
+    if from_nothing
+        && name == "cp"
+        && !Area::of(target, run, scene.cwd).is_cheap()
+        && scene.preset > Preset::Relaxed
+    {
+        return Some(emptied(&target.text));
+    }
+    let takes_all = |it: &&&Arg| {
+        let place = Area::of(it, run, scene.cwd);
+        let is_link = it.text.starts_with("/usr/local/")
+            || it.text.starts_with("/etc/")
+            || it.text.starts_with("/opt/");
+        place == Area::System && !is_link && it.text.split('/').filter(|it| !it.is_empty()).count() < 3
+            || place == Area::Whole
+                && it.sort == Sort::Pattern
+                && Area::of(target, run, scene.cwd) == Area::Temporary
+    };
+    let source = sources.iter().find(takes_all).filter(|_| name == "mv")?;
+    Some(lost(&format!("moves {} away", source.text), "git status --short"))
+}
+
+/// Judges programs that change who may use files.
+fn closed(scene: &Scene<'_>, name: &str) -> Option<Denial> {
+    let (run, args) = (scene.run, scene.run.args());
+    if !(has(args, 'R', "--recursive") || args.iter().any(|it| it.text == "-hR")) {
+        let target = operands(args, "").into_iter().skip(1).find(|it| it.text.starts_with('/'))?;
+        let is_root = Area::of(target, run, scene.cwd) == Area::System
+            && target.text.split('/').filter(|it| !it.is_empty()).count() < 2;
+        let is_closed = matches!(args.first()?.text.as_str(), "000" | "0" | "0000" | "777" | "0777");
+        return (is_root && is_closed && name == "chmod").then(|| refusal(&target.text));
+    }
+    let operands = operands(args, "--reference --from -m -x");
+    let by_reference = args.iter().any(|it| it.text.starts_with("--reference"));
+    let targets = operands.get(usize::from(!by_reference && name != "setfacl")..).unwrap_or_default();
+    let mode = operands.first().map(|it| it.text.as_str()).unwrap_or_default();
+    let is_closed = name == "chmod"
+        && (mode.chars().all(|it| it == '0')
+            || ["a-r", "-r", "a-rwx", "a=", "u-r", "ugo-rwx", "u=", "-rwx", "u-rwx", "u-rw"].contains(&mode));
+    let is_open =
+        name == "chmod" && matches!(mode, "777" | "0777" | "a+rwx" | "ugo+rwx" | "666" | "a+w" | "o+w");
+    let target = targets.iter().find(|it| {
+        let area = Area::of(it, run, scene.cwd);
+        match area {
+            Area::System => {
+                let depth = it.text.split('/').filter(|it| !it.is_empty()).count();
+                depth < 2
+                    || it.text.starts_with("/etc")
+                    || it.text.starts_with("/usr/") && !it.text.starts_with("/usr/local/")
+                    || it.text.starts_with("/home") && depth < 3
+                    || it.text.starts_with("/var/lib") && depth < 3
+            }
+            Area::Temporary | Area::Built => false,
+            Area::Unknown => scene.preset == Preset::Strict || is_closed,
+            _ if scene.preset == Preset::Relaxed => false,
+            Area::Whole => is_closed || is_open || it.text.contains(".."),
+            _ => is_closed || is_open && area == Area::Elsewhere,
+        }
+    })?;
+    Some(refusal(&target.text))
+}
+
+fn refusal(text: &str) -> Denial {
+    Denial::new(
+        format!("changes who may use {text} and all below"),
+        "nobody knows the rights of before",
+        "ls -la",
+    )
+}

@@ -1,0 +1,267 @@
+//! Programs that remove files.
+
+use hookbox_judge::{Area, Denial, Preset, Scene, has, is_generated, operands};
+use hookbox_shell::runs::{Arg, Place, Run, Sort};
+
+/// Judges a program that removes files.
+pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
+    let args = scene.run.args();
+    match name {
+        "rm" | "grm" | "unlink" | "rimraf" | "del-cli" | "trash-empty" | "srm" | "rmtree" => rm(scene, name),
+        "find" | "gfind" | "bfs" => find(scene),
+        "fd" | "fdfind" => None,
+        "rsync" | "rclone" if !has(args, 'n', "--dry-run") => sync(scene, name),
+        "Remove-Item" | "rd" | "del" | "erase" | "ri" => {
+            let recursive =
+                args.iter().any(|it| matches!(it.text.to_lowercase().as_str(), "-recurse" | "-r" | "/s"));
+            let targets =
+                args.iter().filter(|it| !it.text.starts_with('-') && !is_switch(&it.text)).collect();
+            recursive.then(|| targets_of(scene, targets, true)).flatten()
+        }
+        "cmd" | "cmd.exe" => {
+            let text = args.iter().map(|it| it.text.to_lowercase()).collect::<Vec<_>>().join(" ");
+            let removes =
+                ["rd /s", "rmdir /s", "del /s", "del /f", "format "].iter().any(|it| text.contains(it));
+            removes.then(|| denial("removes files with their directories", "rd build"))
+        }
+        _ => None,
+    }
+}
+
+/// Returns true for an option of a program of Windows.
+fn is_switch(text: &str) -> bool {
+    text.strip_prefix('/').is_some_and(|it| it.len() == 1)
+}
+
+fn denial(what: &str, safer: &str) -> Denial {
+    Denial::new(what, "nobody can make these files again", safer)
+}
+
+fn rm(scene: &Scene<'_>, name: &str) -> Option<Denial> {
+    let args = scene.run.args();
+    if scene.run.place == Place::NewContainer {
+        return None;
+    }
+    let recursive = match name {
+        "rimraf" | "del-cli" | "rmtree" => true,
+        "unlink" => false,
+        _ => has(args, 'r', "--recursive") || has(args, 'R', ""),
+    };
+    if has(args, '\0', "--no-preserve-root") {
+        return Some(denial("removes the root", "ls /"));
+    }
+    let targets = operands(args, "");
+    targets_of(scene, targets, recursive)
+}
+
+fn targets_of(scene: &Scene<'_>, targets: Vec<&Arg>, recursive: bool) -> Option<Denial> {
+    targets.into_iter().find_map(|target| removal(scene, target, recursive))
+}
+
+/// Judges the removal of a file or directory.
+fn removal(scene: &Scene<'_>, target: &Arg, recursive: bool) -> Option<Denial> {
+    let (run, cwd) = (scene.run, scene.cwd);
+    let text = target.text.as_str();
+    if target.sort == Sort::Input && text.contains("{}") {
+        return fed(scene, recursive);
+    }
+    let area = Area::of(target, run, cwd);
+    if area.is_cheap() || is_made(scene, target) {
+        return (scene.preset == Preset::Strict && recursive && area == Area::Built)
+            .then(|| denial(&format!("removes {text}"), &format!("ls -la {text}")));
+    }
+    let what = match area {
+        Area::System => format!("removes {text}, which is a home directory or a part of the system"),
+        Area::Whole => format!("removes {text}, which is the work directory or more"),
+        Area::Unknown => format!("removes {text}, whose value is not known and may be empty"),
+        _ => format!("removes {text}"),
+    };
+    if recursive {
+        if scene.preset == Preset::Relaxed && !matches!(area, Area::System | Area::Whole) {
+            return None;
+        }
+        return Some(denial(&what, &safer(target)));
+    }
+    let is_all = target.sort == Sort::Pattern;
+    match area {
+        Area::System if !is_home(run, target) || is_all => Some(denial(&what, &safer(target))),
+        Area::Device => Some(denial(&what, "ls -l /dev")),
+        _ if scene.preset == Preset::Relaxed => None,
+        Area::Whole if is_all => Some(denial(&what, "ls -la")),
+        _ if is_all && !is_narrow(text) => Some(denial(&what, &safer(target))),
+        _ if is_store(text) => Some(denial(&what, &safer(target))),
+        _ if target.sort == Sort::Input && scene.reading.runs.len() > 1 => None,
+        _ => None,
+    }
+}
+
+fn is_home(run: &Run, target: &Arg) -> bool {
+    let _ = run;
+    target.text.starts_with('~')
+}
+
+/// Returns true for a pattern that has a name, such as `test-*.json` or `a?.txt`.
+fn is_narrow(text: &str) -> bool {
+    let name = text.rsplit('/').next().unwrap_or(text);
+    let fixed = name.chars().take_while(|it| !"*?[{".contains(*it)).filter(|it| it.is_alphanumeric()).count();
+    fixed >= 3
+}
+
+/// Returns true for a file that keeps data, keys or history.
+fn is_store(text: &str) -> bool {
+    let is_key = ["/.ssh/", "/.gnupg/", "/.aws/", ".git/"]
+        .iter()
+        .any(|it| text.contains(it) || text.starts_with(&it[1..]));
+    is_key && !text.ends_with(".lock") && !text.contains("/hooks/") && !text.contains("known_hosts")
+}
+
+/// Returns true if the line made the directory before, and moved nothing into it.
+fn is_made(scene: &Scene<'_>, target: &Arg) -> bool {
+    if !target.is_plain() {
+        return false;
+    }
+    let same = |run: &Run, arg: &Arg| {
+        let path = |run: &Run, text: &str| {
+            hookbox_shell::runs::join_path(run.directory.as_deref().unwrap_or("$PWD"), text)
+        };
+        arg.is_plain() && path(run, &arg.text) == path(scene.run, &target.text)
+    };
+    let before = scene.before();
+    let made = before.iter().any(|run| {
+        let args = run.args();
+        match (run.program(), args.first().map(|it| it.text.as_str())) {
+            (Some("mkdir"), _) => {
+                !has(args, 'p', "--parents") && operands(args, "-m").iter().any(|it| same(run, it))
+            }
+            (Some("git"), Some("clone")) => args.len() > 2 && args.last().is_some_and(|it| same(run, it)),
+            _ => false,
+        }
+    });
+    made && !before.iter().any(|run| matches!(run.program(), Some("mv" | "rsync")))
+}
+
+/// Returns a command that does not remove what it should not.
+fn safer(target: &Arg) -> String {
+    let text = target.text.trim_end_matches(['/', '*']);
+    let is_simple =
+        !text.is_empty() && text.chars().all(|it| it.is_ascii_alphanumeric() || "-_./~".contains(it));
+    if target.is_plain() && is_simple && !text.starts_with('-') {
+        format!("git status --short --ignored {text}")
+    } else {
+        "git status --short --ignored".to_owned()
+    }
+}
+
+/// Judges `rm` with the names that another command prints.
+fn fed(scene: &Scene<'_>, recursive: bool) -> Option<Denial> {
+    let sources: Vec<&Run> = scene.input().collect();
+    for source in sources.iter().rev() {
+        match source.program() {
+            Some("find" | "gfind" | "bfs") => return found(scene, source),
+            Some("fd" | "fdfind") => {
+                let names = operands(source.args(), "-e -t -d --extension --type");
+                let is_cheap = names.iter().any(|it| is_generated(it.text.trim_matches(['^', '$', '\\'])));
+                return (!is_cheap).then(|| denial("removes what it finds", "fd --list-details"));
+            }
+            Some("ls") => {
+                let places = operands(source.args(), "");
+                let is_cheap = |it: &&Arg| Area::of(it, source, scene.cwd).is_cheap();
+                let all = !places.is_empty() && places.iter().all(is_cheap);
+                return (!all).then(|| denial("removes what `ls` prints", "ls -la"));
+            }
+            Some("grep" | "egrep" | "rg") => {
+                let cheap = source
+                    .args()
+                    .iter()
+                    .any(|it| is_generated(it.text.trim_end_matches('$').trim_start_matches('\\')));
+                if cheap {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+    }
+    let _ = recursive;
+    (scene.preset > Preset::Relaxed)
+        .then(|| denial("removes files whose names only the running line knows", "git status --short"))
+}
+
+fn find(scene: &Scene<'_>) -> Option<Denial> {
+    let args = scene.run.args();
+    if !args.iter().any(|it| it.text == "-delete") {
+        return None;
+    }
+    found(scene, scene.run)
+}
+
+/// Judges the removal of what `find` finds.
+fn found(scene: &Scene<'_>, run: &Run) -> Option<Denial> {
+    if run.place == Place::NewContainer {
+        return None;
+    }
+    let args = run.args();
+    let is_start = |it: &&Arg| !it.text.starts_with('-') && !matches!(it.text.as_str(), "(" | "!");
+    let options = args.iter().take_while(|it| matches!(it.text.as_str(), "-H" | "-L" | "-P")).count();
+    let places: Vec<&Arg> = args.iter().skip(options).take_while(is_start).collect();
+    let mut tests = args.windows(2).filter_map(|it| match it {
+        [test, value]
+            if matches!(test.text.as_str(), "-name" | "-iname" | "-path" | "-wholename" | "-ipath") =>
+        {
+            Some(value)
+        }
+        _ => None,
+    });
+    let is_inverted = args.iter().any(|it| matches!(it.text.as_str(), "!" | "-not"));
+    let by_name = args
+        .iter()
+        .any(|it| matches!(it.text.as_str(), "-name" | "-iname" | "-path" | "-wholename" | "-ipath"));
+    let is_cheap_name = |it: &Arg| {
+        is_generated(&it.text)
+            || it.text.split('/').any(|it| !it.trim_matches('*').is_empty() && is_generated(it))
+    };
+    if by_name && !is_inverted && tests.all(is_cheap_name) {
+        return None;
+    }
+    let is_cheap = |it: &&Arg| {
+        Area::of(it, run, scene.cwd).is_cheap()
+            || it.text.trim_end_matches('/') == "/tmp"
+            || it.text.trim_end_matches('/') == "/var/tmp"
+    };
+    if !places.is_empty() && places.iter().all(is_cheap) {
+        return None;
+    }
+    // Only what is empty is lost.
+    if args.iter().any(|it| it.text == "-empty") && !is_inverted {
+        return None;
+    }
+    if args.windows(2).any(|it| matches!(it, [a, b] if a.text == "-type" && b.text == "l"))
+        || scene.preset == Preset::Relaxed
+    {
+        let is_large =
+            places.iter().any(|it| matches!(Area::of(it, run, scene.cwd), Area::System | Area::Whole));
+        return is_large.then(|| denial("removes what it finds", "find . -maxdepth 1"));
+    }
+    Some(denial("removes what it finds", "find . -maxdepth 1"))
+}
+
+/// Judges programs that make one directory like another.
+fn sync(scene: &Scene<'_>, name: &str) -> Option<Denial> {
+    let args = scene.run.args();
+    let operands = operands(args, "-e --rsh --exclude --include --exclude-from --include-from --filter -f");
+    let target = operands.last()?;
+    let removes = match name {
+        "rsync" => args.iter().any(|it| it.text.starts_with("--del") || it.text == "--remove-source-files"),
+        _ => matches!(operands.first()?.text.as_str(), "sync" | "purge" | "delete" | "rmdirs" | "move"),
+    };
+    if !removes || Area::of(target, scene.run, scene.cwd).is_cheap() && !target.text.contains(':') {
+        return None;
+    }
+    if scene.preset == Preset::Relaxed
+        && name == "rsync"
+        && !matches!(Area::of(target, scene.run, scene.cwd), Area::System)
+    {
+        return None;
+    }
+    let safer = if name == "rsync" { "rsync --dry-run --itemize-changes" } else { "rclone check --dry-run" };
+    Some(denial("removes files that the source does not have", safer))
+}

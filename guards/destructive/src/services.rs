@@ -1,0 +1,94 @@
+//! Programs that destroy disks, containers, cloud resources and databases as a whole.
+
+mod table;
+
+use hookbox_judge::{Area, Denial, Preset, Scene};
+use hookbox_shell::runs::{Arg, Mode};
+
+use table::TABLE;
+
+/// A row of the table.
+pub(crate) struct Row {
+    /// The names of the programs. A `*` at the end of one stands for any letters.
+    pub(crate) programs: &'static str,
+    /// Words that must be there. Options are anywhere, others in this order; `a|b` is one of two, `*` at an end of a
+    /// word stands for any letters, and a word with `!` in front must be absent.
+    pub(crate) words: &'static str,
+    /// The loss.
+    pub(crate) what: &'static str,
+    /// A command to run instead.
+    pub(crate) safer: &'static str,
+    /// The preset from which on it is denied.
+    pub(crate) from: Preset,
+}
+
+fn fits(pattern: &str, word: &str) -> bool {
+    pattern.split('|').any(|it| match (it.strip_prefix('*'), it.strip_suffix('*')) {
+        (Some(end), Some(_)) => word.contains(end.trim_end_matches('*')),
+        (Some(end), _) => word.ends_with(end),
+        (_, Some(begin)) => word.starts_with(begin),
+        _ => word == it,
+    })
+}
+
+/// Returns true if an option is among the arguments.
+fn has_option(args: &[Arg], option: &str) -> bool {
+    option.split('|').any(|option| {
+        let letter = option.strip_prefix('-').filter(|it| it.len() == 1);
+        args.iter().any(|it| {
+            let text = it.text.as_str();
+            let is_group = text.starts_with('-') && !text.starts_with("--") && text.len() < 7;
+            text == option
+                || text.strip_prefix(option).is_some_and(|it| it.starts_with('='))
+                || is_group && letter.is_some_and(|it| text.contains(it))
+        })
+    })
+}
+
+fn matches(row: &Row, args: &[Arg]) -> bool {
+    let mut rest = args.iter();
+    row.words.split_ascii_whitespace().all(|word| match word.strip_prefix('!') {
+        Some(absent) if absent.starts_with('-') => !has_option(args, absent),
+        Some(absent) => !args.iter().any(|it| fits(absent, &it.text)),
+        None if word.starts_with('-') => has_option(args, word),
+        None => rest.by_ref().any(|it| fits(word, &it.text)),
+    })
+}
+
+/// Judges a program by the table.
+pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
+    let args = scene.run.args();
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    // `python manage.py x` and `php artisan x` are known by their scripts.
+    let script = args.first().map(|it| hookbox_shell::base_name(&it.text)).unwrap_or_default();
+    let is_script = matches!(script, "manage.py" | "artisan" | "console");
+    let (name, args) = if is_script { (script, args.get(1..).unwrap_or_default()) } else { (name, args) };
+    let row = TABLE
+        .iter()
+        .filter(|it| it.from <= scene.preset)
+        .find(|row| row.programs.split_ascii_whitespace().any(|it| fits(it, name)) && matches(row, args))?;
+    let is_try = args.iter().any(|it| {
+        matches!(it.text.as_str(), "--help" | "help" | "--dryrun" | "--list")
+            || it.text.starts_with("--dry-run") && it.text != "--dry-run=none"
+    });
+    if is_try {
+        return None;
+    }
+    if row.what == DISK && !touches_device(scene) {
+        return None;
+    }
+    Some(Denial::new(row.what, "it cannot be made again from the repository", row.safer))
+}
+
+/// The loss of a disk: programs that work on images in files, too.
+pub(crate) const DISK: &str = "overwrites a disk or its file systems";
+
+fn touches_device(scene: &Scene<'_>) -> bool {
+    let operands: Vec<&Arg> = scene.run.args().iter().filter(|it| !it.text.starts_with('-')).collect();
+    let is_file = |it: &&&Arg| {
+        it.text.contains('/') && Area::of(it, scene.run, scene.cwd) != Area::Device
+            || [".img", ".iso", ".raw"].iter().any(|end| it.text.ends_with(end))
+    };
+    let from_text = scene.run.redirections.iter().any(|it| matches!(it.mode, Mode::Read | Mode::Text));
+    !operands.is_empty() && operands.iter().find(is_file).is_none() || from_text
+}

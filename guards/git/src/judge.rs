@@ -1,0 +1,293 @@
+//! The subcommands that lose work.
+
+use hookbox_judge::{Area, Denial, Preset, Scene, has, operands};
+use hookbox_shell::runs::{Arg, Place, Run};
+
+/// Endings of files, by which a name without `--` is a path and not a branch.
+const ENDINGS: &str = "rs ts tsx js jsx mjs cjs py go java kt c h cc cpp hpp cs rb php swift scala ex exs erl hs ml clj lua \
+    sh bash zsh fish md txt json toml yaml yml xml html css scss less sql proto vue svelte lock cfg ini env gradle \
+    properties tf ipynb r jl dart zig nix";
+
+const CHANGES: &str = "changes that are not committed are lost";
+
+/// Judges one command.
+pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
+    let name = scene.run.program()?;
+    let args = scene.run.args();
+    if scene.run.place == Place::NewContainer {
+        return None;
+    }
+    let is = |at: usize, text: &str| args.get(at).is_some_and(|it| it.text == text);
+    match name {
+        "git" => git(scene),
+        "gh" | "hub" | "glab" => {
+            let is_deletion = is(0, "delete") || is(0, "repo") && is(1, "delete");
+            is_deletion.then(|| {
+                Denial::new("deletes the repository", "its issues and history are lost", "gh repo view")
+            })
+        }
+        "hg" => {
+            let is_lost = is(0, "strip")
+                || is(0, "purge")
+                || (is(0, "update") || is(0, "up")) && has(args, 'C', "--clean")
+                || is(0, "revert") && has(args, 'a', "--all");
+            is_lost.then(|| Denial::new("discards work", CHANGES, "hg shelve"))
+        }
+        "jj" => {
+            (is(0, "abandon") || is(0, "restore")).then(|| Denial::new("discards work", CHANGES, "jj log"))
+        }
+        "svn" => (is(0, "revert") && has(args, 'R', "--recursive"))
+            .then(|| Denial::new("discards work", CHANGES, "svn diff")),
+        _ => None,
+    }
+}
+
+/// Returns the subcommand, its arguments and the directory that `-C` names.
+fn parts(args: &[Arg]) -> Option<(&str, &[Arg], Option<&Arg>)> {
+    let (mut rest, mut directory) = (args, None);
+    while let [first, more @ ..] = rest {
+        let text = first.text.as_str();
+        rest = more;
+        match text {
+            "-C" => {
+                directory = more.first();
+                rest = more.get(1..)?;
+            }
+            "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" | "--config-env" => {
+                rest = more.get(1..)?
+            }
+            _ if text.starts_with('-') => {}
+            _ => return Some((text, rest, directory)),
+        }
+    }
+    None
+}
+
+/// Returns true if the command works in a temporary directory.
+fn is_temporary(scene: &Scene<'_>, directory: Option<&Arg>) -> bool {
+    let here = Arg::plain(".");
+    let place = Area::of(directory.unwrap_or(&here), scene.run, scene.cwd);
+    place == Area::Temporary && !scene.cwd.starts_with("/tmp")
+}
+
+/// Returns true if the line keeps all changes in a stash before.
+fn is_stashed(scene: &Scene<'_>) -> bool {
+    scene.before().iter().any(|run: &Run| {
+        run.program() == Some("git")
+            && parts(run.args()).is_some_and(|(sub, args, _)| {
+                sub == "stash"
+                    && args.first().is_none_or(|it| {
+                        matches!(it.text.as_str(), "push" | "save") || it.text.starts_with('-')
+                    })
+            })
+    })
+}
+
+fn git(scene: &Scene<'_>) -> Option<Denial> {
+    let (sub, args, directory) = parts(scene.run.args())?;
+    // No option of a subcommand that changes something begins with `-h`.
+    if args.iter().any(|it| matches!(it.text.as_str(), "--help" | "-h")) || is_temporary(scene, directory) {
+        return None;
+    }
+    let is_dry = has(args, '\0', "--dry-run");
+    let is_strict = scene.preset == Preset::Strict;
+    let is_relaxed = scene.preset == Preset::Relaxed;
+    let first = args.first().map(|it| it.text.as_str()).unwrap_or_default();
+    match sub {
+        "reset" => {
+            let is_hard = has(args, '\0', "--hard") || is_strict && has(args, '\0', "--merge");
+            let to_head = operands(args, "").first().is_none_or(|it| it.text == "HEAD");
+            (is_hard && !(to_head && is_stashed(scene)))
+                .then(|| Denial::new("resets the files", CHANGES, "git stash push --include-untracked"))
+        }
+        "clean" => clean(scene, args),
+        "checkout" => checkout(scene, args),
+        "switch" => {
+            let is_forced = has(args, 'f', "--force") || has(args, '\0', "--discard-changes");
+            is_forced.then(|| Denial::new("discards changes", CHANGES, "git stash push --include-untracked"))
+        }
+        "restore" => {
+            let only_staged = (has(args, 'S', "--staged")) && !has(args, 'W', "--worktree");
+            if only_staged || is_stashed(scene) || has(args, 'p', "--patch") || is_relaxed {
+                return None;
+            }
+            let targets = operands(args, "-s --source");
+            if !targets.is_empty() && targets.iter().all(|it| Area::of(it, scene.run, scene.cwd).is_cheap()) {
+                return None;
+            }
+            Some(Denial::new("overwrites files", CHANGES, "git stash push --include-untracked"))
+        }
+        "stash" => match first {
+            "drop" | "clear" => {
+                Some(Denial::new("drops a stash", "what it keeps is lost", "git stash show --patch"))
+            }
+            _ => None,
+        },
+        "branch" => branch(args, is_relaxed),
+        "push" => push(args, is_dry || has(args, 'n', ""), is_relaxed),
+        "filter-branch" | "filter-repo" => Some(Denial::new(
+            "rewrites the history",
+            "commits of other people no longer fit",
+            "git clone --mirror . /tmp/backup.git",
+        )),
+        "rebase" => {
+            let is_whole = has(args, '\0', "--root");
+            (is_strict && !matches!(first, "--abort" | "--continue" | "--skip" | "--quit")
+                || is_whole && is_strict)
+                .then(|| Denial::new("rewrites commits", "others may have them", "git merge --no-ff"))
+        }
+        "commit" => (is_strict && has(args, '\0', "--amend"))
+            .then(|| Denial::new("rewrites a commit", "others may have it", "git commit --fixup=HEAD")),
+        "reflog" => (matches!(first, "expire" | "delete") && !is_dry && !has(args, 'n', "")).then(|| {
+            Denial::new("removes the way back to lost commits", "nothing finds them again", "git reflog")
+        }),
+        "gc" => args
+            .iter()
+            .any(|it| matches!(it.text.as_str(), "--prune=now" | "--prune=all"))
+            .then(|| Denial::new("removes all lost commits", "nothing brings them back", "git gc")),
+        "prune" => (!is_dry
+            && !has(args, 'n', "")
+            && (is_strict || args.iter().any(|it| it.text.contains("now") || it.text.contains("all")))
+            || args.is_empty())
+        .then(|| Denial::new("removes all lost commits", "nothing brings them back", "git prune --dry-run")),
+        "worktree" => (first == "remove" && has(args, 'f', "--force"))
+            .then(|| Denial::new("removes a worktree with its changes", CHANGES, "git worktree list")),
+        "update-ref" => (has(args, 'd', "--delete")
+            || args.iter().any(|it| it.text.starts_with("refs/heads/"))
+            || has(args, '\0', "--stdin"))
+        .then(|| Denial::new("moves or removes a reference", "its commits are lost", "git for-each-ref")),
+        "symbolic-ref" => has(args, 'd', "--delete").then(|| {
+            Denial::new("removes a reference", "the repository loses its branch", "git symbolic-ref HEAD")
+        }),
+        "rm" => {
+            let is_forced =
+                has(args, 'f', "--force") && !has(args, '\0', "--cached") && !is_dry && !has(args, 'n', "");
+            let is_cheap = operands(args, "").iter().all(|it| Area::of(it, scene.run, scene.cwd).is_cheap());
+            (is_forced && !is_cheap && !is_relaxed)
+                .then(|| Denial::new("removes files with their changes", CHANGES, "git rm --cached"))
+        }
+        "replace" => (!matches!(first, "-l" | "--list" | "" | "-d"))
+            .then(|| Denial::new("replaces a commit", "the history is another one", "git replace --list")),
+        "submodule" => (first == "deinit" && has(args, 'f', "--force"))
+            .then(|| Denial::new("removes a submodule with its changes", CHANGES, "git submodule status")),
+        "lfs" => (first == "prune" && has(args, 'f', "--force") && !is_dry).then(|| {
+            Denial::new("removes large files", "the remote may not have them", "git lfs prune --dry-run")
+        }),
+        "read-tree" | "checkout-index" => (has(args, 'f', "--force") || has(args, '\0', "--reset"))
+            .then(|| Denial::new("overwrites files", CHANGES, "git stash push --include-untracked")),
+        "remote" | "tag" | "notes" if is_strict => {
+            let removes = matches!(first, "remove" | "rm" | "-d" | "--delete" | "prune");
+            removes
+                .then(|| Denial::new("removes references", "nothing names their commits", "git for-each-ref"))
+        }
+        _ => None,
+    }
+}
+
+fn clean(scene: &Scene<'_>, args: &[Arg]) -> Option<Denial> {
+    let is_dry = has(args, 'n', "--dry-run") || has(args, 'i', "--interactive");
+    let by_setting =
+        scene.run.args().iter().any(|it| it.text.eq_ignore_ascii_case("clean.requireForce=false"));
+    if is_dry || !has(args, 'f', "--force") && !by_setting {
+        return None;
+    }
+    let targets = operands(args, "-e --exclude");
+    if !targets.is_empty() && targets.iter().all(|it| Area::of(it, scene.run, scene.cwd).is_cheap()) {
+        return None;
+    }
+    Some(Denial::new(
+        "removes files that git does not know",
+        "nothing brings them back",
+        "git clean --dry-run -d",
+    ))
+}
+
+/// Returns true for an argument that is a path, and cannot be a branch.
+fn is_path(text: &str) -> bool {
+    let name = text.rsplit('/').next().unwrap_or(text);
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    text.starts_with("./")
+        || text.starts_with(':')
+        || text.ends_with('/')
+        || matches!(
+            text,
+            "." | ".." | "*" | "src" | "lib" | "docs" | "tests" | "Makefile" | "Dockerfile" | "README"
+        )
+        || text.contains('*')
+        || ending.is_some_and(|it| ENDINGS.split_ascii_whitespace().any(|known| known == it))
+}
+
+fn checkout(scene: &Scene<'_>, args: &[Arg]) -> Option<Denial> {
+    let denial = || Some(Denial::new("overwrites files", CHANGES, "git stash push --include-untracked"));
+    if has(args, 'f', "--force") {
+        return denial();
+    }
+    let creates =
+        has(args, 'b', "") || has(args, 't', "--track") || has(args, '\0', "--orphan") || has(args, 'B', "");
+    if creates || has(args, 'p', "--patch") || is_stashed(scene) || scene.preset == Preset::Relaxed {
+        return None;
+    }
+    let dashes = args.iter().position(|it| it.text == "--");
+    let operands = operands(args, "--conflict");
+    let paths: Vec<&Arg> = match dashes {
+        Some(at) => args.get(at + 1..).unwrap_or_default().iter().collect(),
+        None if has(args, '\0', "--ours") || has(args, '\0', "--theirs") => return None,
+        None => match operands.as_slice() {
+            [_, rest @ ..] if !rest.is_empty() => operands.iter().skip(1).copied().collect(),
+            [one] if is_path(&one.text) => vec![*one],
+            _ => return None,
+        },
+    };
+    if has(args, '\0', "--ours") || has(args, '\0', "--theirs") {
+        return None;
+    }
+    if paths.is_empty() || paths.iter().all(|it| Area::of(it, scene.run, scene.cwd).is_cheap()) {
+        return None;
+    }
+    denial()
+}
+
+fn branch(args: &[Arg], is_relaxed: bool) -> Option<Denial> {
+    let deletes = has(args, 'D', "") || has(args, 'd', "--delete") && has(args, 'f', "--force");
+    let moves = has(args, 'f', "--force") && !has(args, 'd', "--delete");
+    if !deletes && !moves || is_relaxed && moves {
+        return None;
+    }
+    let names = operands(args, "");
+    let is_name =
+        |it: &str| !it.is_empty() && it.chars().all(|it| it.is_ascii_alphanumeric() || "-_./".contains(it));
+    let safer = match names.first() {
+        Some(name) if deletes && is_name(&name.text) && !name.text.starts_with('-') => {
+            format!("git branch -d {}", name.text)
+        }
+        _ => "git branch --list".to_owned(),
+    };
+    Some(Denial::new("removes a branch that may not be merged", "its commits have no name any more", safer))
+}
+
+fn push(args: &[Arg], is_dry: bool, is_relaxed: bool) -> Option<Denial> {
+    if is_dry {
+        return None;
+    }
+    let has_lease = args.iter().any(|it| it.text.starts_with("--force-with-lease"));
+    // An option may be abbreviated, but not to the beginning of both.
+    let is_forced = args.iter().any(|it| {
+        it.text == "--force"
+            || it.text.starts_with('-') && !it.text.starts_with("--") && it.text.contains('f')
+    });
+    let operands = operands(args, "-o --push-option --receive-pack --exec --repo");
+    let refs = operands.get(1..).unwrap_or_default();
+    let is_plus = refs.iter().any(|it| it.text.starts_with('+'));
+    if is_forced || is_plus && !has_lease || has(args, '\0', "--mirror") {
+        return Some(Denial::new(
+            "overwrites the branch at the remote",
+            "commits of other people are lost",
+            "git push --force-with-lease",
+        ));
+    }
+    let deletes = has(args, 'd', "--delete")
+        || has(args, '\0', "--prune")
+        || refs.iter().any(|it| it.text.starts_with(':') && it.text.len() > 1);
+    (deletes && !is_relaxed)
+        .then(|| Denial::new("deletes a branch at the remote", "others lose it", "git ls-remote --heads"))
+}

@@ -1,0 +1,35 @@
+//! Blocks git commands that lose changes, commits, stashes or branches.
+//!
+//! It judges the commands that a line would really run; see the README.
+
+mod judge;
+
+use hookbox_judge::answer;
+use hookbox_sdk::prelude::*;
+
+pub use judge::rule;
+
+/// The hook.
+pub struct Guard;
+
+/// The schema of the settings, which hookbox checks before the hook runs.
+const SCHEMA: &str = include_str!("../settings.schema.json");
+
+impl Hook for Guard {
+    fn manifest() -> Manifest {
+        Manifest::new("git", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
+            .on(Event::BeforeToolCall)
+            // Late, so that it judges what other hooks have made of the call.
+            .priority(90)
+            .on_failure_block()
+    }
+
+    fn before_tool_call(cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
+        answer(cx, call, rule)
+    }
+}
+
+hookbox_sdk::export_hook!(Guard, settings: SCHEMA);
+
+#[cfg(test)]
+mod tests;

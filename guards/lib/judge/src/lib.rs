@@ -1,0 +1,232 @@
+//! Reads the commands of a tool call for a guard, and writes what the guard answers.
+//!
+//! A guard is a [`Rule`]: it sees one command with all of its line, and says what would be lost, why, and a safer
+//! command.
+
+mod paths;
+
+use hookbox_sdk::prelude::*;
+use hookbox_shell::runs::{Arg, Known, Reading, Run, Unread, runs};
+use serde::Deserialize;
+
+pub use paths::{Area, is_generated};
+
+/// The longest excerpt of a command in a reason, in letters.
+const MAX_EXCERPT: usize = 160;
+
+/// The strictness of a guard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Preset {
+    /// Denies only what loses very much.
+    Relaxed,
+    /// Denies what loses work that nobody can make again.
+    #[default]
+    Standard,
+    /// Denies also what can be made again, and what cannot be read.
+    Strict,
+}
+
+/// The settings of a guard. A misspelled one is an error, because a guard must not do less than its user asked for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// The strictness.
+    pub preset: Preset,
+    /// Commands that pass.
+    pub allow: Vec<String>,
+}
+
+/// The reason to deny a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denial {
+    /// The loss: `removes the directory src`.
+    pub what: String,
+    /// The reason for which it matters.
+    pub why: String,
+    /// A command to run instead.
+    pub safer: String,
+}
+
+impl Denial {
+    /// Makes a denial.
+    pub fn new(what: impl Into<String>, why: impl Into<String>, safer: impl Into<String>) -> Self {
+        Self { what: what.into(), why: why.into(), safer: safer.into() }
+    }
+}
+
+/// A command and its line.
+#[derive(Clone, Copy)]
+pub struct Scene<'a> {
+    /// The commands of the line.
+    pub reading: &'a Reading,
+    /// The command that is judged.
+    pub run: &'a Run,
+    /// The place of the command in the line.
+    pub at: usize,
+    /// The working directory of the line, if it is known.
+    pub cwd: &'a str,
+    /// The strictness.
+    pub preset: Preset,
+}
+
+impl Scene<'_> {
+    /// Returns the commands before this one in the line.
+    pub fn before(&self) -> &[Run] {
+        self.reading.runs.get(..self.at).unwrap_or_default()
+    }
+
+    /// Returns the commands that feed this one.
+    pub fn input(&self) -> impl Iterator<Item = &Run> {
+        self.run.input.iter().filter_map(|at| self.reading.runs.get(*at))
+    }
+
+    /// Returns the code that this command runs.
+    pub fn code(&self) -> impl Iterator<Item = &str> {
+        self.reading.code.iter().filter(|it| it.run == self.at).map(|it| it.text.as_str())
+    }
+}
+
+/// Judges one command.
+pub type Rule = fn(&Scene<'_>) -> Option<Denial>;
+
+/// Returns the reason to deny a line, with the command that is denied.
+pub fn judge(line: &str, cwd: Option<&str>, settings: &Settings, rule: Rule) -> Option<(String, Denial)> {
+    let is_allowed = |text: &str| settings.allow.iter().any(|it| allows(it, text));
+    if is_allowed(line) {
+        return None;
+    }
+    let reading = runs(line, &Known { cwd, ..Known::default() });
+    for (at, run) in reading.runs.iter().enumerate() {
+        let scene = Scene { reading: &reading, run, at, cwd: cwd.unwrap_or("."), preset: settings.preset };
+        let Some(denial) = rule(&scene) else { continue };
+        let shown = shown(run);
+        if !is_allowed(&shown) {
+            return Some((shown, denial));
+        }
+    }
+    let limit = reading.unread.contains(&Unread::Limit)
+        || settings.preset == Preset::Strict && !reading.unread.is_empty();
+    limit.then(|| {
+        let why = "hookbox cannot tell what it would run";
+        (excerpt(line), Denial::new("is too long or too deep to be read", why, "run its commands one by one"))
+    })
+}
+
+/// Returns true if an allowed command is this one. A `*` at its end stands for any further words of the same command.
+fn allows(allowed: &str, text: &str) -> bool {
+    let words = |text: &str| text.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    match allowed.trim().strip_suffix(" *") {
+        None => words(allowed) == words(text),
+        Some(begin) => {
+            let is_one = !text.contains([';', '|', '&', '\n', '`', '$', '>', '<']);
+            is_one && words(text).starts_with(&words(begin))
+        }
+    }
+}
+
+/// Returns a command as it is shown to people, and compared with allowed ones.
+pub fn shown(run: &Run) -> String {
+    let words: Vec<&str> = run.words.iter().map(|it| it.text.as_str()).collect();
+    let text = if words.is_empty() {
+        run.redirections.iter().map(|it| format!("> {}", it.target.text)).collect::<Vec<_>>().join(" ")
+    } else {
+        words.join(" ")
+    };
+    excerpt(&text)
+}
+
+/// Returns the beginning of a text, on one line and without control characters.
+pub fn excerpt(text: &str) -> String {
+    let clean = |it: char| if it.is_control() { ' ' } else { it };
+    let mut found: String = text.chars().take(MAX_EXCERPT).map(clean).collect();
+    if text.chars().count() > MAX_EXCERPT {
+        found.push('…');
+    }
+    found
+}
+
+/// Returns the texts of arguments that are no options, and all that follow `--`.
+pub fn operands<'a>(args: &'a [Arg], with_value: &str) -> Vec<&'a Arg> {
+    let (mut found, mut is_end, mut rest) = (Vec::new(), false, args);
+    while let [first, more @ ..] = rest {
+        rest = more;
+        let text = first.text.as_str();
+        if is_end || !text.starts_with('-') || text == "-" {
+            found.push(first);
+        } else if text == "--" {
+            is_end = true;
+        } else if with_value.split_ascii_whitespace().any(|it| it == text) {
+            rest = more.get(1..).unwrap_or_default();
+        }
+    }
+    found
+}
+
+/// Returns true if an option is among the arguments: a letter, alone or among others, or a long option with or without
+/// its value.
+pub fn has(args: &[Arg], letter: char, long: &str) -> bool {
+    args.iter().take_while(|it| it.text != "--").any(|it| {
+        let text = it.text.as_str();
+        match text.strip_prefix("--") {
+            Some(name) => {
+                let name = name.split('=').next().unwrap_or(name);
+                // A long option may be abbreviated.
+                name.len() > 2 && !long.is_empty() && long.trim_start_matches('-').starts_with(name)
+            }
+            None => letter != '\0' && text.strip_prefix('-').is_some_and(|it| it.contains(letter)),
+        }
+    })
+}
+
+/// Answers a tool call.
+///
+/// # Errors
+///
+/// The settings cannot be read.
+pub fn answer(cx: &Context, call: &ToolCall, rule: Rule) -> Result<Answer, Error> {
+    let lines = match (&call.command, call.kind) {
+        (Some(line), _) => vec![line.clone()],
+        // Input in an unknown shape is checked text by text: odd input must not skip a guard.
+        (None, ToolKind::Shell) => texts(&call.input),
+        // An unknown tool, or one of an MCP server, may be a shell by another name.
+        (None, ToolKind::Other | ToolKind::Mcp) => commands(&call.input),
+        (None, _) => Vec::new(),
+    };
+    if lines.is_empty() {
+        return Ok(Answer::pass());
+    }
+    let settings: Settings = settings()?;
+    let cwd = Some(cx.cwd.as_str()).filter(|it| it.starts_with('/'));
+    let mut denied = lines.iter().filter_map(|line| judge(line, cwd, &settings, rule));
+    let Some((command, denial)) = denied.next() else { return Ok(Answer::pass()) };
+    let Denial { what, why, safer } = denial;
+    let reason = format!("`{command}` {what}: {why}. Safer: {safer}");
+    let allow: Vec<&String> = settings.allow.iter().chain([&command]).collect();
+    Ok(Answer::block(reason)
+        .metadata("settings_to_pass", json!({ "allow": allow }))
+        .metadata("safer", json!(safer)))
+}
+
+/// Returns the command lines from the fields in which shells have them.
+fn commands(input: &Document) -> Vec<String> {
+    let text = |field: &str| input.get::<String>(field).ok().flatten();
+    ["/command", "/cmd", "/script"].into_iter().filter_map(text).collect()
+}
+
+/// Returns every text in an input, and all of them as the words of one line.
+fn texts(input: &Document) -> Vec<String> {
+    let Ok(value) = input.parse::<Value>() else { return vec![input.text()] };
+    let (mut found, mut waiting) = (Vec::new(), vec![&value]);
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::String(text) => found.push(text.clone()),
+            // The last one is the next.
+            Value::Array(values) => waiting.extend(values.iter().rev()),
+            Value::Object(fields) => waiting.extend(fields.values().rev()),
+            _ => {}
+        }
+    }
+    found.push(found.join(" "));
+    found
+}

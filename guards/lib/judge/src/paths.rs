@@ -1,0 +1,198 @@
+//! The worth of the files at a path.
+
+use hookbox_shell::runs::{Arg, Run, Sort, join_path};
+
+/// Directories in which programs keep temporary files.
+const TEMPORARY: [&str; 7] = [
+    "/tmp/",
+    "/var/tmp/",
+    "/private/tmp/",
+    "/private/var/tmp/",
+    "/var/folders/",
+    "/private/var/folders/",
+    "/dev/shm/",
+];
+
+/// Directories that a build or an installation makes again.
+const BUILT: &str = "node_modules target dist build .venv venv __pycache__ .next .nuxt .output .svelte-kit coverage \
+    htmlcov .nyc_output .pytest_cache .mypy_cache .ruff_cache .tox .nox .cache .parcel-cache .turbo .gradle .eggs \
+    .dart_tool .angular .vite .webpack .rollup.cache .serverless .aws-sam .terraform cdk.out out obj _build _site \
+    .docusaurus .expo .yarn .pnpm-store bower_components DerivedData .build .hypothesis .ipynb_checkpoints tmp temp \
+    .tmp logs dist-newstyle .stack-work zig-out zig-cache .zig-cache storybook-static test-results playwright-report \
+    .eslintcache .rspec_status .bundle cmake-build-debug cmake-build-release pkg-build site-packages deps .elixir_ls \
+    .clj-kondo .cpcache .shadow-cljs elm-stuff .spago .astro .wrangler .vercel .netlify public/build .sass-cache \
+    .jekyll-cache .output .temp Debug Release .bazel bazel-bin bazel-out bazel-testlogs .pub-cache nimcache _output";
+
+/// Endings of the names of files that programs make.
+const GENERATED: &str = "pyc pyo o obj a so class log tmp temp swp swo bak orig rej cache egg-info gcda gcno gcov profraw \
+    profdata dSYM pid lock.tmp DS_Store coverage tsbuildinfo elc beam hi map out test dist-info snap.new prof trace";
+
+/// Directories of the system whose loss stops a machine.
+const SYSTEM: [&str; 15] = [
+    "bin", "boot", "dev", "etc", "lib", "lib64", "opt", "proc", "root", "sbin", "srv", "sys", "usr", "var",
+    "System",
+];
+
+/// The worth of the files at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Area {
+    /// Below a temporary directory.
+    Temporary,
+    /// Below a directory that a build makes again, or a file that a program makes.
+    Built,
+    /// A file or directory of the work directory.
+    Project,
+    /// All of the work directory, or a directory around it.
+    Whole,
+    /// Below the home directory, or another directory of a user.
+    Elsewhere,
+    /// The root, a home directory, or a directory of the system.
+    System,
+    /// A device.
+    Device,
+    /// Not known.
+    Unknown,
+}
+
+impl Area {
+    /// Returns the area of an argument of a command.
+    pub fn of(arg: &Arg, run: &Run, cwd: &str) -> Self {
+        let text = arg.text.trim_end_matches('/');
+        if text.is_empty() && arg.text.starts_with('/') {
+            return Self::System;
+        }
+        let directory = run.directory.as_deref();
+        let path = join_path(directory.unwrap_or("$PWD"), &arg.text);
+        let is_pattern_of_all = arg.sort == Sort::Pattern
+            && matches!(path.rsplit('/').next(), Some("*" | ".*" | "**" | "{*,.*}" | ".[!.]*" | "*.*"));
+        // All files of a directory are worth what the directory is.
+        let place = if is_pattern_of_all {
+            path.rsplit_once('/').map_or(".", |(place, _)| if place.is_empty() { "/" } else { place })
+        } else {
+            &path
+        };
+        if TEMPORARY.iter().any(|it| {
+            place.strip_prefix(it).is_some_and(|it| !it.is_empty())
+                || is_pattern_of_all && place == it.trim_end_matches('/')
+        }) {
+            return Self::Temporary;
+        }
+        if place.starts_with("/dev/") {
+            return if matches!(place, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
+                || place.starts_with("/dev/fd/")
+            {
+                Self::Temporary
+            } else {
+                Self::Device
+            };
+        }
+        let parts: Vec<&str> = place.split('/').filter(|it| !it.is_empty()).collect();
+        let is_absolute = place.starts_with('/');
+        let in_cwd = cwd.len() > 1 && place.strip_prefix(cwd).is_some_and(|it| it.starts_with('/'));
+        let roots = match parts.first() {
+            _ if in_cwd => cwd.split('/').filter(|it| !it.is_empty()).count(),
+            Some(first) if is_absolute && SYSTEM.contains(first) && *first != "srv" && *first != "root" => {
+                usize::MAX
+            }
+            _ if is_absolute => 2,
+            Some(&"~") => 1,
+            _ => 0,
+        };
+        // The last part of a path with an unknown beginning is enough: `$ROOT/node_modules`.
+        let is_built =
+            |it: &&str| is_in(BUILT, it) || it.ends_with(".egg-info") || it.starts_with("cmake-build");
+        let is_known_name = |it: &&str| !it.contains(['$', '`', '(']);
+        if parts.iter().skip(roots).filter(|it| is_known_name(it)).any(|it| is_built(it))
+            || parts.last().is_some_and(|it| is_known_name(it) && is_generated(it))
+        {
+            return Self::Built;
+        }
+        if arg.sort == Sort::Unknown || arg.sort == Sort::Input {
+            return Self::Unknown;
+        }
+        if parts.first().is_some_and(|it| it.starts_with('$')) {
+            return Self::Unknown;
+        }
+        if place == cwd
+            || place == "."
+            || place == ".."
+            || !is_absolute && parts.first() == Some(&"..") && parts.iter().all(|it| *it == "..")
+            || is_absolute
+                && cwd.starts_with('/')
+                && cwd.starts_with(&format!("{}/", place.trim_end_matches('/')))
+        {
+            return if parts.len() < 2 && is_absolute { Self::System } else { Self::Whole };
+        }
+        if !is_absolute && parts.first() != Some(&"~") {
+            return if parts.first() == Some(&"..") { Self::Elsewhere } else { Self::Project };
+        }
+        if in_cwd {
+            return Self::Project;
+        }
+        match parts.as_slice() {
+            [] | ["~"] | ["home" | "Users", _] | ["home" | "Users"] => Self::System,
+            [first, ..] if SYSTEM.contains(first) => Self::System,
+            _ => Self::Elsewhere,
+        }
+    }
+
+    /// Returns true if the files are made again by a program, or are temporary.
+    pub fn is_cheap(self) -> bool {
+        matches!(self, Self::Temporary | Self::Built)
+    }
+}
+
+fn is_in(list: &str, name: &str) -> bool {
+    list.split_ascii_whitespace().any(|it| it == name)
+}
+
+/// Returns true for the name of a file, or a pattern of names, that a program makes.
+pub fn is_generated(name: &str) -> bool {
+    let name = name.trim_matches('*');
+    name.ends_with('~')
+        || name == ".DS_Store"
+        || name == ".coverage"
+        || name
+            .rsplit_once('.')
+            .is_some_and(|(_, ending)| is_in(GENERATED, ending.trim_end_matches(['*', '?'])))
+        || is_in(BUILT, name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_has_a_worth() {
+        let run = Run { directory: Some("/home/me/p".to_owned()), ..Run::default() };
+        for (path, sort, area) in [
+            ("/tmp/x", Sort::Plain, Area::Temporary),
+            ("/tmp/$X/y", Sort::Unknown, Area::Temporary),
+            ("/tmp", Sort::Plain, Area::Elsewhere),
+            ("/tmp/*", Sort::Pattern, Area::Temporary),
+            ("/tmp/../etc", Sort::Plain, Area::System),
+            ("build", Sort::Plain, Area::Built),
+            ("./a/node_modules/b", Sort::Plain, Area::Built),
+            ("$ROOT/dist", Sort::Unknown, Area::Built),
+            ("*.pyc", Sort::Pattern, Area::Built),
+            ("/usr/lib/build", Sort::Plain, Area::System),
+            ("src", Sort::Plain, Area::Project),
+            ("/home/me/p/src", Sort::Plain, Area::Project),
+            ("*", Sort::Pattern, Area::Whole),
+            (".", Sort::Plain, Area::Whole),
+            ("..", Sort::Plain, Area::Whole),
+            ("../q", Sort::Plain, Area::Elsewhere),
+            ("~/x", Sort::Plain, Area::Elsewhere),
+            ("~", Sort::Plain, Area::System),
+            ("/", Sort::Plain, Area::System),
+            ("/*", Sort::Pattern, Area::System),
+            ("/dev/sda", Sort::Plain, Area::Device),
+            ("/dev/null", Sort::Plain, Area::Temporary),
+            ("$X", Sort::Unknown, Area::Unknown),
+            ("$X/*", Sort::Unknown, Area::Unknown),
+        ] {
+            let arg = Arg { text: path.to_owned(), sort };
+            assert_eq!(Area::of(&arg, &run, "/home/me/p"), area, "{path}");
+        }
+    }
+}
