@@ -13,7 +13,10 @@ pub(crate) struct Guard {
 }
 
 /// Every guard, in the order of the table's columns.
-pub(crate) const GUARDS: [Guard; 1] = [Guard { name: "secrets", acts: acts::<secrets::SecretsGuard> }];
+pub(crate) const GUARDS: [Guard; 2] = [
+    Guard { name: "secrets", acts: acts::<secrets::SecretsGuard> },
+    Guard { name: "supply-chain", acts: acts::<supply_chain::SupplyChain> },
+];
 
 /// Returns true if a guard stops this command, or marks this output.
 fn acts<H: Hook>(line: &Line) -> Result<bool, Error> {

@@ -81,6 +81,10 @@ pub(crate) fn is_secret_path(path: &str) -> bool {
     {
         return false;
     }
+    let is_example = matches!(name.rsplit_once('.'), Some((_, "example" | "sample" | "template")));
+    if is_example {
+        return false;
+    }
     is_env(name)
         || FILES.iter().any(|file| ends_with(path, file))
         || is_key(name)
@@ -181,6 +185,7 @@ mod tests {
             "src/env.ts",
             "~/.ssh/id_rsa.pub",
             "~/.ssh/config",
+            "~/.ssh/authorized_keys.example",
             "cert.pem",
             "fullchain.pem",
             "src/credentials/mod.rs",

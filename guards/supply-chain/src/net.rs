@@ -1,0 +1,166 @@
+//! Code that comes from the net and runs at once.
+
+use std::collections::BTreeSet;
+
+use hookbox_shell::base_name;
+use hookbox_shell::runs::{Mode, Reading, Run, Unread};
+
+use crate::{Finding, Preset};
+
+const DOWNLOADERS: [&str; 12] =
+    ["curl", "wget", "fetch", "http", "https", "xh", "aria2c", "lwp-download", "lynx", "nc", "ncat", "socat"];
+
+/// Programs that run what they read, by the beginnings of their names.
+const INTERPRETERS: [&str; 19] = [
+    "sh",
+    "bash",
+    "zsh",
+    "dash",
+    "ksh",
+    "fish",
+    "ash",
+    "python",
+    "node",
+    "perl",
+    "ruby",
+    "php",
+    "deno",
+    "bun",
+    "pwsh",
+    "powershell",
+    "lua",
+    "source",
+    "osascript",
+];
+
+const RUNS: Finding = Finding {
+    from: Preset::Relaxed,
+    what: "This runs code from the net that nobody has read. Its server can send other code than a browser shows.",
+    safer: "curl -fsSL https://example.com/install.sh -o /tmp/install.sh",
+};
+
+/// Judges a line.
+pub(crate) fn judge(reading: &Reading, line: &str) -> Option<Finding> {
+    let downloads = |run: &Run| run.program().is_some_and(|it| DOWNLOADERS.contains(&it));
+    let has_download = reading.runs.iter().any(downloads);
+    // A shell would run a text that a download prints.
+    let unread = has_download && reading.unread.contains(&Unread::Script);
+    let is_fed = reading.runs.iter().any(|run| {
+        runs_input(run) && sources(reading, run).iter().any(|it| downloads(it))
+            || is_interpreter(run) && texts(run).any(has_substitution)
+            // `source <(curl …)`
+            || is_interpreter(run) && has_download && texts(run).any(|it| it.starts_with("/dev/fd/"))
+            // A shell whose input or output is a connection.
+            || matches!(run.program(), Some("nc" | "ncat")) && run.texts().iter().any(|it| matches!(*it, "-e" | "-c"))
+            || is_interpreter(run) && texts(run).any(|it| it.starts_with("/dev/tcp/"))
+            || run.words.first().is_some_and(|it| has_substitution(&it.text))
+    });
+    (unread || is_fed || runs_file(reading) || in_code(reading, line)).then_some(RUNS)
+}
+
+fn is_interpreter(run: &Run) -> bool {
+    let Some(program) = run.program() else { return false };
+    let name = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    INTERPRETERS.contains(&name) || matches!(program, "." | "eval")
+}
+
+/// Returns true if a program runs what it reads from its standard input.
+fn runs_input(run: &Run) -> bool {
+    if !is_interpreter(run) {
+        return false;
+    }
+    let texts = run.texts();
+    let args = texts.get(1..).unwrap_or_default();
+    match args.iter().find(|it| !it.starts_with('-') || **it == "-") {
+        _ if args
+            .iter()
+            .any(|it| matches!(*it, "-n" | "-c" | "-e" | "-m" | "-p" | "--eval" | "-ne" | "-pe")) =>
+        {
+            false
+        }
+        None | Some(&"-") => true,
+        // The words behind `-s` are for the script.
+        Some(_) => args.iter().any(|it| it.starts_with("-s")),
+    }
+}
+
+/// Returns the commands that feed this one, directly or through others.
+fn sources<'a>(reading: &'a Reading, run: &'a Run) -> Vec<&'a Run> {
+    let (mut seen, mut waiting, mut found) = (BTreeSet::new(), run.input.clone(), Vec::new());
+    while let Some(at) = waiting.pop() {
+        if let Some(run) = reading.runs.get(at).filter(|_| seen.insert(at)) {
+            waiting.extend(&run.input);
+            found.push(run);
+        }
+    }
+    found
+}
+
+/// Returns the texts of a command: its arguments and redirections.
+fn texts(run: &Run) -> impl Iterator<Item = &str> {
+    let targets = run.redirections.iter().map(|it| it.target.text.as_str());
+    run.args().iter().map(|it| it.text.as_str()).chain(targets)
+}
+
+/// Returns true if a text has a substitution that downloads.
+fn has_substitution(text: &str) -> bool {
+    ["$(", "`", "<("].iter().any(|start| {
+        text.split(start).skip(1).any(|it| {
+            let program = it.split_whitespace().next().unwrap_or_default();
+            DOWNLOADERS.contains(&base_name(program))
+        })
+    })
+}
+
+/// Returns true if a file that was downloaded is run.
+fn runs_file(reading: &Reading) -> bool {
+    let mut files: Vec<String> = Vec::new();
+    for run in &reading.runs {
+        let texts = run.texts();
+        let program = run.program().unwrap_or_default();
+        let is_started = |word: &&&str| files.iter().any(|it| it == base_name(word));
+        let installs = matches!(program, "dpkg" | "rpm" | "apt" | "apt-get" | "dnf" | "yum");
+        // An interpreter runs its first operand; the others are data.
+        let script = texts.iter().skip(1).find(|it| !it.starts_with('-')).filter(|_| is_interpreter(run));
+        let words = if installs { texts.as_slice() } else { texts.get(..1).unwrap_or_default() };
+        if words.iter().chain(script).any(|it| is_started(&it)) && !texts.contains(&"-n") {
+            return true;
+        }
+        let from_net = DOWNLOADERS.contains(&program)
+            || matches!(program, "tee")
+                && sources(reading, run)
+                    .iter()
+                    .any(|it| it.program().is_some_and(|it| DOWNLOADERS.contains(&it)));
+        if from_net {
+            let written = run.redirections.iter().filter(|it| it.mode != Mode::Read);
+            files.extend(written.map(|it| base_name(&it.target.text).to_owned()));
+            files.extend(texts.iter().skip(1).map(|it| base_name(it).to_owned()));
+        }
+    }
+    false
+}
+
+/// Returns true if code in another language downloads code, and runs it.
+fn in_code(reading: &Reading, line: &str) -> bool {
+    let loads = [
+        "urlopen(",
+        "requests.get(",
+        "fetch(",
+        "iwr ",
+        "irm ",
+        "Invoke-WebRequest",
+        "DownloadString",
+        "httpx.get(",
+        "get(\"http",
+        "get('http",
+        "URI.open(\"http",
+        "URI.open('http",
+        "file_get_contents(\"http",
+        "file_get_contents('http",
+    ];
+    let runs = ["exec(", "eval", "iex", "Invoke-Expression"];
+    let is_one =
+        |text: &str| loads.iter().any(|it| text.contains(it)) && runs.iter().any(|it| text.contains(it));
+    let is_windows = reading.runs.iter().any(|it| matches!(it.program(), Some("pwsh" | "powershell")));
+    reading.code.iter().any(|it| is_one(&it.text)) || is_windows && is_one(line)
+}

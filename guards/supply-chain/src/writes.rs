@@ -1,0 +1,80 @@
+//! Files whose contents run later: hooks of git, start files of shells, sources of packages, CI.
+
+use hookbox_shell::base_name;
+use hookbox_shell::runs::{Mode, Reading, Run};
+
+use crate::{Finding, Preset};
+
+/// Start files of shells.
+const START: [&str; 9] = [
+    ".bashrc",
+    ".zshrc",
+    ".profile",
+    ".bash_profile",
+    ".zprofile",
+    ".zshenv",
+    ".bash_login",
+    "config.fish",
+    ".npmrc",
+];
+
+const HOOK: Finding = Finding {
+    from: Preset::Standard,
+    what: "This writes a file that other programs run later, without a question.",
+    safer: "ls -la .git/hooks",
+};
+
+const CI: Finding = Finding {
+    from: Preset::Strict,
+    what: "This writes a file of CI, which runs with the secrets of the project.",
+    safer: "git diff --stat",
+};
+
+/// Judges a file that is written.
+pub(crate) fn of_path(path: &str) -> Option<Finding> {
+    let has = |part: &str| path.contains(&format!("/{part}")) || path.starts_with(part);
+    if has(".git/hooks/") || has(".husky/") || path.ends_with("/.ssh/authorized_keys") || has("etc/apt/") {
+        return Some(HOOK);
+    }
+    let is_ci = has(".github/workflows/") || has(".circleci/") || has(".buildkite/");
+    (is_ci || matches!(base_name(path), ".gitlab-ci.yml" | "Jenkinsfile" | "azure-pipelines.yml"))
+        .then_some(CI)
+}
+
+/// Judges a command of a line.
+pub(crate) fn judge(reading: &Reading, at: usize, run: &Run) -> Option<Finding> {
+    let texts = run.texts();
+    let program = run.program().unwrap_or_default();
+    let args = texts.get(1..).unwrap_or_default();
+    if program == "crontab" && args.first() == Some(&"-") && feeds(reading, run, at).any(downloads) {
+        return Some(HOOK);
+    }
+    let written = run.redirections.iter().filter(|it| !matches!(it.mode, Mode::Read | Mode::Text));
+    let mut targets: Vec<&str> = written.map(|it| it.target.text.as_str()).collect();
+    match program {
+        "tee" => targets.extend(args.iter().filter(|it| !it.starts_with('-'))),
+        "cp" | "mv" | "install" | "ln" => targets.extend(args.last()),
+        "sed" | "perl" if args.iter().any(|it| it.starts_with("-i")) => targets.extend(args.last()),
+        _ => {}
+    }
+    let starts = targets.iter().any(|it| START.contains(&base_name(it)));
+    if starts && feeds(reading, run, at).any(downloads) {
+        return Some(HOOK);
+    }
+    targets.into_iter().find_map(of_path)
+}
+
+/// Returns the texts of a command and of those that feed it.
+fn feeds<'a>(reading: &'a Reading, run: &'a Run, at: usize) -> impl Iterator<Item = &'a str> {
+    let inputs = run.input.iter().filter(move |it| **it != at).filter_map(|it| reading.runs.get(*it));
+    inputs.chain([run]).flat_map(|run| {
+        let targets = run.redirections.iter().map(|it| it.target.text.as_str());
+        run.args().iter().map(|it| it.text.as_str()).chain(targets)
+    })
+}
+
+/// Returns true if a text downloads and runs code, or names a registry.
+fn downloads(text: &str) -> bool {
+    let pipes = text.contains('|') || text.contains("$(") || text.contains("<(");
+    pipes && (text.contains("curl") || text.contains("wget")) || text.contains("registry=http://")
+}
