@@ -37,7 +37,7 @@ pub enum Hook {
     /// A component: its digest, size, events and rights.
     Component(Box<Component>),
     /// Rules whose examples hold.
-    Rules(Rules),
+    Rules(Box<Rules>),
     /// A script, with its event.
     Script(EventName),
 }
@@ -61,7 +61,7 @@ impl Project {
             let bytes = FileAccess::Anywhere.read(&path, rules::MAX_FILE).map_err(fail)?;
             let rules = Rules::read(&bytes);
             return match rules {
-                Ok(rules) => Ok(Built { hook: Hook::Rules(rules), path }),
+                Ok(rules) => Ok(Built { hook: Hook::Rules(Box::new(rules)), path }),
                 Err(source) => Err(BuildError::Rules { path, source }),
             };
         }
