@@ -149,6 +149,23 @@ fn a_broken_file_is_invalid_with_its_line_and_a_guard_blocks() {
 }
 
 #[test]
+fn a_misspelt_or_misplaced_policy_guards_and_a_misspelt_name_is_a_problem() {
+    for text in [format!("onfailure = \"block\"\n{RULE}"), format!("{RULE}on_failure = \"block\"\n")] {
+        let env = TestEnvironment::new();
+        env.file(HOOK, &text);
+        assert_eq!(list(&env)["status"], "invalid", "{text}");
+        assert_eq!(run(&env, "ls")["blocked"], true, "{text}");
+    }
+    let env = TestEnvironment::new();
+    for name in ["x.rule.toml", "X.RULES.TOML"] {
+        env.file(&format!("home/.hookbox/hooks/{name}"), RULE);
+        let output = env.hookbox(["list"]);
+        assert!(output.stderr.contains(name), "{output:#?}");
+        assert!(output.stderr.contains("the name of a rules file ends in .rules.toml"), "{output:#?}");
+    }
+}
+
+#[test]
 fn rules_of_a_repository_run_untrusted_and_may_only_pass_ask_block_and_warn() {
     let env = TestEnvironment::new();
     env.directory("repo/.git");

@@ -97,6 +97,7 @@ fn texts(script: &Script, command: &Command) -> Vec<String> {
     if let Some(at) = words.iter().position(|word| JOINERS.contains(&base_name(word))) {
         found.push(words.get(at + 1..).unwrap_or_default().join(" "));
     }
+    found.extend(split_by_env(&words));
     found.extend(command.texts.iter().cloned());
     if runs {
         let sources = script.sources(command.upstream.iter().cloned().flatten());
@@ -109,6 +110,21 @@ fn texts(script: &Script, command: &Command) -> Vec<String> {
         }
     }
     found
+}
+
+/// Returns the command that `env -S TEXT` makes of a text and the words behind it.
+fn split_by_env(words: &[&str]) -> Option<String> {
+    let env = words.iter().position(|word| base_name(word) == "env")?;
+    let rest = words.get(env + 1..).unwrap_or_default();
+    rest.iter().enumerate().find_map(|(at, word)| {
+        let letters = word.strip_prefix('-').filter(|it| !it.starts_with('-'));
+        let text = match word.strip_prefix("--split-string") {
+            Some(text) => text.strip_prefix('=').unwrap_or(text),
+            None => letters?.split_once('S')?.1,
+        };
+        let more = rest.get(at + 1..).unwrap_or_default().iter().copied();
+        Some([text].into_iter().chain(more).collect::<Vec<_>>().join(" "))
+    })
 }
 
 /// Returns the letters of a line without quotes, escapes and line continuations: a word is in one piece, with

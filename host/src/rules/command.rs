@@ -2,6 +2,62 @@
 
 use hookbox_shell::{Token, program_starts};
 
+/// A whole command by its words, for an exception.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct WholeCommand {
+    words: Vec<String>,
+    /// True if more words may follow.
+    is_open: bool,
+}
+
+impl WholeCommand {
+    /// Reads the words of a whole command. With a `*` as the last word, or with `more`, others may follow.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it is not one.
+    pub(super) fn parse(text: &str, more: bool) -> Result<Self, String> {
+        let mut words = words_of(text)?;
+        let star = words.last().is_some_and(|it| it == "*");
+        if star {
+            words.pop();
+        }
+        Ok(Self { words, is_open: more || star })
+    }
+
+    /// Returns true if a command has these words, with one of these further words if there are any.
+    pub(super) fn is(&self, with: &[String], given: &[&str]) -> bool {
+        let has_words = self.words.iter().zip(given).all(|(wanted, word)| is_match(wanted, word));
+        let Some((_, rest)) = given.split_at_checked(self.words.len()).filter(|_| has_words) else {
+            return false;
+        };
+        (self.is_open || rest.is_empty()) && has_one(with, rest, rest)
+    }
+}
+
+/// Returns the words of one command.
+fn words_of(text: &str) -> Result<Vec<String>, String> {
+    if hookbox_shell::read(text).odd {
+        return Err("expected the words of one command, found a quote or bracket without its end".to_owned());
+    }
+    let mut words = Vec::new();
+    for token in hookbox_shell::tokens(text) {
+        match token {
+            Token::Word(word) => words.push(word),
+            Token::Operator(operator) => {
+                return Err(format!("expected the words of one command, found `{operator}`"));
+            }
+        }
+    }
+    match words.first() {
+        None => Err("expected the words of a command, found none".to_owned()),
+        Some(program) if program.is_empty() => {
+            Err("expected a program first, found an empty word".to_owned())
+        }
+        Some(_) => Ok(words),
+    }
+}
+
 /// A command by its words: a program, words behind it in this order, and options anywhere behind it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct CommandPattern {
@@ -17,17 +73,8 @@ impl CommandPattern {
     ///
     /// The reason why it is not one.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let mut words = Vec::new();
-        for token in hookbox_shell::tokens(text) {
-            match token {
-                Token::Word(word) => words.push(word),
-                Token::Operator(operator) => {
-                    return Err(format!("expected the words of one command, found `{operator}`"));
-                }
-            }
-        }
-        let mut words = words.into_iter();
-        let program = words.next().ok_or("expected the words of a command, found none")?;
+        let mut words = words_of(text)?.into_iter();
+        let program = words.next().unwrap_or_default();
         if is_option(&program) {
             return Err("expected a program first, found an option: write it into `with`".to_owned());
         }
@@ -50,17 +97,33 @@ impl CommandPattern {
 /// Returns true if a command runs one of these patterns, with one of these further words. Without patterns any command
 /// does, and without words any words do.
 pub(super) fn runs(patterns: &[CommandPattern], with: &[String], given: &[&str]) -> bool {
-    let has = |all: &[&str], rest: &[&str]| {
-        with.is_empty()
-            || with.iter().any(|wanted| match is_option(wanted) {
-                true => has_option(wanted, all),
-                false => rest.iter().any(|word| is_match(wanted, word)),
-            })
-    };
     match patterns {
-        [] => has(given, given),
-        patterns => patterns.iter().any(|it| it.places(given).any(|(all, rest)| has(all, rest))),
+        [] => has_one(with, given, given),
+        patterns => patterns.iter().any(|it| it.places(given).any(|(all, rest)| has_one(with, all, rest))),
     }
+}
+
+/// Returns true if a command whose name is a substitution has the other words of one of these patterns: it may be any
+/// program.
+pub(super) fn may_run(patterns: &[CommandPattern], with: &[String], given: &[&str]) -> bool {
+    let words = hookbox_shell::unwrapped(given);
+    let is_computed = |word: &&str| word.contains("$(") || word.contains('`');
+    let Some((_, all)) = words.split_first().filter(|(program, _)| is_computed(program)) else {
+        return false;
+    };
+    patterns.iter().any(|it| {
+        let rest = behind(&it.words, all).filter(|_| it.options.iter().all(|option| has_option(option, all)));
+        rest.is_some_and(|rest| has_one(with, all, rest))
+    })
+}
+
+/// Returns true if a command has one of these words: an option anywhere, or an argument in the rest.
+fn has_one(with: &[String], all: &[&str], rest: &[&str]) -> bool {
+    with.is_empty()
+        || with.iter().any(|wanted| match is_option(wanted) {
+            true => has_option(wanted, all),
+            false => rest.iter().any(|word| is_match(wanted, word)),
+        })
 }
 
 fn is_option(word: &str) -> bool {
@@ -194,10 +257,38 @@ mod tests {
             ("curl | sh", "found `|`"),
             ("a; b", "found `;`"),
             ("--force", "found an option"),
+            ("''", "found an empty word"),
+            ("git 'push", "without its end"),
         ] {
             let error = CommandPattern::parse(text).unwrap_err();
             assert!(error.contains(said), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn an_exception_names_a_whole_command() {
+        for (pattern, line, expected) in [
+            ("git push", "git push", true),
+            ("git push", "git push --force", false),
+            ("git push", "sudo git push", false),
+            ("git push", "A=1 git push", false),
+            ("git push", "git -C x push", false),
+            ("git push", "/tmp/git push", false),
+            ("git push *", "git push", true),
+            ("git push *", "git push --force origin", true),
+            ("git push *", "git pushed", false),
+            ("git push o*", "git push origin", true),
+            ("git push o*", "git push origin main", false),
+            ("*", "rm x", true),
+        ] {
+            let pattern = WholeCommand::parse(pattern, false).unwrap();
+            let words: Vec<&str> = line.split(' ').collect();
+            assert_eq!(pattern.is(&[], &words), expected, "{pattern:?}: {line}");
+        }
+        let open = WholeCommand::parse("git push", true).unwrap();
+        let with = ["--dry-run".to_owned()];
+        assert!(open.is(&with, &["git", "push", "--force", "--dry-run"]));
+        assert!(!open.is(&with, &["git", "push", "--force"]));
     }
 
     #[test]

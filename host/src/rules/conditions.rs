@@ -2,10 +2,10 @@
 
 use regex::Regex;
 
-use super::command::{self, CommandPattern};
+use super::command::{self, CommandPattern, WholeCommand};
 use super::path::{CallPath, PathGlob};
 use super::read::{Fault, Read, Table, Text};
-use super::view::View;
+use super::view::{Given, View};
 use crate::event::{EventName, ToolCall, ToolKind, is_same_mcp_tool};
 use crate::pattern;
 use crate::text;
@@ -38,6 +38,8 @@ pub(super) struct Conditions {
     kinds: Vec<ToolKind>,
     tools: Vec<String>,
     commands: Vec<CommandPattern>,
+    /// The commands of an exception. Other conditions have none.
+    whole: Vec<WholeCommand>,
     with: Vec<String>,
     paths: Vec<PathGlob>,
     inside: Option<bool>,
@@ -45,8 +47,13 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    /// Reads the conditions in a table for this event.
-    pub(super) fn read(table: &Table<'_, '_>, event: &EventName, room: &mut Room) -> Read<Self> {
+    /// Reads the conditions in a table for this event. Commands of an exception are whole ones.
+    pub(super) fn read(
+        table: &Table<'_, '_>,
+        event: &EventName,
+        is_exception: bool,
+        room: &mut Room,
+    ) -> Read<Self> {
         let has_call =
             matches!(event, EventName::BeforeToolCall | EventName::AfterToolCall | EventName::OnError);
         if let Some(key) = OF_CALLS.into_iter().find(|key| !has_call && table.get(key).is_some()) {
@@ -59,12 +66,16 @@ impl Conditions {
             let kind = ToolKind::ALL.into_iter().find(|kind| kind.as_str() == given.text);
             read.kinds.push(kind.ok_or_else(|| unknown_kind(table, &given))?);
         }
-        read.tools = table.texts("tool")?.into_iter().map(|it| it.text.to_owned()).collect();
+        read.tools = words(table, "tool")?;
+        read.with = words(table, "with")?;
         for given in table.texts("command")? {
-            let pattern = CommandPattern::parse(given.text).map_err(|why| wrong("command", &given, why))?;
-            read.commands.push(pattern);
+            let wrong = |why| wrong("command", &given, why);
+            if is_exception {
+                read.whole.push(WholeCommand::parse(given.text, !read.with.is_empty()).map_err(wrong)?);
+            } else {
+                read.commands.push(CommandPattern::parse(given.text).map_err(wrong)?);
+            }
         }
-        read.with = table.texts("with")?.into_iter().map(|it| it.text.to_owned()).collect();
         for given in table.texts("path")? {
             Room::take(&mut room.globs, "globs", &given, table)?;
             read.paths.push(PathGlob::parse(given.text).map_err(|why| wrong("path", &given, why))?);
@@ -107,12 +118,29 @@ impl Conditions {
     }
 
     pub(super) fn has_command(&self) -> bool {
-        !self.commands.is_empty() || !self.with.is_empty()
+        !self.commands.is_empty() || !self.whole.is_empty() || !self.with.is_empty()
     }
 
     /// Returns true if a command matches, or no command has to.
-    pub(super) fn match_command(&self, words: Option<&[&str]>) -> bool {
-        !self.has_command() || words.is_some_and(|words| command::runs(&self.commands, &self.with, words))
+    pub(super) fn match_command(&self, given: Option<&Given<'_>>) -> bool {
+        !self.has_command()
+            || given.is_some_and(|given| command::runs(&self.commands, &self.with, &given.words))
+    }
+
+    /// Returns true if these are the conditions of an exception that names a command, or names none.
+    pub(super) fn excuse_command(&self, given: Option<&Given<'_>>) -> bool {
+        if self.whole.is_empty() {
+            return self.match_command(given);
+        }
+        let is_it = |given: &&Given<'_>| {
+            !given.has_output && self.whole.iter().any(|it| it.is(&self.with, &given.words))
+        };
+        given.as_ref().is_some_and(is_it)
+    }
+
+    /// Returns true if a command that computes its own name may match.
+    pub(super) fn may_match_command(&self, given: &Given<'_>) -> bool {
+        command::may_run(&self.commands, &self.with, &given.words)
     }
 
     pub(super) fn has_path(&self) -> bool {
@@ -127,6 +155,15 @@ impl Conditions {
                 (self.inside.is_none() || self.inside == path.inside) && (self.paths.is_empty() || is_named())
             })
     }
+}
+
+/// Reads patterns of words. An empty one never matches.
+fn words(table: &Table<'_, '_>, key: &str) -> Read<Vec<String>> {
+    let read = |given: Text<'_>| match given.text.trim() {
+        "" => Err(table.lines.fault(&given.at, format!("{key}: expected a text, found an empty one"))),
+        _ => Ok(given.text.to_owned()),
+    };
+    table.texts(key)?.into_iter().map(read).collect()
 }
 
 fn unknown_kind(table: &Table<'_, '_>, given: &Text<'_>) -> Fault {

@@ -11,7 +11,7 @@ use super::rule::{Answer, Matched, Unread, shown};
 use super::view::View;
 use super::{Rule, Rules};
 use crate::event::Event;
-use crate::hook::{Budget, Cause, Descriptor, Hook, HookError};
+use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, OnFailure};
 use crate::outcome::{Action, Outcome};
 
 /// The time after which other tasks of the thread have their turn.
@@ -82,11 +82,17 @@ impl Hook for RulesHook {
         }
         if let (Some(rule), false) = (unread, matches!(outcome.action, Action::Block(_))) {
             let message = format!(
-                "cannot judge this line by {:?}, line {}: it has too many commands within commands; run them one by one",
+                "cannot judge this line by {:?}, line {}: it has too many commands within commands, or computes the name of \
+                 one; write each command by its name, and run them one by one",
                 shown(&rule.name),
                 rule.line
             );
-            return Err(HookError::new(Cause::Internal, message));
+            // A failure of a hook that does not guard would lose the question.
+            let asks = matches!(outcome.action, Action::Ask(_));
+            if !asks || self.descriptor.on_failure == OnFailure::Block {
+                return Err(HookError::new(Cause::Internal, message));
+            }
+            outcome.warnings.push(message);
         }
         if !matched.is_empty() {
             outcome.metadata.insert("rules".to_owned(), matched.into());

@@ -21,6 +21,7 @@ mod counter;
 mod example;
 mod hook;
 mod path;
+mod policy;
 mod read;
 mod rule;
 #[cfg(test)]
@@ -48,6 +49,17 @@ use crate::text;
 /// The end of the name of a rules file.
 pub const ENDING: &str = ".rules.toml";
 
+/// The letters by which the end of a name may differ from [`ENDING`] and still be meant so.
+const MAX_TYPOS: usize = 2;
+
+/// Returns true if a file has nearly the name of a rules file, such as `x.rule.toml` or `X.RULES.TOML`.
+pub(crate) fn is_nearly_rules(file: &str) -> bool {
+    let lower = file.to_ascii_lowercase();
+    let end = lower.rmatch_indices('.').nth(1).and_then(|(at, _)| lower.get(at..)).unwrap_or_default();
+    !file.ends_with(ENDING)
+        && (lower.ends_with("rules.toml") || !end.is_empty() && text::distance(end, ENDING) <= MAX_TYPOS)
+}
+
 /// The largest rules file, in bytes.
 pub const MAX_FILE: u64 = 256 << 10;
 
@@ -74,7 +86,7 @@ pub struct RulesError {
     pub line: usize,
     /// The fault. Text of the file in it is escaped.
     pub message: String,
-    /// The failure policy that the file asks for, as far as that can be read.
+    /// The failure policy that the file asks for. One that cannot be read is the stricter one.
     pub on_failure: Option<OnFailure>,
 }
 
@@ -88,7 +100,7 @@ impl Rules {
         let text = String::from_utf8_lossy(bytes);
         let lines = Lines::of(&text);
         let (document, faults) = DeTable::parse_recoverable(&text);
-        let policy = policy(document.get_ref(), !faults.is_empty());
+        let policy = Some(policy::of_broken(document.get_ref(), !faults.is_empty()));
         let fault = |Fault { line, message }| RulesError { line, message, on_failure: policy };
         if let Err(error) = str::from_utf8(bytes) {
             let at = error.valid_up_to()..error.valid_up_to();
@@ -127,15 +139,6 @@ impl Rules {
     /// Returns the name, the line and the table of each rule, without its name and examples. They are not escaped.
     pub fn tables(&self) -> impl Iterator<Item = (&str, usize, &Map<String, Value>)> {
         self.rules.iter().map(|rule| (rule.name.as_str(), rule.line, &rule.shown))
-    }
-}
-
-/// Returns the failure policy of a file, also of one with faults elsewhere. An unreadable policy is the stricter one.
-fn policy(document: &DeTable<'_>, is_broken: bool) -> Option<OnFailure> {
-    match document.get("on_failure").map(|value| value.get_ref().as_str()) {
-        Some(Some("pass")) => Some(OnFailure::Pass),
-        Some(_) => Some(OnFailure::Block),
-        None => (!is_broken).then_some(OnFailure::Pass),
     }
 }
 

@@ -11,6 +11,9 @@ use crate::toml_value::{SpannedValue, found, to_json, typed};
 /// The number of texts or tables in one list.
 const MAX_ITEMS: usize = 1_024;
 
+/// The key of a file that is often written below a rule, to which it belongs then in TOML.
+const OF_FILES: [&str; 1] = ["on_failure"];
+
 /// A fault in a rules file, with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
@@ -68,8 +71,14 @@ impl<'v, 'i> Table<'v, 'i> {
         for (key, _) in entries {
             let name: &str = key.get_ref();
             if !known.contains(&name) {
-                let nearest = text::nearest(name, known.iter().copied());
-                let meant = nearest.map(|it| format!(": the nearest key is {it:?}")).unwrap_or_default();
+                let meant = match text::nearest(name, known.iter().copied().chain(OF_FILES)) {
+                    Some(key) if known.contains(&key) => format!(": the nearest key is {key:?}"),
+                    Some(key) if key == name => {
+                        ": write it at the top of the file, above the rules".to_owned()
+                    }
+                    Some(key) => format!(": write {key} at the top of the file, above the rules"),
+                    None => String::new(),
+                };
                 let message = format!("unknown key {:?}{meant}", text::escape(name, 80));
                 return Err(lines.fault(&key.span(), message));
             }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::conditions::{self, Conditions, Room};
 use super::path::CallPath;
 use super::read::{Read, Table};
-use super::view::View;
+use super::view::{Given, Line, View};
 use crate::event::EventName;
 use crate::text;
 use crate::units;
@@ -92,7 +92,7 @@ pub(super) struct Matched {
     pub(super) exception: Option<(&'static str, String)>,
 }
 
-/// A line that was not read to its end: it may have more commands.
+/// A line that may have more commands: it was not read to its end, or computes the name of one.
 #[derive(Debug)]
 pub(super) struct Unread;
 
@@ -141,7 +141,7 @@ impl Rule {
         let mut unless = Vec::new();
         for item in table.items("unless")? {
             let exception = Table::of(item, "unless", &conditions::KEYS, table.lines)?;
-            let conditions = Conditions::read(&exception, event, room)?;
+            let conditions = Conditions::read(&exception, event, true, room)?;
             if conditions.is_empty() {
                 return Err(exception.fault("unless: expected a condition, found none"));
             }
@@ -154,7 +154,7 @@ impl Rule {
         Ok(Self {
             name,
             line: table.line(),
-            conditions: Conditions::read(table, event, room)?,
+            conditions: Conditions::read(table, event, false, room)?,
             unless,
             count: count(table)?,
             answer,
@@ -171,12 +171,17 @@ impl Rule {
         let unless: Vec<&Conditions> = self.unless.iter().filter(|it| it.hold(view)).collect();
         let mut unread = false;
         // Each command and each path is judged on its own: one that an exception names does not excuse another.
-        let mut commands: Vec<Option<Vec<&str>>> = Vec::new();
+        let mut commands: Vec<Option<Given<'_>>> = Vec::new();
         if self.conditions.has_command() || unless.iter().any(|it| it.has_command()) {
             let found = view.commands();
             unread = found.unread;
-            let words = found.words.iter().map(|words| words.iter().map(String::as_str).collect());
-            commands.extend(words.filter(|it: &Vec<&str>| self.conditions.match_command(Some(it))).map(Some));
+            for given in found.all.iter().map(Line::given) {
+                if self.conditions.match_command(Some(&given)) {
+                    commands.push(Some(given));
+                } else {
+                    unread |= self.conditions.may_match_command(&given);
+                }
+            }
         }
         if commands.is_empty() && !self.conditions.has_command() {
             commands.push(None);
@@ -189,12 +194,12 @@ impl Rule {
         if paths.is_empty() && !self.conditions.has_path() {
             paths.push(None);
         }
-        for words in &commands {
-            let words = words.as_deref();
+        for command in &commands {
+            let command = command.as_ref();
             for path in &paths {
-                let is_excepted = |it: &&Conditions| it.match_command(words) && it.match_path(*path, view);
+                let is_excepted = |it: &&Conditions| it.excuse_command(command) && it.match_path(*path, view);
                 if !unless.iter().any(is_excepted) {
-                    return Ok(Some(matched(words, *path, view)));
+                    return Ok(Some(matched(command, *path, view)));
                 }
             }
         }
@@ -203,13 +208,14 @@ impl Rule {
 }
 
 /// Describes the part of an event that a rule matched.
-fn matched(words: Option<&[&str]>, path: Option<&CallPath>, view: &View<'_>) -> Matched {
+fn matched(command: Option<&Given<'_>>, path: Option<&CallPath>, view: &View<'_>) -> Matched {
     let is_plain = |text: &str| !text.contains(['*', '?', '[', '{', '\\']);
     let exception = |key, text: String| is_plain(&text).then_some((key, text));
-    match (words, path) {
-        (Some(words), _) => {
-            let line: Vec<String> = words.iter().map(|word| text::shell_word(word)).collect();
-            Matched { on: words.join(" "), exception: exception("command", line.join(" ")) }
+    match (command, path) {
+        (Some(command), _) => {
+            let line: Vec<String> = command.words.iter().map(|word| text::shell_word(word)).collect();
+            let exception = exception("command", line.join(" ")).filter(|_| !command.has_output);
+            Matched { on: command.words.join(" "), exception }
         }
         (None, Some(path)) => {
             Matched { on: path.path.clone(), exception: exception("path", path.path.clone()) }

@@ -1,3 +1,5 @@
+mod strict;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -240,6 +242,16 @@ fn a_fault_names_its_line_and_the_nearest_key() {
         ("unless = {}", "line 4: unless: expected a condition, found none"),
         ("unless = 5", "line 4: unless: expected a table, found 5"),
         ("kind = \"shel\"", "line 4: kind: unknown kind \"shel\": the nearest is \"shell\""),
+        ("on_failure = \"block\"", "line 4: unknown key \"on_failure\": write it at the top of the file"),
+        (
+            "onfailure = \"block\"",
+            "line 4: unknown key \"onfailure\": write on_failure at the top of the file",
+        ),
+        ("command = \"\"", "line 4: command: expected the words of a command, found none"),
+        ("command = \"git 'push\"", "line 4: command: expected the words of one command, found a quote"),
+        ("with = [\"-f\", \"\"]", "line 4: with: expected a text, found an empty one"),
+        ("tool = \"\"", "line 4: tool: expected a text, found an empty one"),
+        ("unless = { command = \" \" }", "line 4: command: expected the words of a command, found none"),
         ("kind = []", "line 4: kind: expected at least one, found none"),
         ("command = 5", "line 4: command: expected a text, or a list of texts, found 5"),
         ("command = \"curl | sh\"", "line 4: command: expected the words of one command, found `|`"),
@@ -301,22 +313,23 @@ fn a_fault_names_its_line_and_the_nearest_key() {
 }
 
 #[test]
-fn the_policy_of_a_broken_file_is_known_as_far_as_it_can_be_read() {
-    let block = Some(OnFailure::Block);
-    let huge = format!("on_failure = \"block\"\n# {}", "x".repeat(300 << 10));
-    for (bytes, policy) in [
-        (&b"on_failure = \"block\"\nx = 1"[..], block),
-        (b"on_failure = \"block\"\n[[rule]\n", block),
-        (b"on_failure = \"blok\"", block),
-        (b"on_failure = true", block),
-        (b"on_failure = \"pass\"\n[[rule]\n", Some(OnFailure::Pass)),
-        (b"x = 1", Some(OnFailure::Pass)),
-        (b"[[rule]\n", None),
-        (b"on_failure = \"block\"\n# \xff\xfe", block),
-        (huge.as_bytes(), block),
+fn a_name_that_is_nearly_that_of_a_rules_file_is_known() {
+    for (name, expected) in [
+        ("x.rule.toml", true),
+        ("X.RULES.TOML", true),
+        ("x.Rules.toml", true),
+        ("x.rules.tml", true),
+        ("x.rules.yaml", true),
+        ("x-rules.toml", true),
+        ("rules.toml", true),
+        ("x.rules.toml", false),
+        ("x.toml", false),
+        ("x.rules.toml.disable", false),
+        ("x.tests.json", false),
+        ("guard.sh", false),
+        ("\u{e9}.\u{e9}.\u{e9}", false),
     ] {
-        let error = Rules::read(bytes).unwrap_err();
-        assert_eq!(error.on_failure, policy, "{error}");
+        assert_eq!(is_nearly_rules(name), expected, "{name}");
     }
 }
 

@@ -24,10 +24,39 @@ pub(super) struct View<'e> {
 /// The commands of a shell line.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
-    /// The words of each command, also of those that a shell within the line would run.
-    pub(super) words: Vec<Vec<String>>,
+    /// The commands, also those that a shell within the line would run.
+    pub(super) all: Vec<Line>,
     /// True if not all of them could be read.
     pub(super) unread: bool,
+}
+
+/// A command of a shell line.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) words: Vec<String>,
+    /// True if its output goes to a file: its words are not the whole command.
+    pub(super) has_output: bool,
+}
+
+/// A command as rules match it.
+#[derive(Clone, Debug)]
+pub(super) struct Given<'w> {
+    pub(super) words: Vec<&'w str>,
+    pub(super) has_output: bool,
+}
+
+impl Line {
+    fn of(command: hookbox_shell::Command) -> Self {
+        // The reader gives the descriptors of `2>&1` as words, too.
+        let is_harmless =
+            |file: &str| hookbox_shell::is_terminal(file) || matches!(file, "/dev/null" | "1" | "2");
+        let has_output = command.outputs.iter().any(|file| !is_harmless(&file.text));
+        Self { words: command.words.into_iter().map(|word| word.text).collect(), has_output }
+    }
+
+    pub(super) fn given(&self) -> Given<'_> {
+        Given { words: self.words.iter().map(String::as_str).collect(), has_output: self.has_output }
+    }
 }
 
 impl<'e> View<'e> {
@@ -44,8 +73,7 @@ impl<'e> View<'e> {
                 let scripts = hookbox_shell::scripts(&line);
                 found.unread |= scripts.unread;
                 let commands = scripts.parts.into_iter().flat_map(|part| part.script.commands);
-                let words = commands.map(|it| it.words.into_iter().map(|word| word.text).collect());
-                found.words.extend(words.filter(|words: &Vec<String>| !words.is_empty()));
+                found.all.extend(commands.map(Line::of).filter(|it| !it.words.is_empty()));
             }
             found
         })
