@@ -24,6 +24,7 @@ mod embedding;
 mod environment;
 mod environment_of_hooks;
 mod explain;
+mod explain_page;
 mod foreign;
 mod hostile;
 mod hostile_repository;
