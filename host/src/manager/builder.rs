@@ -1,9 +1,10 @@
 //! The options of a [`Manager`].
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::private_dirs::PrivateDir;
 use super::{Manager, Plan};
 use crate::builtin::Protection;
 use crate::chain::ChainOptions;
@@ -54,33 +55,6 @@ pub(super) enum Home {
     Caller,
     /// The caller, and `HOME` must name the same directory.
     Both,
-}
-
-/// The choice of a private directory.
-#[derive(Clone, Debug, Default)]
-pub(super) enum PrivateDir {
-    #[default]
-    Default,
-    At(PathBuf),
-    None,
-}
-
-impl PrivateDir {
-    fn of(directory: Option<PathBuf>) -> Self {
-        directory.map_or(Self::None, Self::At)
-    }
-
-    pub(super) fn path(
-        &self,
-        default: fn(Option<&Path>) -> Option<PathBuf>,
-        home: Option<&Path>,
-    ) -> Option<PathBuf> {
-        match self {
-            Self::Default => default(home),
-            Self::At(directory) => Some(directory.clone()),
-            Self::None => None,
-        }
-    }
 }
 
 impl Default for Builder {
