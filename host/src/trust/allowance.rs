@@ -17,6 +17,9 @@ const CODE: usize = 8;
 /// The time in which a code can be used, in milliseconds.
 pub(crate) const PENDING: u64 = 10 * 60 * 1000;
 
+/// The time in which a blocked call is not noted again, in milliseconds.
+const FRESH: u64 = 60 * 1000;
+
 /// The time in which a call that was allowed once has to come, in milliseconds: the user still knows of it.
 pub(crate) const ONCE: u64 = 60 * 60 * 1000;
 
@@ -293,11 +296,18 @@ impl Allowances {
         self.granted.retain(|it| it.counts(now_ms));
     }
 
-    /// Adds a blocked call, and returns its code. The same call keeps the code that it has, and its time begins anew.
+    /// Adds a blocked call, and returns its code. The same call keeps the code that it has, and its time begins anew,
+    /// unless it was blocked a moment ago: an agent that tries again and again costs no writing.
     pub(crate) fn note(&mut self, mut pending: Pending) -> Code {
         self.prune(pending.when_ms);
         if let Some(at) = self.pending.iter().position(|it| it.call == pending.call) {
-            pending.code = self.pending.remove(at).code;
+            let known = self.pending.remove(at);
+            if is_within(known.when_ms, FRESH, pending.when_ms) {
+                let code = known.code.clone();
+                self.pending.insert(at, known);
+                return code;
+            }
+            pending.code = known.code;
         }
         let code = pending.code.clone();
         self.pending.push(pending);

@@ -139,8 +139,11 @@ fn blocked_calls_are_few_and_one_call_has_one_code() {
     }
     assert_eq!((all.pending.len(), all.pending[0].call.tool.as_str()), (MAX_PENDING, "8"));
     let again = BlockedCall { tool: "9".to_owned(), ..call() };
-    assert_eq!(all.note(pending(50, again, 100)), code(9));
-    assert_eq!((all.pending.len(), all.pending.last().unwrap().when_ms), (MAX_PENDING, 100));
+    let before = all.clone();
+    assert_eq!(all.note(pending(50, again.clone(), 100)), code(9));
+    assert_eq!(all, before, "a moment later nothing is written");
+    assert_eq!(all.note(pending(50, again, FRESH + 100)), code(9));
+    assert_eq!((all.pending.len(), all.pending.last().unwrap().when_ms), (MAX_PENDING, FRESH + 100));
     all.prune(PENDING + 50);
     assert_eq!(all.pending.len(), 1);
 }
