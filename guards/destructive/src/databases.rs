@@ -11,11 +11,26 @@ const CLIENTS: &str = "psql mysql mariadb sqlite3 duckdb clickhouse-client click
 pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     let is_client = CLIENTS.split_ascii_whitespace().any(|it| it == name);
     let args = scene.run.args();
-    if !is_client {
+    let is_language =
+        ["python", "node", "ruby", "php", "perl", "bun", "deno"].iter().any(|it| name.starts_with(it));
+    if is_language {
+        let quoted = |text: &str| text.split(['"', '\'', '`']).find_map(loss);
+        let statement =
+            scene.code().filter(|it| it.contains("execute") || it.contains("query")).find_map(quoted)?;
+        return Some(Denial::new(
+            statement,
+            "the rows are lost if there is no backup",
+            "pg_dump --schema-only",
+        ));
+    }
+    let is_safe =
+        |it: &str| matches!(it, ":memory:" | "-readonly" | "-safe" | "--readonly") || it.starts_with("/tmp/");
+    if !is_client || args.iter().any(|it| is_safe(&it.text)) {
         return None;
     }
     if matches!(name, "redis-cli" | "valkey-cli" | "keydb-cli") {
-        let is_flush = args.iter().any(|it| it.text.to_ascii_lowercase().starts_with("flush"));
+        let printed = scene.input().flat_map(|it| it.args());
+        let is_flush = args.iter().chain(printed).any(|it| it.text.to_ascii_lowercase().starts_with("flush"));
         return is_flush.then(|| Denial::new("empties the store", "its keys are lost", "redis-cli dbsize"));
     }
     let from_input = scene.run.redirections.iter().map(|it| it.target.text.as_str());

@@ -107,7 +107,15 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
                 .then(|| emptied(&target.text))
         }
         "tee" => {
-            let target = operands(args, "").into_iter().find(|it| area(it) == Area::Device)?;
+            let is_nothing =
+                run.redirections.iter().any(|it| it.mode == Mode::Read && it.target.text == "/dev/null")
+                    && !has(args, 'a', "--append");
+            let targets = operands(args, "");
+            if let Some(target) = targets.iter().find(|it| is_nothing && !is_relaxed && !area(it).is_cheap())
+            {
+                return Some(emptied(&target.text));
+            }
+            let target = targets.into_iter().find(|it| area(it) == Area::Device)?;
             Some(lost(&format!("writes to the device {}", target.text), "lsblk"))
         }
         "cp" | "mv" | "gmv" | "gcp" | "install" | "ln" => moved(scene, name),
@@ -127,8 +135,9 @@ fn moved(scene: &Scene<'_>, name: &str) -> Option<Denial> {
         return Some(lost(&format!("writes over the device {}", target.text), "lsblk"));
     }
     let from_nothing = sources.iter().any(|it| it.text == "/dev/null");
+    let replaces = name == "cp" || name == "ln" && has(args, 'f', "--force");
     if from_nothing
-        && name == "cp"
+        && replaces
         && !Area::of(target, run, scene.cwd).is_cheap()
         && scene.preset > Preset::Relaxed
     {

@@ -7,7 +7,7 @@ use hookbox_shell::runs::{Arg, Place, Run, Sort};
 pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     let args = scene.run.args();
     match name {
-        "rm" | "grm" | "unlink" | "rimraf" | "del-cli" | "trash-empty" | "srm" | "rmtree" => rm(scene, name),
+        "rm" | "grm" | "unlink" | "rimraf" | "del-cli" | "srm" | "rmtree" => rm(scene, name),
         "find" | "gfind" | "bfs" => find(scene),
         "fd" | "fdfind" => None,
         "rsync" | "rclone" if !has(args, 'n', "--dry-run") => sync(scene, name),
@@ -63,7 +63,7 @@ fn removal(scene: &Scene<'_>, target: &Arg, recursive: bool) -> Option<Denial> {
     let (run, cwd) = (scene.run, scene.cwd);
     let text = target.text.as_str();
     if target.sort == Sort::Input && text.contains("{}") {
-        return fed(scene, recursive);
+        return fed(scene);
     }
     let area = Area::of(target, run, cwd);
     if area.is_cheap() || is_made(scene, target) {
@@ -84,19 +84,30 @@ fn removal(scene: &Scene<'_>, target: &Arg, recursive: bool) -> Option<Denial> {
     }
     let is_all = target.sort == Sort::Pattern;
     match area {
-        Area::System if !is_home(run, target) || is_all => Some(denial(&what, &safer(target))),
+        Area::System if !is_home(target) || is_all => Some(denial(&what, &safer(target))),
         Area::Device => Some(denial(&what, "ls -l /dev")),
         _ if scene.preset == Preset::Relaxed => None,
         Area::Whole if is_all => Some(denial(&what, "ls -la")),
         _ if is_all && !is_narrow(text) => Some(denial(&what, &safer(target))),
         _ if is_store(text) => Some(denial(&what, &safer(target))),
-        _ if target.sort == Sort::Input && scene.reading.runs.len() > 1 => None,
+        // Code that goes through a directory removes more than one file.
+        Area::Unknown if run.call.is_some() && goes_through(scene) => Some(denial(&what, &safer(target))),
         _ => None,
     }
 }
 
-fn is_home(run: &Run, target: &Arg) -> bool {
-    let _ = run;
+/// Returns true if code of the line lists files.
+fn goes_through(scene: &Scene<'_>) -> bool {
+    let lists = ["listdir", "glob", "os.walk", "iterdir", "readdir", "scandir"];
+    let is_temporary = |it: &str| it.contains("/tmp") || it.contains("tempfile") || it.contains("pyc");
+    scene
+        .reading
+        .code
+        .iter()
+        .any(|it| lists.iter().any(|list| it.text.contains(list)) && !is_temporary(&it.text))
+}
+
+fn is_home(target: &Arg) -> bool {
     target.text.starts_with('~')
 }
 
@@ -153,7 +164,7 @@ fn safer(target: &Arg) -> String {
 }
 
 /// Judges `rm` with the names that another command prints.
-fn fed(scene: &Scene<'_>, recursive: bool) -> Option<Denial> {
+fn fed(scene: &Scene<'_>) -> Option<Denial> {
     let sources: Vec<&Run> = scene.input().collect();
     for source in sources.iter().rev() {
         match source.program() {
@@ -181,7 +192,6 @@ fn fed(scene: &Scene<'_>, recursive: bool) -> Option<Denial> {
             _ => {}
         }
     }
-    let _ = recursive;
     (scene.preset > Preset::Relaxed)
         .then(|| denial("removes files whose names only the running line knows", "git status --short"))
 }
@@ -231,7 +241,7 @@ fn found(scene: &Scene<'_>, run: &Run) -> Option<Denial> {
         return None;
     }
     // Only what is empty is lost.
-    if args.iter().any(|it| it.text == "-empty") && !is_inverted {
+    if args.iter().any(|it| it.text == "-empty") && !is_inverted && !args.iter().any(|it| it.text == "-o") {
         return None;
     }
     if args.windows(2).any(|it| matches!(it, [a, b] if a.text == "-type" && b.text == "l"))

@@ -22,6 +22,22 @@ pub(crate) struct Row {
     pub(crate) from: Preset,
 }
 
+/// Options whose next word is a name.
+const VALUES: [&str; 12] = [
+    "--subscription",
+    "--output",
+    "--project",
+    "--format",
+    "--context",
+    "--namespace",
+    "--profile",
+    "--region",
+    "--kubeconfig",
+    "--cluster",
+    "-n",
+    "-o",
+];
+
 fn fits(pattern: &str, word: &str) -> bool {
     pattern.split('|').any(|it| match (it.strip_prefix('*'), it.strip_suffix('*')) {
         (Some(end), Some(_)) => word.contains(end.trim_end_matches('*')),
@@ -46,7 +62,11 @@ fn has_option(args: &[Arg], option: &str) -> bool {
 }
 
 fn matches(row: &Row, args: &[Arg]) -> bool {
-    let mut rest = args.iter();
+    // The values of common options are no words of the command.
+    let has_value = |at: usize| {
+        at.checked_sub(1).and_then(|it| args.get(it)).is_some_and(|it| VALUES.contains(&it.text.as_str()))
+    };
+    let mut rest = args.iter().enumerate().filter(|(at, _)| !has_value(*at)).map(|(_, it)| it);
     row.words.split_ascii_whitespace().all(|word| match word.strip_prefix('!') {
         Some(absent) if absent.starts_with('-') => !has_option(args, absent),
         Some(absent) => !args.iter().any(|it| fits(absent, &it.text)),

@@ -26,6 +26,11 @@ pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
                 Denial::new("deletes the repository", "its issues and history are lost", "gh repo view")
             })
         }
+        "bfg" => Some(Denial::new(
+            "rewrites the history",
+            "commits of other people no longer fit",
+            "git clone --mirror . /tmp/backup.git",
+        )),
         "hg" => {
             let is_lost = is(0, "strip")
                 || is(0, "purge")
@@ -95,7 +100,7 @@ fn git(scene: &Scene<'_>) -> Option<Denial> {
     let first = args.first().map(|it| it.text.as_str()).unwrap_or_default();
     match sub {
         "reset" => {
-            let is_hard = has(args, '\0', "--hard") || is_strict && has(args, '\0', "--merge");
+            let is_hard = has(args, '\0', "--hard") || has(args, '\0', "--merge");
             let to_head = operands(args, "").first().is_none_or(|it| it.text == "HEAD");
             (is_hard && !(to_head && is_stashed(scene)))
                 .then(|| Denial::new("resets the files", CHANGES, "git stash push --include-untracked"))

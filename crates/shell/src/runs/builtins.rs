@@ -108,7 +108,10 @@ impl Machine<'_> {
                 list.pipelines.iter().any(|it| it.background || it.stages.len() > 1)
             };
             let forks = matches!(&body.node, Node::Group(list) | Node::Subshell(list) if is_many(list));
-            self.reading.multiplies |= forks && *count > 1;
+            if forks && *count > 1 && !self.reading.multiplies {
+                self.reading.multiplies = true;
+                self.push(run, feed);
+            }
             return None;
         }
         self.calls.push((name.to_owned(), 0));

@@ -102,6 +102,20 @@ impl Machine<'_> {
                 }
                 Some(None)
             }
+            "make" | "gmake"
+                if args.windows(2).any(|it| matches!(it, [a, b] if a.text == "-f" && b.text == "-")) =>
+            {
+                self.push(run.clone(), feed);
+                let text = feed.text.as_deref()?;
+                let recipes = text.lines().filter_map(|it| it.strip_prefix('\t'));
+                let script =
+                    recipes.map(|it| it.trim_start_matches(['@', '-']).to_owned() + "\n").collect::<String>();
+                Some(self.in_shell(name, &script, None, &Feed::default()))
+            }
+            "runuser" if behind_dashes(args).is_some() => {
+                let words = behind_dashes(args)?.to_vec();
+                Some(self.via(name, |it| it.call(Run { words, ..Run::default() }, feed)))
+            }
             "at" | "batch" => {
                 self.push(run.clone(), feed);
                 let script = feed.text.as_deref()?.to_owned();
@@ -109,6 +123,12 @@ impl Machine<'_> {
             }
             "tmux" | "screen" => {
                 self.push(run.clone(), feed);
+                if let Some(at) = args.iter().position(|it| name == "screen" && it.text.ends_with('S')) {
+                    let words = args.get(at + 2..).unwrap_or_default().to_vec();
+                    if !words.is_empty() {
+                        self.via(name, |it| it.call(Run { words, ..Run::default() }, &Feed::default()));
+                    }
+                }
                 let keys = |it: &&Arg| !matches!(it.text.as_str(), "Enter" | "C-m" | "KPEnter");
                 for word in args.iter().filter(keys).filter(|it| it.text.contains(char::is_whitespace)) {
                     self.in_shell(name, &word.text, None, &Feed::default());

@@ -4,7 +4,7 @@ use super::machine::{Feed, Machine, unknown};
 use super::{Arg, Code, Run, Sort, Unread};
 
 /// Programs that run code, the options whose values are code, and true if the first operand is code.
-const LANGUAGES: [(&str, &str, bool); 28] = [
+const LANGUAGES: [(&str, &str, bool); 34] = [
     ("python", "-c", false),
     ("pypy", "-c", false),
     ("ipython", "-c", false),
@@ -23,6 +23,12 @@ const LANGUAGES: [(&str, &str, bool); 28] = [
     ("osascript", "-e", false),
     ("pwsh", "-c -Command -command", false),
     ("powershell", "-c -Command -command", false),
+    ("groovy", "-e", false),
+    ("jshell", "-e", false),
+    ("emacs", "--eval -eval", false),
+    ("vim", "-c --cmd", false),
+    ("nvim", "-c --cmd", false),
+    ("ex", "-c", false),
     ("awk", "", true),
     ("gawk", "-e", true),
     ("mawk", "", true),
@@ -38,7 +44,7 @@ const LANGUAGES: [(&str, &str, bool); 28] = [
 /// Calls whose text a shell runs, or whose texts are a program and its arguments.
 const STARTS: &str = "system popen Popen check_call check_output getoutput getstatusoutput exec execSync spawn spawnSync \
     execFile execFileSync shell_exec passthru proc_open capture2 capture2e capture3 execvp execv execlp execl spawnlp \
-    create_subprocess_shell create_subprocess_exec execa execaSync execaCommand execaCommandSync quietly command";
+    create_subprocess_shell create_subprocess_exec execa execaSync execaCommand execaCommandSync quietly execute";
 
 /// Calls that remove directories with their contents.
 const TREES: &str = "rmtree rm_rf rm_r remove_dir remove_entry remove_entry_secure remove_tree removeSync emptyDirSync \
@@ -46,6 +52,17 @@ const TREES: &str = "rmtree rm_rf rm_r remove_dir remove_entry remove_entry_secu
 
 /// Calls that remove one file, or with an option directories.
 const FILES: &str = "unlink unlinkSync rmSync rmdirSync removedirs";
+
+/// Pieces of code that remove many files, or a directory whose name is no argument.
+const LOOPS: [&str; 7] = [
+    "unlink <",
+    "unlink glob",
+    "array_map('unlink'",
+    "array_map(\"unlink\"",
+    ".deleteDir()",
+    "(delete-directory ",
+    "call delete(",
+];
 
 /// The calls that are looked at in one text.
 const MAX_CALLS: usize = 400;
@@ -158,6 +175,22 @@ impl Machine<'_> {
             self.in_shell(&language, text, None, &Feed::default());
             return;
         }
+        if let Some(script) = text
+            .trim_start_matches(':')
+            .strip_prefix('!')
+            .filter(|_| language.contains("vim") || language == "ex")
+        {
+            self.in_shell(&language, script, None, &Feed::default());
+        }
+        if let Some(call) = LOOPS.iter().find(|it| text.contains(**it)) {
+            let words = vec![Arg::plain("rm"), Arg::plain("-rf"), unknown("…")];
+            let run = Run {
+                words,
+                call: Some((*call).trim_end_matches([' ', '(', '<']).to_owned()),
+                ..Run::default()
+            };
+            self.via(&language, |it| it.push(run, &Feed::default()));
+        }
         let mut from = 0;
         for _ in 0..MAX_CALLS {
             let Some(open) = text.get(from..).and_then(|it| it.find(['(', '"', '\''])) else { break };
@@ -171,11 +204,15 @@ impl Machine<'_> {
             });
             let path = before.get(begin..).unwrap_or_default();
             let name = path.rsplit(['.', ':']).next().unwrap_or_default();
-            if name.is_empty() || !is_call && !matches!(language.as_str(), "perl" | "ruby" | "awk" | "gawk") {
+            let is_script = before.ends_with("do shell script");
+            if name.is_empty()
+                || !is_script && !is_call && !matches!(language.as_str(), "perl" | "ruby" | "awk" | "gawk")
+            {
                 continue;
             }
             let is_known = |list: &str| super::wrappers::is_in(list, name);
-            let runs = is_known(STARTS)
+            let runs = is_script
+                || is_known(STARTS) && (name != "execute" || path == "os.execute")
                 || matches!(name, "run" | "call")
                     && (path == "run" || path.contains("subprocess") || path.starts_with("sp."));
             let (tree, file) = (

@@ -8,6 +8,9 @@ use super::tree::{List, Parameter, Part, Word};
 /// The longest text of a substitution that is kept as it was written.
 const MAX_RAW: usize = 200;
 
+/// The open quotes behind which a text is read once more: each costs the length of the rest.
+const MAX_REOPENED: usize = 32;
+
 /// Adds text to the last part, or begins one.
 fn push(parts: &mut Vec<Part>, bytes: &[u8], is_quoted: bool) {
     let text = String::from_utf8_lossy(bytes);
@@ -100,6 +103,11 @@ impl Parser<'_> {
     /// Skips a quote that is never closed, so that what is behind it is read, too.
     fn open_quote(&mut self) {
         self.error();
+        self.reopened += 1;
+        if self.reopened > MAX_REOPENED {
+            self.is_cut = true;
+            self.at = self.bytes.len();
+        }
         self.at = (self.at + 1).min(self.bytes.len());
     }
 
@@ -181,7 +189,8 @@ impl Parser<'_> {
                 }
             }
         }
-        let Parser { documents, errors, is_cut, searched, .. } = inner;
+        let Parser { documents, errors, is_cut, searched, reopened, .. } = inner;
+        self.reopened = reopened;
         self.join(documents, errors, is_cut, searched);
         Word { parts }
     }
@@ -192,6 +201,7 @@ impl Parser<'_> {
         inner.documents = std::mem::take(&mut self.documents);
         inner.errors = self.errors;
         inner.searched = self.searched;
+        inner.reopened = self.reopened;
         inner
     }
 
@@ -303,7 +313,8 @@ impl Parser<'_> {
             inner.at += 1;
         }
         inner.bodies();
-        let Parser { documents, errors, is_cut, searched, .. } = inner;
+        let Parser { documents, errors, is_cut, searched, reopened, .. } = inner;
+        self.reopened = reopened;
         let raw = self.bytes.get(start..self.at).filter(|it| it.len() <= MAX_RAW).unwrap_or(b"``");
         let raw: Rc<str> = String::from_utf8_lossy(raw).into();
         self.join(documents, errors, is_cut, searched);

@@ -119,3 +119,32 @@ pub(crate) fn printf(args: &[Arg]) -> Option<String> {
         }
     }
 }
+
+/// Returns the texts that a program puts into its output, with the words that are unknown.
+pub(crate) fn pieces(run: &Run) -> Option<String> {
+    let texts = run.args().iter().map(|it| it.text.as_str());
+    match run.program()? {
+        "echo" | "printf" => {
+            Some(texts.filter(|it| !it.starts_with('-')).collect::<Vec<_>>().join(" ") + "\n")
+        }
+        "awk" | "gawk" | "mawk" => {
+            let code: Vec<&str> = texts.filter(|it| it.contains("print")).collect();
+            Some(
+                code.iter()
+                    .flat_map(|it| it.split('"').skip(1).step_by(2))
+                    .map(|it| format!("{it} $x\n"))
+                    .collect(),
+            )
+        }
+        "sed" | "gsed" => Some(
+            texts
+                .filter_map(|it| {
+                    let rest = it.strip_prefix('s')?;
+                    let sign = rest.chars().next()?;
+                    rest.split(sign).nth(2).map(|it| format!("{it} $x\n"))
+                })
+                .collect(),
+        ),
+        _ => None,
+    }
+}

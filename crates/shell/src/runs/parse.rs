@@ -5,9 +5,6 @@ use super::tree::{Assign, List, Node, Pipeline, Stage, Word};
 /// The depth of commands in commands. A level takes less than 4 KiB of stack, and a component has 512 KiB.
 const MAX_DEPTH: usize = 40;
 
-/// The number of errors after which the rest is not read: each may read some text twice.
-const MAX_ERRORS: usize = 16;
-
 /// Words that end the commands before them.
 const ENDS: [&str; 8] = ["then", "elif", "else", "fi", "do", "done", "esac", "}"];
 
@@ -32,6 +29,8 @@ pub(crate) struct Parser<'a> {
     pub(crate) is_cut: bool,
     /// The number of bytes that were searched ahead.
     pub(crate) searched: usize,
+    /// The number of open quotes.
+    pub(crate) reopened: usize,
 }
 
 /// A tree and what is known about its reading.
@@ -74,6 +73,7 @@ impl<'a> Parser<'a> {
             errors: 0,
             is_cut: false,
             searched: 0,
+            reopened: 0,
         }
     }
 
@@ -93,10 +93,6 @@ impl<'a> Parser<'a> {
 
     pub(crate) fn error(&mut self) {
         self.errors += 1;
-        self.is_cut |= self.errors > MAX_ERRORS;
-        if self.is_cut {
-            self.at = self.bytes.len();
-        }
     }
 
     /// Enters a level, or gives up the rest.

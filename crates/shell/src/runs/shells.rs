@@ -139,6 +139,9 @@ impl Machine<'_> {
             None => {
                 if !feed.from.is_empty() {
                     self.reading.miss(Unread::Script);
+                    let sources = self.reading.runs.get(feed.from.clone()).unwrap_or_default();
+                    let script: String = sources.iter().filter_map(super::outputs::pieces).collect();
+                    self.in_shell(name, &script, None, &Feed::default());
                 }
                 None
             }

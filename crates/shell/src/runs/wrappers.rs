@@ -17,7 +17,7 @@ const fn wrapper(name: &'static str, letters: &'static str, long: &'static str, 
     Wrapper { name, letters, long, own }
 }
 
-const WRAPPERS: [Wrapper; 46] = [
+const WRAPPERS: [Wrapper; 48] = [
     wrapper(
         "sudo",
         "CDghpRrTtUu",
@@ -61,6 +61,8 @@ const WRAPPERS: [Wrapper; 46] = [
     wrapper("xvfb-run", "efnps", "--server-num --server-args --error-file", 0),
     wrapper("npx", "p", "--package", 0),
     wrapper("bunx", "", "", 0),
+    wrapper("uvx", "p", "--python --from --with", 0),
+    wrapper("coproc", "", "", 0),
     wrapper("entr", "", "", 0),
     wrapper("dotenv", "ef", "", 0),
     wrapper("faketime", "f", "", 1),

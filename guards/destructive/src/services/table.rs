@@ -30,7 +30,7 @@ const SNAPSHOT: &str = "removes backups or snapshots";
 pub(super) const TABLE: &[Row] = &[
     // Disks.
     always("mkfs mkfs.* mke2fs mkswap newfs newfs_* mkdosfs mkntfs", "", DISK, "lsblk -f"),
-    always("wipefs", "-a|--all", DISK, "wipefs --no-act"),
+    always("wipefs", "-a|--all !-n|--no-act", DISK, "wipefs --no-act"),
     always("blkdiscard", "", DISK, "lsblk -f"),
     always("badblocks", "-w", DISK, "badblocks -n"),
     always("hdparm", "--security-erase|--security-erase-enhanced|--trim-sector-ranges", DISK, "hdparm -I"),
@@ -63,6 +63,8 @@ pub(super) const TABLE: &[Row] = &[
     standard("mount", "-o remount,ro", "makes a file system read-only", "findmnt"),
     always("userdel", "-r|--remove", "removes a user with the home directory", "id"),
     always("deluser", "--remove-home|--remove-all-files", "removes a user with the home directory", "id"),
+    standard("trash-empty", "", "empties the trash", "trash-list"),
+    standard("gio", "trash --empty", "empties the trash", "gio trash --list"),
     standard("crontab", "-r", "removes all timed commands", "crontab -l"),
     // Containers.
     standard("docker podman nerdctl", "volume rm|remove|prune", VOLUME, "docker volume ls"),
@@ -160,7 +162,7 @@ pub(super) const TABLE: &[Row] = &[
     standard("pg_restore", "-c|--clean", DATABASE, "pg_restore --list"),
     standard("mongorestore", "--drop", DATABASE, "mongorestore --dryRun"),
     standard("redis-cli valkey-cli", "del|unlink {}", DATABASE, "redis-cli dbsize"),
-    standard("prisma", "migrate reset", DATABASE, "prisma migrate status"),
+    standard("prisma pnpm yarn", "migrate reset", DATABASE, "prisma migrate status"),
     standard("prisma", "--force-reset", DATABASE, "prisma migrate status"),
     standard(
         "rails rake",

@@ -149,9 +149,18 @@ fn is_in(list: &str, name: &str) -> bool {
 /// Returns true for the name of a file, or a pattern of names, that a program makes.
 pub fn is_generated(name: &str) -> bool {
     let name = name.trim_matches('*');
-    name.ends_with('~')
+    name.len() > 1 && name.ends_with('~')
         || name == ".DS_Store"
-        || name == ".coverage"
+        || matches!(
+            name,
+            ".coverage"
+                | "package-lock.json"
+                | "yarn.lock"
+                | "pnpm-lock.yaml"
+                | "Cargo.lock"
+                | "poetry.lock"
+                | "uv.lock"
+        )
         || name
             .rsplit_once('.')
             .is_some_and(|(_, ending)| is_in(GENERATED, ending.trim_end_matches(['*', '?'])))
