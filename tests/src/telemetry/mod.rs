@@ -183,7 +183,8 @@ fn the_program_sends_before_it_ends_and_obeys_the_environment() {
         .variable("OTEL_RESOURCE_ATTRIBUTES", "team=blue")
         .variable("TRACEPARENT", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
     let output = env.hookbox_with(["run", "before_tool_call"], rm().to_string());
-    assert_eq!((output.json()["reason"].as_str(), output.stderr.as_str()), (Some("no rm"), ""));
+    assert_eq!(output.json()["reason"], "no rm");
+    assert!(!output.stderr.contains("warning: "), "{output:#?}");
 
     let (spans, resource) = collector.spans();
     subset(&resource, &[("service.name", "mine"), ("team", "blue")]);

@@ -2,6 +2,7 @@
 // component guardrail.wasm; without them the tests of the real program are left out, and say so.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -267,6 +268,8 @@ async function real(t, settings) {
   const program = join(dir, "hookbox");
   writeFileSync(program, `#!/bin/sh\nHOME='${dir}/home' exec '${process.env.HOOKBOX_PROGRAM}' "$@"\n`);
   chmodSync(program, 0o755);
+  // Compiles the guard: an event does not wait for that on a slow machine.
+  execFileSync(program, ["list"], { cwd: join(dir, "repo"), stdio: "ignore" });
   return { told, hooks: await hookbox({ client, directory: join(dir, "repo") }, { program }) };
 }
 
@@ -281,7 +284,9 @@ test("the real program blocks what the guard blocks, and lets the rest run", { s
   await hooks["chat.message"]({ sessionID: "ses_1" }, said());
   const after = result();
   await hooks["tool.execute.after"]({ ...call, args: {} }, after);
-  assert.deepEqual([after, told], [result(), []]);
+  assert.deepEqual(after, result());
+  assert.equal(told.length, 1);
+  assert.match(told[0], /^to let this call through once, run in your own terminal: hookbox allow [a-z]{8}$/);
 });
 
 test("the real program blocks or warns where a hook fails, as the hook's policy says", { skip }, async (t) => {

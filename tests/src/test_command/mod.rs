@@ -307,7 +307,7 @@ fn commands_of_a_plugin_and_tools_of_a_server_are_tested_like_a_hook() {
         "repo/server/mcp.json",
         r#"{"mcpServers": {"tools": {"command": "./tools.sh", "env": {"RECORDS": "."}}}, "hooks": {"PreToolUse": [{"tool": "tools.block"}]}}"#,
     )
-    .script("repo/server/tools.sh", include_str!("../servers/tools.sh"))
+    .script("repo/server/tools.sh", include_str!("../../servers/tools.sh"))
     .file(
         "repo/server/cases/all.toml",
         "hook = 'mcp.json'\n[[case]]\nname = 'any call'\ncommand = 'ls'\nexpect = { verdict = 'block', reason = 'not today' }\n",
