@@ -229,6 +229,18 @@ pub(crate) fn target() -> PathBuf {
     profile().parent().unwrap().to_owned()
 }
 
+/// Returns a directory of `cargo xtask tools`; `None`, with a `skipped:` line, if it is missing.
+pub(crate) fn language_tools(directory: &str) -> Option<PathBuf> {
+    let path = repository().join("target/tools").join(directory);
+    if path.is_dir() {
+        return Some(path);
+    }
+    let line = format!("skipped: target/tools/{directory} is missing; hint: cargo xtask tools");
+    assert!(std::env::var_os("HOOKBOX_REQUIRE_TOOLS").is_none(), "{line}");
+    println!("{line}");
+    None
+}
+
 /// The program. `cli/tests/version.rs` sees to it that `cargo test --workspace` builds it.
 pub(crate) fn program() -> PathBuf {
     let program = profile().join("hookbox");

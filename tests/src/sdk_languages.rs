@@ -7,19 +7,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::environment::repository;
-
-/// Returns a directory of `target/tools`; `None`, with a `skipped:` line, if it is missing.
-fn tools(directory: &str) -> Option<PathBuf> {
-    let path = repository().join("target/tools").join(directory);
-    if path.is_dir() {
-        return Some(path);
-    }
-    let line = format!("skipped: target/tools/{directory} is missing; hint: cargo xtask tools");
-    assert!(std::env::var_os("HOOKBOX_REQUIRE_TOOLS").is_none(), "{line}");
-    println!("{line}");
-    None
-}
+use crate::environment::{language_tools, repository};
 
 fn sdk(language: &str) -> PathBuf {
     repository().join("guest-sdk").join(language)
@@ -106,14 +94,14 @@ fn python(venv: &Path, dir: &Path) -> Command {
 
 #[test]
 fn the_python_harness_passes_its_tests() {
-    let Some(venv) = tools("venv") else { return };
+    let Some(venv) = language_tools("venv") else { return };
     let output = run(python(&venv, &sdk("python")).args(["-m", "unittest", "discover", "tests"]));
     assert!(output.contains("\nOK\n"), "{output}");
 }
 
 #[test]
 fn the_example_of_the_python_readme_passes_its_cases() {
-    let Some(venv) = tools("venv") else { return };
+    let Some(venv) = language_tools("venv") else { return };
     let dir = python_project();
     let output = run(python(&venv, dir.path()).args(["-m", "unittest"]));
     assert!(output.contains("2 passed, 0 failed") && output.contains("\nOK\n"), "{output}");
@@ -121,7 +109,7 @@ fn the_example_of_the_python_readme_passes_its_cases() {
 
 #[test]
 fn an_end_of_the_program_in_a_python_hook_is_not_a_success() {
-    let Some(venv) = tools("venv") else { return };
+    let Some(venv) = language_tools("venv") else { return };
     let dir = python_project();
     let hook = fs::read_to_string(dir.path().join("hook.py")).unwrap();
     write(dir.path(), "hook.py", &hook.replace("    words =", "    raise SystemExit(0)\n    words ="));
@@ -132,7 +120,9 @@ fn an_end_of_the_program_in_a_python_hook_is_not_a_success() {
 
 #[test]
 fn the_python_sdk_has_strict_types() {
-    let (Some(venv), Some(modules)) = (tools("venv"), tools("node_modules")) else { return };
+    let (Some(venv), Some(modules)) = (language_tools("venv"), language_tools("node_modules")) else {
+        return;
+    };
     let dir = python_project();
     symlink(sdk("python"), dir.path().join("sdk")).unwrap();
     let mut bindings = Command::new(venv.join("bin/componentize-py"));
@@ -150,7 +140,7 @@ fn the_python_sdk_has_strict_types() {
 
 #[test]
 fn the_typescript_harness_passes_its_tests() {
-    let Some(modules) = tools("node_modules") else { return };
+    let Some(modules) = language_tools("node_modules") else { return };
     let dir = typescript_package(&modules);
     let output = run(node(&dir.path().join("typescript")).args(["--test", "tests/testing.test.js"]));
     assert!(output.contains("pass 4\n"), "{output}");
@@ -158,7 +148,7 @@ fn the_typescript_harness_passes_its_tests() {
 
 #[test]
 fn the_example_of_the_typescript_readme_passes_its_cases() {
-    let Some(modules) = tools("node_modules") else { return };
+    let Some(modules) = language_tools("node_modules") else { return };
     let dir = project("typescript", [("ts", "src/hook.ts"), ("js", "test/hook.test.js")]);
     let own = dir.path().join("node_modules");
     fs::create_dir(&own).unwrap();
@@ -176,7 +166,7 @@ fn the_example_of_the_typescript_readme_passes_its_cases() {
 
 #[test]
 fn the_typescript_sdk_has_strict_types() {
-    let Some(modules) = tools("node_modules") else { return };
+    let Some(modules) = language_tools("node_modules") else { return };
     let dir = typescript_package(&modules);
     let package = dir.path().join("typescript");
     // The example of the README is one of its files.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use hookbox::manager::DEFAULT_ROOTS;
 
-use super::{page, tools};
-use crate::environment::{Output, TestEnvironment, program, repository};
+use super::page;
+use crate::environment::{Output, TestEnvironment, language_tools, program, repository};
 use crate::projects::with_rust;
 
 /// A part of the page that a reader follows.
@@ -173,7 +173,7 @@ fn the_rust_project_of_the_page_guards() {
 
 #[test]
 fn the_python_project_of_the_page_guards() {
-    let Some(wheels) = tools("wheels") else { return };
+    let Some(wheels) = language_tools("wheels") else { return };
     let env = TestEnvironment::new();
     let path = path(&env);
     // The page's own commands, without the network.
@@ -187,7 +187,7 @@ fn the_python_project_of_the_page_guards() {
 
 #[test]
 fn the_typescript_project_of_the_page_guards() {
-    let Some(cache) = tools("npm-cache") else { return };
+    let Some(cache) = language_tools("npm-cache") else { return };
     let env = TestEnvironment::new();
     let path = path(&env);
     let env = env

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::{blocks, page, tools};
-use crate::environment::{TestEnvironment, repository};
+use super::{blocks, page};
+use crate::environment::{TestEnvironment, language_tools, repository};
 
 /// Pages with examples in each language.
 const PAGES: [&str; 2] = ["answers.md", "event-examples.md"];
@@ -39,7 +39,9 @@ fn node(env: &TestEnvironment, script: &Path) -> Command {
 
 #[test]
 fn the_python_examples_run_and_pass_pyright() {
-    let (Some(venv), Some(modules)) = (tools("venv"), tools("node_modules")) else { return };
+    let (Some(venv), Some(modules)) = (language_tools("venv"), language_tools("node_modules")) else {
+        return;
+    };
     let env = TestEnvironment::new();
     let names = write(&env, "python", "py");
     let python = venv.join("bin/python3");
@@ -57,7 +59,7 @@ fn the_python_examples_run_and_pass_pyright() {
 
 #[test]
 fn the_typescript_examples_pass_tsc() {
-    let Some(modules) = tools("node_modules") else { return };
+    let Some(modules) = language_tools("node_modules") else { return };
     let env = TestEnvironment::new();
     let names = write(&env, "ts", "ts");
     let settings = fs::read_to_string(

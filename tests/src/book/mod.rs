@@ -1,7 +1,6 @@
 //! The book: its generated page, its examples and its commands.
 
 use std::fs;
-use std::path::PathBuf;
 
 use crate::environment::repository;
 
@@ -20,18 +19,6 @@ fn page(name: &str) -> String {
 fn blocks<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
     let fence = format!("\n```{language}\n");
     page.split(fence.as_str()).skip(1).map(|rest| rest.split("```\n").next().unwrap()).collect()
-}
-
-/// Returns a directory of `cargo xtask tools`; `None`, with a `skipped:` line, if it is missing.
-fn tools(directory: &str) -> Option<PathBuf> {
-    let path = repository().join("target/tools").join(directory);
-    if path.is_dir() {
-        return Some(path);
-    }
-    let line = format!("skipped: target/tools/{directory} is missing; hint: cargo xtask tools");
-    assert!(std::env::var_os("HOOKBOX_REQUIRE_TOOLS").is_none(), "{line}");
-    println!("{line}");
-    None
 }
 
 /// `docs/theme/tabs.js` makes a tab of each label, by its text.

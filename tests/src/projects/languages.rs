@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::{assert_guards, assert_passes_its_cases, build, call};
-use crate::environment::{TestEnvironment, repository, sample, target};
+use crate::environment::{TestEnvironment, language_tools, repository, sample, target};
 
 /// An environment with the Rust of this test and no network.
 pub(crate) fn with_rust() -> TestEnvironment {
@@ -46,19 +46,6 @@ fn a_rust_project_builds_guards_and_has_the_same_digest_in_every_directory() {
         built["digest"].as_str().unwrap().to_owned()
     });
     assert_eq!(digests[0], digests[1]);
-}
-
-/// Returns the directory of a tool that is not part of the tests; `None`, with a `skipped:` line, if it is missing.
-fn tools(directory: &str, install: &str) -> Option<PathBuf> {
-    let path = repository().join("target/tools").join(directory);
-    if path.is_dir() {
-        return Some(path);
-    }
-    let line = format!("skipped: target/tools/{directory} is missing; hint: {install}");
-    let is_required = std::env::var_os("HOOKBOX_REQUIRE_TOOLS").is_some();
-    assert!(!is_required, "{line}");
-    println!("{line}");
-    None
 }
 
 /// Replaces a text, once.
@@ -128,9 +115,7 @@ fn a_fault_of_rust_is_shown_in_the_words_of_the_compiler() {
 
 #[test]
 fn a_python_project_guards() {
-    let install =
-        "python3 -m venv target/tools/venv && target/tools/venv/bin/pip install componentize-py==0.25.1";
-    let Some(venv) = tools("venv", install) else { return };
+    let Some(venv) = language_tools("venv") else { return };
     let env = TestEnvironment::new();
     let built = build(&env, "push-guard", "python", |dir| {
         symlink(venv, dir.join(".venv")).unwrap();
@@ -161,8 +146,7 @@ fn a_python_project_guards() {
 
 #[test]
 fn a_typescript_project_guards() {
-    let install = "npm install --prefix target/tools componentize-qjs@0.4.5 esbuild@0.28.2 typescript@7.0.2";
-    let Some(modules) = tools("node_modules", install) else { return };
+    let Some(modules) = language_tools("node_modules") else { return };
     let env = TestEnvironment::new().variable("PATH", &std::env::var("PATH").unwrap());
     let built = build(&env, "push-guard", "typescript", |dir| {
         let own = dir.join("node_modules");
