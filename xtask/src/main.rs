@@ -24,6 +24,7 @@ usage: cargo run -p xtask -- COMMAND
   test-clients  run real agents against a mock model, with hookbox as their hook command
   bench       measure hookbox beside what people would use instead (`--quick`: in two minutes, without the network)
   wit-reference  write docs/src/wit.md from wit/
+  guards      build every guard into target/guards/NAME.wasm
   corpus      measure the guards with labelled commands (`--misses`, `--dir DIR`, `--write`, `--check`, `--preset PRESET`)
   dist        build the program as packages have it, into target/dist/hookbox
   tools       install what the Python and TypeScript tests need into target/tools
@@ -37,6 +38,9 @@ const OF_PLUGIN: &str = "audit-log";
 
 /// The crate of the test hooks that writes components instead of being one.
 const FORGE: &str = "forge";
+
+/// The crate of the guards that measures them.
+const RATES: &str = "rates";
 
 /// The crates that are published, each after those that it needs.
 const PUBLISHED: [&str; 8] = [
@@ -76,6 +80,7 @@ fn main() -> ExitCode {
         ["test-clients", args @ ..] => tree.test_clients(args),
         ["bench", args @ ..] => tree.bench(args),
         ["wit-reference"] => tree.wit_reference(),
+        ["guards"] => tree.components("guards", "guards"),
         ["corpus", args @ ..] => tree.corpus(args),
         ["dist"] => tree.dist(),
         ["tools"] => tree.tools(),
@@ -116,7 +121,7 @@ impl Tree {
     /// Builds every crate of a workspace as a component, and copies it to `target/<out>/<name>.wasm`.
     fn components(&self, workspace: &str, out: &str) -> Result<(), Box<dyn Error>> {
         require_target()?;
-        for name in self.crates(workspace)?.iter().filter(|name| *name != FORGE) {
+        for name in self.crates(workspace)?.iter().filter(|name| ![FORGE, RATES].contains(&name.as_str())) {
             self.component(workspace, out, name)?;
         }
         Ok(())
