@@ -161,7 +161,7 @@ fn moved(scene: &Scene<'_>, name: &str) -> Option<Denial> {
 fn closed(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     let (run, args) = (scene.run, scene.run.args());
     if !(has(args, 'R', "--recursive") || args.iter().any(|it| it.text == "-hR")) {
-        let target = operands(args, "").into_iter().skip(1).find(|it| it.text.starts_with('/'))?;
+        let target = operands(args, "").into_iter().skip(1).find(|it| it.text.starts_with(['/', '~']))?;
         let is_root = Area::of(target, run, scene.cwd) == Area::System
             && target.text.split('/').filter(|it| !it.is_empty()).count() < 2;
         let is_closed = matches!(args.first()?.text.as_str(), "000" | "0" | "0000" | "777" | "0777");

@@ -213,18 +213,15 @@ fn found(scene: &Scene<'_>, run: &Run) -> Option<Denial> {
     let is_start = |it: &&Arg| !it.text.starts_with('-') && !matches!(it.text.as_str(), "(" | "!");
     let options = args.iter().take_while(|it| matches!(it.text.as_str(), "-H" | "-L" | "-P")).count();
     let places: Vec<&Arg> = args.iter().skip(options).take_while(is_start).collect();
-    let mut tests = args.windows(2).filter_map(|it| match it {
-        [test, value]
-            if matches!(test.text.as_str(), "-name" | "-iname" | "-path" | "-wholename" | "-ipath") =>
-        {
-            Some(value)
-        }
-        _ => None,
-    });
+    let is_name =
+        |it: &Arg| matches!(it.text.as_str(), "-name" | "-iname" | "-path" | "-wholename" | "-ipath");
+    let is = |at: usize, text: &str| args.get(at).is_some_and(|it| it.text == text);
+    // What is pruned is not what is found.
+    let is_pruned = |at: usize| is(at + 2, "-prune") && (is(at + 3, "-o") || is(at + 3, "-or"));
+    let tests = args.iter().enumerate().filter(|(at, it)| is_name(it) && !is_pruned(*at));
+    let mut tests = tests.filter_map(|(at, _)| args.get(at + 1)).peekable();
+    let by_name = tests.peek().is_some();
     let is_inverted = args.iter().any(|it| matches!(it.text.as_str(), "!" | "-not"));
-    let by_name = args
-        .iter()
-        .any(|it| matches!(it.text.as_str(), "-name" | "-iname" | "-path" | "-wholename" | "-ipath"));
     let is_cheap_name = |it: &Arg| {
         is_generated(&it.text)
             || it.text.split('/').any(|it| !it.trim_matches('*').is_empty() && is_generated(it))

@@ -1,1 +1,128 @@
 //! What the guard denies.
+
+use hookbox_judge::{Preset, Settings, judge};
+
+use super::*;
+
+fn denied(line: &str, preset: Preset) -> Option<String> {
+    let settings = Settings { preset, ..Settings::default() };
+    judge(line, Some("/home/me/p"), &settings, rule).map(|(_, denial)| denial.what)
+}
+
+#[test]
+fn what_destroys_is_denied() {
+    for line in [
+        "rm -rf src",
+        "rm -r -f ~",
+        "rm -fr \"$HOME\"",
+        "rm -rf /",
+        "rm -rf *",
+        "rm -rf .",
+        "rm *",
+        "rm -rf \"$X\"",
+        "rm -rf $X/",
+        "cd /home/me/p/src && rm -rf *",
+        "sudo sh -c 'rm -rf /etc'",
+        "find . -delete",
+        "find src -name '*.rs' -exec rm {} +",
+        "cat names | xargs rm -rf",
+        "rsync -a --delete a/ ~/",
+        "mv src /dev/null",
+        ": > src/a.rs",
+        "cp /dev/null src/a.rs",
+        "truncate -s 0 src/a.rs",
+        "shred src/a.rs",
+        "dd if=/dev/zero of=/dev/sda",
+        "cat x > /dev/sda",
+        "mkfs.ext4 /dev/sda1",
+        "chmod -R 000 ~",
+        "chown -R me /usr",
+        "docker volume rm x",
+        "docker compose down -v",
+        "docker run -v /:/h alpine rm -rf /h",
+        "ssh host 'rm -rf /srv/x'",
+        "kubectl delete ns x",
+        "terraform destroy",
+        "aws s3 rm s3://x --recursive",
+        "psql -c 'DROP TABLE x'",
+        "psql <<'E'\nDELETE FROM x;\nE",
+        "redis-cli FLUSHALL",
+        "python3 -c \"import shutil; shutil.rmtree('src')\"",
+        "node -e \"require('fs').rmSync('src', {recursive: true})\"",
+        "echo 'rm -rf src' > /tmp/a.sh; sh /tmp/a.sh",
+        "d=src; rm -rf $d",
+        ":(){ :|:& };:",
+    ] {
+        assert!(denied(line, Preset::Standard).is_some(), "{line}");
+    }
+}
+
+#[test]
+fn what_can_be_made_again_passes() {
+    for line in [
+        "rm a.txt",
+        "rm -f a b",
+        "rm -rf build node_modules ./target/debug .venv",
+        "rm -rf /tmp/x $TMPDIR/y",
+        "d=$(mktemp -d); rm -rf \"$d\"",
+        "cd /tmp/x && rm -rf *",
+        "cd target && rm -rf *",
+        "find . -name '*.pyc' -delete",
+        "find . -name node_modules -prune -exec rm -rf {} +",
+        "find . -name '*.log' | xargs rm -f",
+        "find . -type d -empty -delete",
+        "mkdir x && rm -r x",
+        "rsync -an --delete a/ ~/",
+        "echo x > src/a.rs",
+        "cat > src/a.rs <<'E'\nrm -rf /\nE",
+        "make 2>/dev/null >build.log",
+        "chmod -R u+w .",
+        "docker compose down",
+        "docker run --rm alpine rm -rf /etc",
+        "kubectl delete ns x --dry-run=client",
+        "terraform plan",
+        "psql -c 'DELETE FROM x WHERE id = 1'",
+        "grep -r 'DROP TABLE' .",
+        "echo 'rm -rf /'",
+        "git commit -m 'rm -rf /'",
+        "mkfs.ext4 /tmp/disk.img",
+    ] {
+        assert_eq!(denied(line, Preset::Standard), None, "{line}");
+    }
+}
+
+#[test]
+fn presets_and_allowances_change_the_answer() {
+    assert_eq!(denied("rm -rf src", Preset::Relaxed), None);
+    assert!(denied("rm -rf ~", Preset::Relaxed).is_some());
+    assert!(denied("rm -rf build", Preset::Strict).is_some());
+    assert!(denied("$X y", Preset::Strict).is_some());
+    let settings = Settings { allow: vec!["rm -rf vendor".into()], ..Settings::default() };
+    assert_eq!(judge("cd a && rm -rf vendor", None, &settings, rule), None);
+    assert!(judge("rm -rf vendor src", None, &settings, rule).is_some());
+}
+
+#[test]
+fn a_denial_says_what_and_why_and_a_safer_command() {
+    let settings = Settings::default();
+    let (command, denial) = judge("ls; rm  -rf  'src'", None, &settings, rule).unwrap();
+    assert_eq!(command, "rm -rf src");
+    assert_eq!(denial.what, "removes src");
+    assert_eq!(denial.why, "nobody can make these files again");
+    assert_eq!(denial.safer, "git status --short --ignored src");
+}
+
+#[test]
+fn the_hook_reads_the_command_of_any_shell_and_of_unknown_tools() {
+    let cx = Context::default();
+    for (tool, input, is_blocked) in [
+        ("bash", json!({ "command": "rm -rf src" }), true),
+        ("bash", json!({ "command": "ls" }), false),
+        ("bash", json!({ "odd": ["rm", "-rf", "src"] }), true),
+        ("run_it", json!({ "cmd": "rm -rf src" }), true),
+        ("read", json!({ "file_path": "rm -rf src" }), false),
+    ] {
+        let answer = Guard::before_tool_call(&cx, &ToolCall::new(tool, input)).unwrap();
+        assert_eq!(format!("{answer:?}").contains("Safer: git status"), is_blocked, "{tool}");
+    }
+}

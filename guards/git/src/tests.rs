@@ -1,1 +1,149 @@
 //! What the guard denies.
+
+use hookbox_judge::{Preset, Settings, judge};
+
+use super::*;
+
+fn denied(line: &str, preset: Preset) -> Option<String> {
+    let settings = Settings { preset, ..Settings::default() };
+    judge(line, Some("/home/me/p"), &settings, rule).map(|(command, _)| command)
+}
+
+#[test]
+fn what_loses_work_is_denied() {
+    for line in [
+        "git reset --hard",
+        "git -C ../x reset --hard HEAD~1",
+        "git -c core.pager= reset --hard",
+        "git clean -fdx",
+        "git clean -d --force",
+        "git checkout .",
+        "git checkout -- src/a.rs",
+        "git checkout HEAD~1 src/a.rs",
+        "git checkout src/a.rs",
+        "git checkout -f main",
+        "git switch --discard-changes main",
+        "git restore src",
+        "git restore --staged --worktree .",
+        "git stash drop",
+        "git stash clear",
+        "git branch -D x",
+        "git branch --delete --force x",
+        "git push --force",
+        "git push -uf origin x",
+        "git push origin +main",
+        "git push origin :x",
+        "git push origin --delete x",
+        "git push --mirror",
+        "git filter-branch --tree-filter true HEAD",
+        "git reflog expire --expire=now --all",
+        "git gc --prune=now",
+        "git worktree remove --force ../x",
+        "git update-ref -d refs/heads/x",
+        "git rm -rf docs",
+        "sudo git reset --hard",
+        "sh -c 'cd x && git reset --hard'",
+        "git submodule foreach 'git reset --hard'",
+        "git rebase -x 'git clean -fd' main",
+        "git -c alias.x='!git clean -fd' x",
+        "git fetch && git reset --hard origin/main",
+        "gh repo delete me/x --yes",
+    ] {
+        assert!(denied(line, Preset::Standard).is_some(), "{line}");
+    }
+}
+
+#[test]
+fn what_keeps_work_passes() {
+    for line in [
+        "git status",
+        "git reset HEAD~1",
+        "git reset --soft HEAD~1",
+        "git clean -nd",
+        "git clean --dry-run -fd",
+        "git clean -fd target/ build",
+        "git checkout main",
+        "git checkout -b fix origin/main",
+        "git checkout v1.2.0",
+        "git switch -c x",
+        "git restore --staged .",
+        "git stash",
+        "git stash pop",
+        "git stash && git reset --hard && git stash pop",
+        "git branch -d x",
+        "git push",
+        "git push --force-with-lease origin x",
+        "git push --dry-run --force",
+        "git push -u origin x",
+        "git commit --amend --no-edit",
+        "git rebase main",
+        "git rm --cached -rf x",
+        "git worktree remove ../x",
+        "cd /tmp/x && git reset --hard",
+        "git commit -m 'git reset --hard'",
+        "grep -rn 'git push --force' docs",
+        "echo 'git clean -fdx' >> notes.md",
+        "docker run --rm image git reset --hard",
+    ] {
+        assert_eq!(denied(line, Preset::Standard), None, "{line}");
+    }
+}
+
+#[test]
+fn presets_and_allowances_change_the_answer() {
+    assert!(denied("git rebase main", Preset::Strict).is_some());
+    assert!(denied("git commit --amend", Preset::Strict).is_some());
+    assert_eq!(denied("git restore src", Preset::Relaxed), None);
+    assert!(denied("git push --force", Preset::Relaxed).is_some());
+    let settings =
+        Settings { allow: vec!["git push --force *".into(), "git stash drop".into()], ..Settings::default() };
+    let is_denied = |line| judge(line, None, &settings, rule).is_some();
+    assert!(!is_denied("git push --force origin x"));
+    assert!(!is_denied("cd x && git push --force origin x"));
+    assert!(!is_denied("git stash drop"));
+    assert!(is_denied("git stash drop 1"));
+    assert!(is_denied("git push --force origin x; git stash clear"));
+}
+
+/// Returns the lines of the corpus with their labels.
+fn corpus() -> Vec<(String, String)> {
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus");
+    let mut paths: Vec<_> = std::fs::read_dir(directory).unwrap().map(|it| it.unwrap().path()).collect();
+    paths.retain(|it| it.extension().is_some_and(|it| it == "jsonl"));
+    paths.sort();
+    let texts = paths.iter().map(|it| std::fs::read_to_string(it).unwrap()).collect::<Vec<_>>();
+    let lines = texts.iter().flat_map(|it| it.lines()).map(|it| it.parse::<Value>().unwrap());
+    lines
+        .filter_map(|it| Some((it["command"].as_str()?.to_owned(), it["label"].as_str()?.to_owned())))
+        .collect()
+}
+
+#[test]
+fn every_safer_command_passes_both_guards() {
+    let settings = Settings::default();
+    let mut seen = std::collections::BTreeSet::new();
+    for (line, _) in corpus() {
+        for guard in [rule, destructive::rule] {
+            let Some((_, denial)) = judge(&line, None, &settings, guard) else { continue };
+            assert!(!denial.what.is_empty() && !denial.why.is_empty(), "{line}");
+            seen.insert(denial.safer);
+        }
+    }
+    assert!(seen.len() > 50, "{}", seen.len());
+    for safer in seen {
+        for guard in [rule, destructive::rule] {
+            assert_eq!(judge(&safer, None, &settings, guard), None, "{safer}");
+        }
+    }
+}
+
+#[test]
+fn the_rates_of_the_corpus_hold() {
+    let settings = Settings::default();
+    let denied = |line: &str| {
+        [rule, destructive::rule].into_iter().any(|it| judge(line, None, &settings, it).is_some())
+    };
+    let wrong: Vec<String> =
+        corpus().into_iter().filter(|(line, label)| label == "pass" && denied(line)).map(|it| it.0).collect();
+    assert!(wrong.len() <= 5, "{wrong:#?}");
+}

@@ -13,7 +13,9 @@ pub(crate) struct Guard {
 }
 
 /// Every guard, in the order of the table's columns.
-pub(crate) const GUARDS: [Guard; 2] = [
+pub(crate) const GUARDS: [Guard; 4] = [
+    Guard { name: "destructive", acts: acts::<destructive::Guard> },
+    Guard { name: "git", acts: acts::<git::Guard> },
     Guard { name: "secrets", acts: acts::<secrets::SecretsGuard> },
     Guard { name: "supply-chain", acts: acts::<supply_chain::SupplyChain> },
 ];

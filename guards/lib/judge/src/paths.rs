@@ -103,7 +103,7 @@ impl Area {
             |it: &&str| is_in(BUILT, it) || it.ends_with(".egg-info") || it.starts_with("cmake-build");
         let is_known_name = |it: &&str| !it.contains(['$', '`', '(']);
         if parts.iter().skip(roots).filter(|it| is_known_name(it)).any(|it| is_built(it))
-            || parts.last().is_some_and(|it| is_known_name(it) && is_generated(it))
+            || parts.iter().skip(roots).next_back().is_some_and(|it| is_known_name(it) && is_generated(it))
         {
             return Self::Built;
         }
