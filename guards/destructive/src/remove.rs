@@ -122,7 +122,7 @@ fn is_narrow(text: &str) -> bool {
 fn is_store(text: &str) -> bool {
     let is_key = ["/.ssh/", "/.gnupg/", "/.aws/", ".git/"]
         .iter()
-        .any(|it| text.contains(it) || text.starts_with(&it[1..]));
+        .any(|it| text.contains(it) || text.starts_with(it.trim_start_matches('/')));
     is_key && !text.ends_with(".lock") && !text.contains("/hooks/") && !text.contains("known_hosts")
 }
 

@@ -135,12 +135,8 @@ fn git(scene: &Scene<'_>) -> Option<Denial> {
             "commits of other people no longer fit",
             "git clone --mirror . /tmp/backup.git",
         )),
-        "rebase" => {
-            let is_whole = has(args, '\0', "--root");
-            (is_strict && !matches!(first, "--abort" | "--continue" | "--skip" | "--quit")
-                || is_whole && is_strict)
-                .then(|| Denial::new("rewrites commits", "others may have them", "git merge --no-ff"))
-        }
+        "rebase" => (is_strict && !matches!(first, "--abort" | "--continue" | "--skip" | "--quit"))
+            .then(|| Denial::new("rewrites commits", "others may have them", "git merge --no-ff")),
         "commit" => (is_strict && has(args, '\0', "--amend"))
             .then(|| Denial::new("rewrites a commit", "others may have it", "git commit --fixup=HEAD")),
         "reflog" => (matches!(first, "expire" | "delete") && !is_dry && !has(args, 'n', "")).then(|| {

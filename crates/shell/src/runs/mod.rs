@@ -35,6 +35,9 @@ pub use tree::Mode;
 /// The longest line that is read, in bytes.
 const MAX_LINE: usize = 1 << 20;
 
+/// A function that returns the text of a file.
+pub type Lookup = dyn Fn(&str) -> Option<String>;
+
 /// The facts about the place where a line would run. Without them a home is `~`, and the directory is `.`.
 #[derive(Clone, Copy, Default)]
 pub struct Known<'a> {
@@ -45,7 +48,7 @@ pub struct Known<'a> {
     /// The variables of the environment that are known.
     pub variables: &'a [(&'a str, &'a str)],
     /// Returns the text of a file, by its path.
-    pub lookup: Option<&'a dyn Fn(&str) -> Option<String>>,
+    pub lookup: Option<&'a Lookup>,
 }
 
 /// The knowledge about an argument.

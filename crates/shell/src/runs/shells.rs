@@ -63,9 +63,9 @@ impl Machine<'_> {
     /// Follows a file that is started as a program.
     fn started(&mut self, text: &str, words: Vec<Arg>, at: usize, feed: &Feed) {
         let line = text.lines().next().unwrap_or_default();
-        let program = line.strip_prefix("#!").unwrap_or("sh").split_ascii_whitespace().map(crate::base_name);
-        let program =
-            program.filter(|it| *it != "env" && !it.starts_with('-')).next().unwrap_or("sh").to_owned();
+        let mut program =
+            line.strip_prefix("#!").unwrap_or("sh").split_ascii_whitespace().map(crate::base_name);
+        let program = program.find(|it| *it != "env" && !it.starts_with('-')).unwrap_or("sh").to_owned();
         if program.ends_with("sh") {
             self.in_shell(&program, text, Some(words), feed);
         } else {

@@ -102,7 +102,7 @@ impl Area {
         let is_built =
             |it: &&str| is_in(BUILT, it) || it.ends_with(".egg-info") || it.starts_with("cmake-build");
         let is_known_name = |it: &&str| !it.contains(['$', '`', '(']);
-        if parts.iter().skip(roots).filter(|it| is_known_name(it)).any(|it| is_built(it))
+        if parts.iter().skip(roots).filter(|it| is_known_name(it)).any(is_built)
             || parts.iter().skip(roots).next_back().is_some_and(|it| is_known_name(it) && is_generated(it))
         {
             return Self::Built;
