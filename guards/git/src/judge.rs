@@ -72,7 +72,7 @@ fn parts(args: &[Arg]) -> Option<(&str, &[Arg], Option<&Arg>)> {
 fn is_temporary(scene: &Scene<'_>, directory: Option<&Arg>) -> bool {
     let here = Arg::plain(".");
     let place = Area::of(directory.unwrap_or(&here), scene.run, scene.cwd);
-    place == Area::Temporary && !scene.cwd.starts_with("/tmp")
+    place == Area::Temporary
 }
 
 /// Returns true if the line keeps all changes in a stash before.

@@ -71,10 +71,16 @@ impl Area {
         } else {
             &path
         };
-        if TEMPORARY.iter().any(|it| {
-            place.strip_prefix(it).is_some_and(|it| !it.is_empty())
-                || is_pattern_of_all && place == it.trim_end_matches('/')
-        }) {
+        let in_cwd = cwd.len() > 1 && place.strip_prefix(cwd).is_some_and(|it| it.starts_with('/'));
+        let is_around = cwd.strip_prefix(place).is_some_and(|it| it.is_empty() || it.starts_with('/'));
+        // A work directory below a temporary one is still a work directory.
+        let is_own = in_cwd || is_around && !is_pattern_of_all || place == cwd;
+        let is_temporary = !is_own
+            && TEMPORARY.iter().any(|it| {
+                place.strip_prefix(it).is_some_and(|it| !it.is_empty())
+                    || is_pattern_of_all && place == it.trim_end_matches('/')
+            });
+        if is_temporary {
             return Self::Temporary;
         }
         if place.starts_with("/dev/") {
@@ -88,7 +94,6 @@ impl Area {
         }
         let parts: Vec<&str> = place.split('/').filter(|it| !it.is_empty()).collect();
         let is_absolute = place.starts_with('/');
-        let in_cwd = cwd.len() > 1 && place.strip_prefix(cwd).is_some_and(|it| it.starts_with('/'));
         let roots = match parts.first() {
             _ if in_cwd => cwd.split('/').filter(|it| !it.is_empty()).count(),
             Some(first) if is_absolute && SYSTEM.contains(first) && *first != "srv" && *first != "root" => {
@@ -170,6 +175,21 @@ pub fn is_generated(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_work_directory_below_a_temporary_one_is_a_work_directory() {
+        let run = Run { directory: Some("/tmp/p".to_owned()), ..Run::default() };
+        for (path, area) in [
+            ("src", Area::Project),
+            (".", Area::Whole),
+            ("*", Area::Whole),
+            ("build", Area::Built),
+            ("/tmp/q", Area::Temporary),
+        ] {
+            let sort = if path == "*" { Sort::Pattern } else { Sort::Plain };
+            assert_eq!(Area::of(&Arg { text: path.to_owned(), sort }, &run, "/tmp/p"), area, "{path}");
+        }
+    }
 
     #[test]
     fn a_path_has_a_worth() {
