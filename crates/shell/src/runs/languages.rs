@@ -1,5 +1,6 @@
 //! Code in other languages: the scripts that it gives to shells, and its calls that remove files.
 
+use super::literals::{Arguments, arguments, target};
 use super::machine::{Feed, Machine, unknown};
 use super::{Arg, Code, Run, Sort, Unread};
 
@@ -66,22 +67,6 @@ const LOOPS: [&str; 7] = [
 
 /// The calls that are looked at in one text.
 const MAX_CALLS: usize = 400;
-
-/// A text in the arguments of a call.
-struct Literal {
-    text: String,
-    is_plain: bool,
-    in_list: bool,
-}
-
-/// The arguments of a call.
-#[derive(Default)]
-struct Arguments {
-    literals: Vec<Literal>,
-    /// What is left of the first argument without its texts.
-    first: String,
-    raw: String,
-}
 
 impl Machine<'_> {
     /// Follows the code that a program is given.
@@ -270,157 +255,4 @@ impl Machine<'_> {
             self.in_shell(language, &text, None, &Feed::default());
         }
     }
-}
-
-/// Returns the path that a call removes.
-fn target(text: &str, before: &str, arguments: &Arguments) -> Arg {
-    let is_home = |it: &str| {
-        ["expanduser", "homedir", "HOME", ".home()", "Dir.home"].iter().any(|home| it.contains(home))
-    };
-    let literals: Vec<&str> =
-        arguments.literals.iter().filter(|it| it.text != "recursive").map(|it| it.text.as_str()).collect();
-    let is_plain = arguments.literals.iter().all(|it| it.is_plain);
-    let in_home = is_home(&arguments.raw);
-    if !literals.is_empty() || in_home {
-        let mut path = literals.iter().filter(|it| **it != "HOME").copied().collect::<Vec<_>>().join("/");
-        if in_home && !path.starts_with('~') {
-            path = format!("~/{path}");
-        }
-        let others = [
-            "join",
-            "path",
-            "Path",
-            "resolve",
-            "os",
-            "expanduser",
-            "homedir",
-            "home",
-            "recursive",
-            "force",
-            "true",
-            "True",
-            "ignore_errors",
-            "require",
-            "env",
-            "environ",
-            "process",
-            "pathlib",
-            "HOME",
-            "r",
-            "f",
-            "b",
-            "fs",
-            "Dir",
-            "File",
-            "shutil",
-        ];
-        let mut names = arguments
-            .first
-            .split(|it: char| !it.is_ascii_alphanumeric() && it != '_')
-            .filter(|it| !it.is_empty());
-        let is_known = is_plain && names.all(|it| others.contains(&it));
-        return if is_known {
-            Arg { sort: if path.contains(['*', '?']) { Sort::Pattern } else { Sort::Plain }, text: path }
-        } else {
-            unknown(&path)
-        };
-    }
-    // `Path("x").unlink()`
-    let tail_from = before.len().saturating_sub(120);
-    let tail = (tail_from..before.len()).find_map(|at| before.get(at..)).unwrap_or_default();
-    if let Some(at) = tail.rfind("Path(") {
-        let inner = self::arguments(tail.get(at + 5..).unwrap_or_default(), true);
-        if let [one] = inner.literals.as_slice() {
-            return Arg::plain(one.text.clone());
-        }
-    }
-    // A variable that has a text.
-    let name = arguments.first.trim();
-    if super::is_name(name.trim_start_matches('$')) {
-        let places = text.match_indices(name).filter_map(|(at, _)| text.get(at + name.len()..));
-        for rest in places {
-            let value =
-                rest.trim_start().strip_prefix('=').map(str::trim_start).filter(|it| !it.starts_with('='));
-            let Some(value) = value else { continue };
-            let line = value.split([';', '\n']).next().unwrap_or_default();
-            let inner = self::arguments(line, false);
-            if let [one] = inner.literals.as_slice() {
-                return if one.is_plain { Arg::plain(one.text.clone()) } else { unknown(&one.text) };
-            }
-        }
-    }
-    unknown(if name.is_empty() { "…" } else { name })
-}
-
-/// Reads the arguments of a call, up to its closing bracket or without brackets the end of the line.
-fn arguments(text: &str, has_bracket: bool) -> Arguments {
-    let mut found = Arguments::default();
-    let (mut depth, mut lists, mut is_first) = (0usize, 0usize, true);
-    let mut letters = text.char_indices().take(8192).peekable();
-    let mut last = ' ';
-    while let Some((at, letter)) = letters.next() {
-        match letter {
-            '"' | '\'' | '`' => {
-                let is_triple =
-                    text.get(at..).is_some_and(|it| it.as_bytes().starts_with(&[letter as u8; 3]));
-                if is_triple {
-                    letters.next();
-                    letters.next();
-                }
-                let mut literal = Literal { text: String::new(), is_plain: true, in_list: lists > 0 };
-                while let Some((at, inner)) = letters.next() {
-                    let ends = inner == letter
-                        && (!is_triple
-                            || text
-                                .get(at..)
-                                .is_some_and(|it| it.as_bytes().starts_with(&[letter as u8; 3])));
-                    if ends {
-                        if is_triple {
-                            letters.next();
-                            letters.next();
-                        }
-                        break;
-                    }
-                    if inner == '\\' {
-                        match letters.next() {
-                            Some((_, 'n')) => literal.text.push('\n'),
-                            Some((_, 't')) => literal.text.push('\t'),
-                            Some((_, other)) => literal.text.push(other),
-                            None => {}
-                        }
-                        continue;
-                    }
-                    literal.text.push(inner);
-                }
-                let fills = last == 'f' && literal.text.contains('{')
-                    || letter == '`' && literal.text.contains("${")
-                    || letter == '"' && literal.text.contains("#{");
-                literal.is_plain = !fills;
-                found.raw.push_str(&literal.text);
-                found.literals.push(literal);
-            }
-            ')' if depth == 0 && has_bracket => break,
-            '\n' | ';' if depth == 0 && !has_bracket => break,
-            '(' | '{' => depth += 1,
-            '[' => {
-                depth += 1;
-                lists += usize::from(!last.is_alphanumeric());
-            }
-            ')' | '}' => depth = depth.saturating_sub(1),
-            ']' => {
-                depth = depth.saturating_sub(1);
-                lists = lists.saturating_sub(1);
-            }
-            ',' if depth == 0 => is_first = false,
-            _ => {}
-        }
-        if !matches!(letter, '"' | '\'' | '`') {
-            found.raw.push(letter);
-            if is_first && letter != ',' {
-                found.first.push(letter);
-            }
-        }
-        last = letter;
-    }
-    found
 }

@@ -12,7 +12,7 @@ const MAX_RAW: usize = 200;
 const MAX_REOPENED: usize = 32;
 
 /// Adds text to the last part, or begins one.
-fn push(parts: &mut Vec<Part>, bytes: &[u8], is_quoted: bool) {
+pub(super) fn push(parts: &mut Vec<Part>, bytes: &[u8], is_quoted: bool) {
     let text = String::from_utf8_lossy(bytes);
     match (parts.last_mut(), is_quoted) {
         (Some(Part::Bare(last)), false) | (Some(Part::Quoted(last)), true) => last.push_str(&text),
@@ -22,7 +22,7 @@ fn push(parts: &mut Vec<Part>, bytes: &[u8], is_quoted: bool) {
 }
 
 impl Parser<'_> {
-    fn slice(&self, from: usize) -> Vec<u8> {
+    pub(super) fn slice(&self, from: usize) -> Vec<u8> {
         self.bytes.get(from..self.at).unwrap_or_default().to_vec()
     }
 
@@ -59,7 +59,7 @@ impl Parser<'_> {
     }
 
     /// Reads one part of a word.
-    fn part(&mut self, parts: &mut Vec<Part>) {
+    pub(super) fn part(&mut self, parts: &mut Vec<Part>) {
         match self.peek() {
             Some(b'\\') => {
                 self.at += 1;
@@ -101,7 +101,7 @@ impl Parser<'_> {
     }
 
     /// Skips a quote that is never closed, so that what is behind it is read, too.
-    fn open_quote(&mut self) {
+    pub(super) fn open_quote(&mut self) {
         self.error();
         self.reopened += 1;
         if self.reopened > MAX_REOPENED {
@@ -112,7 +112,7 @@ impl Parser<'_> {
     }
 
     /// Reads `"…"`.
-    fn double(&mut self, parts: &mut Vec<Part>) {
+    pub(super) fn double(&mut self, parts: &mut Vec<Part>) {
         let start = self.at;
         let count = parts.len();
         self.at += 1;
@@ -319,68 +319,6 @@ impl Parser<'_> {
         let raw: Rc<str> = String::from_utf8_lossy(raw).into();
         self.join(documents, errors, is_cut, searched);
         parts.push(Part::Substitution(Rc::new(list), raw, is_quoted));
-    }
-
-    /// Reads `${…}` from its brace on.
-    fn braced(&mut self, parts: &mut Vec<Part>, is_quoted: bool) {
-        self.at += 1;
-        let from = self.at;
-        if self.peek().is_some_and(|it| it == b'!' || it == b'#')
-            && self.bytes.get(self.at + 1) != Some(&b'}')
-        {
-            self.at += 1;
-        }
-        while self.peek().is_some_and(|it| it.is_ascii_alphanumeric() || it == b'_') {
-            self.at += 1;
-        }
-        let begins = self.slice(from);
-        if begins.is_empty() || begins == b"!" || begins == b"#" {
-            self.at += usize::from(self.peek().is_some_and(|it| b"@*#?$!-".contains(&it)));
-        }
-        let mut name = String::from_utf8_lossy(&self.slice(from)).into_owned();
-        if name.is_empty() {
-            self.errors += 1;
-        }
-        if self.peek() == Some(b'[') {
-            let rest = self.bytes.get(self.at..).unwrap_or_default();
-            let end = rest.iter().take(256).position(|it| *it == b']').unwrap_or_default();
-            let index = String::from_utf8_lossy(rest.get(..=end).unwrap_or_default()).into_owned();
-            self.at += end + 1;
-            name.push_str(&index);
-        }
-        let from = self.at;
-        self.at += usize::from(self.peek() == Some(b':'));
-        if self.peek().is_some_and(|it| b"-=?+%#/^,@".contains(&it)) {
-            self.at += 1;
-        }
-        let operator = String::from_utf8_lossy(&self.slice(from)).into_owned();
-        let mut operand = Vec::new();
-        let is_deep = self.deeper();
-        while let Some(byte) = self.peek().filter(|it| *it != b'}') {
-            let before = self.at;
-            match byte {
-                b'"' => self.double(&mut operand),
-                b'$' | b'`' => self.expansion(&mut operand, is_quoted),
-                b'\\' | b'\'' if !is_quoted => self.part(&mut operand),
-                b'\\' => {
-                    self.at = (self.at + 2).min(self.bytes.len());
-                    push(&mut operand, &self.slice(before + 1), true);
-                }
-                _ => {
-                    self.at += 1;
-                    while self.peek().is_some_and(|it| !b"}\"$`\\'".contains(&it)) {
-                        self.at += 1;
-                    }
-                    push(&mut operand, &self.slice(before), is_quoted);
-                }
-            }
-        }
-        self.depth -= usize::from(is_deep);
-        if !self.eat(b"}") {
-            self.error();
-        }
-        let parameter = Parameter { name, operator, operand: Word { parts: operand } };
-        parts.push(Part::Parameter(Box::new(parameter), is_quoted));
     }
 
     /// Reads the rest of `$'…'`.
