@@ -10,6 +10,8 @@
 //! assert_eq!(words, ["sudo", "bash"]);
 //! ```
 //!
+//! [`runs`] follows a line further: to the commands that it would really run, with their variables and directories.
+//!
 //! A parser of the whole grammar (brush-parser 0.4 was tried) returns nothing but an error for an open
 //! quote or another shell's syntax, and overflows the stack at a thousand nested substitutions.
 
