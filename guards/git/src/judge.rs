@@ -18,6 +18,10 @@ pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
         return None;
     }
     let is = |at: usize, text: &str| args.get(at).is_some_and(|it| it.text == text);
+    // `java -jar bfg-1.14.jar`
+    let is_bfg =
+        name == "java" && args.iter().any(|it| hookbox_shell::base_name(&it.text).starts_with("bfg"));
+    let name = if is_bfg { "bfg" } else { name };
     match name {
         "git" => git(scene),
         "gh" | "hub" | "glab" => {
