@@ -70,7 +70,7 @@ pub(super) fn compare(case: &Case, came: &Came) -> Vec<Difference> {
     let changed = came.changed.as_ref();
     for (name, expected) in new_values(expect) {
         let new = changed.filter(|(changed, _)| *changed == name).map(|(_, value)| value);
-        if expected.is_some() && expected != new {
+        if expected.is_some_and(|expected| !new.is_some_and(|new| matches(expected, new))) {
             add(name, json!(expected), json!(new));
         }
     }
@@ -95,6 +95,12 @@ pub(super) fn compare(case: &Case, came: &Came) -> Vec<Difference> {
     }
     for (key, expected) in &expect.store {
         let value = came.store.get(key);
+        if parts(expected).is_some() {
+            if !value.is_some_and(|value| matches(expected, &json!(value))) {
+                add(&format!("store.{key}"), expected.clone(), json!(value));
+            }
+            continue;
+        }
         let text = match expected {
             Value::Bool(false) => None,
             Value::String(text) => Some(text.clone()),
@@ -105,6 +111,43 @@ pub(super) fn compare(case: &Case, came: &Came) -> Vec<Difference> {
         }
     }
     found
+}
+
+/// Returns the parts of a text, if the value is `{ contains = "…" }` or `{ contains = ["…", "…"] }`.
+fn parts(value: &Value) -> Option<Vec<&str>> {
+    let table = value.as_object().filter(|table| table.len() == 1)?;
+    match table.get("contains")? {
+        Value::String(part) => Some(vec![part.as_str()]),
+        Value::Array(parts) if !parts.is_empty() => parts.iter().map(Value::as_str).collect(),
+        _ => None,
+    }
+}
+
+/// Returns true if a value is as it must be. Somewhere in the expected one, `{ contains = "…" }` may be for a text.
+fn matches(expected: &Value, came: &Value) -> bool {
+    if let Some(parts) = parts(expected) {
+        return expected == came || parts.iter().all(|part| contains(came, part));
+    }
+    match (expected, came) {
+        (Value::Object(expected), Value::Object(came)) => {
+            let is = |(key, value): (&String, &Value)| came.get(key).is_some_and(|came| matches(value, came));
+            expected.len() == came.len() && expected.iter().all(is)
+        }
+        (Value::Array(expected), Value::Array(came)) => {
+            expected.len() == came.len() && expected.iter().zip(came).all(|(one, came)| matches(one, came))
+        }
+        (expected, came) => expected == came,
+    }
+}
+
+/// Returns true if a text in a value has this part.
+fn contains(value: &Value, part: &str) -> bool {
+    match value {
+        Value::String(text) => text.contains(part),
+        Value::Array(items) => items.iter().any(|item| contains(item, part)),
+        Value::Object(fields) => fields.values().any(|field| contains(field, part)),
+        _ => false,
+    }
 }
 
 fn new_values(expect: &Expect) -> [(&'static str, Option<&Value>); 4] {

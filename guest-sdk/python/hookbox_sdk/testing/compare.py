@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, cast
 
 from .case import Case
 from .play import Came
@@ -58,7 +58,7 @@ def compare(case: Case, came: Came) -> list[Difference]:
     changed = dict([came.changed] if came.changed else [])
     for key in ("input", "output", "message", "error"):
         if key in expect:
-            add(key, expect[key], changed.get(key), key in changed and _is_equal(changed[key], expect[key]))
+            add(key, expect[key], changed.get(key), key in changed and _matches(expect[key], changed[key]))
     if "changed" in expect:
         add("changed", expect["changed"], bool(changed), expect["changed"] == bool(changed))
     lists = (("context", came.context), ("warnings", came.warnings), ("follow_ups", came.follow_ups))
@@ -73,6 +73,9 @@ def compare(case: Case, came: Came) -> list[Difference]:
     shown = f"{came.failure[0]}: {came.failure[1]}" if came.failure else None
     add("failure", expect.get("failure"), shown, expect.get("failure") == cause)
     for key, value in sorted(expect.get("store", {}).items()):
+        if _parts(value) is not None:
+            add(f"store.{key}", value, came.store.get(key), _matches(value, came.store.get(key)))
+            continue
         text = value if isinstance(value, str) else None if value is False else json.dumps(value, separators=(",", ":"))
         add(f"store.{key}", text, came.store.get(key), text == came.store.get(key))
     return found
@@ -81,6 +84,38 @@ def compare(case: Case, came: Came) -> list[Difference]:
 def _is_equal(one: Any, other: Any) -> bool:
     # 1, 1.0 and True are equal in Python, and different in JSON.
     return json.dumps(one, sort_keys=True, default=str) == json.dumps(other, sort_keys=True, default=str)
+
+
+def _parts(value: Any) -> list[str] | None:
+    """Returns the parts of a text, if the value is `{ contains = "…" }` or `{ contains = ["…", "…"] }`."""
+    if not isinstance(value, dict) or list[Any](cast(dict[Any, Any], value)) != ["contains"]:
+        return None
+    found = cast(dict[str, Any], value)["contains"]
+    parts = [found] if isinstance(found, str) else cast(list[Any], found) if isinstance(found, list) else []
+    return parts if parts and all(isinstance(part, str) for part in parts) else None
+
+
+def _matches(expected: Any, came: Any) -> bool:
+    """Returns true if a value is as it must be. Somewhere in the expected one, `{ contains = "…" }` may be for a text."""
+    parts = _parts(expected)
+    if parts is not None:
+        return _is_equal(expected, came) or all(_contains(came, part) for part in parts)
+    if isinstance(expected, dict) and isinstance(came, dict):
+        fields, new = cast(dict[str, Any], expected), cast(dict[str, Any], came)
+        return fields.keys() == new.keys() and all(_matches(value, new[key]) for key, value in fields.items())
+    if isinstance(expected, list) and isinstance(came, list):
+        items, others = cast(list[Any], expected), cast(list[Any], came)
+        return len(items) == len(others) and all(map(_matches, items, others))
+    return _is_equal(expected, came)
+
+
+def _contains(value: Any, part: str) -> bool:
+    """Returns true if a text in a value has this part."""
+    if isinstance(value, str):
+        return part in value
+    if isinstance(value, dict):
+        return any(_contains(field, part) for field in cast(dict[str, Any], value).values())
+    return isinstance(value, list) and any(_contains(item, part) for item in cast(list[Any], value))
 
 
 def _whole(came: Came) -> dict[str, Any]:

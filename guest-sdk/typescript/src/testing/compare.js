@@ -67,7 +67,7 @@ export function compare(given, came) {
     if (!(key in expect)) continue;
     const value = came.changed?.[0] === key ? came.changed[1] : undefined;
     const expected = JSON.parse(JSON.stringify(expect[key]));
-    add(key, expected, value, isDeepStrictEqual(value, expected));
+    add(key, expected, value, matches(expected, value));
   }
   const isChanged = came.changed !== undefined;
   if ("changed" in expect) add("changed", expect.changed, isChanged, expect.changed === isChanged);
@@ -86,10 +86,60 @@ export function compare(given, came) {
   const shown = came.failure && `${came.failure[0]}: ${came.failure[1]}`;
   add("failure", expect.failure, shown, expect.failure === came.failure?.[0]);
   for (const [key, value] of Object.entries(expect.store ?? {}).sort()) {
+    if (partsOf(value) !== undefined) {
+      add(`store.${key}`, value, came.store[key], matches(value, came.store[key]));
+      continue;
+    }
     const text = value === false ? undefined : textOf(value);
     add(`store.${key}`, text, came.store[key], text === came.store[key]);
   }
   return found;
+}
+
+/**
+ * Returns the parts of a text, if the value is `{ contains = "…" }` or `{ contains = ["…", "…"] }`.
+ *
+ * @param {any} value
+ * @returns {string[] | undefined}
+ */
+function partsOf(value) {
+  if (typeof value !== "object" || value === null || Object.keys(value).join() !== "contains") return undefined;
+  const parts = [value.contains].flat();
+  return parts.length > 0 && parts.every((part) => typeof part === "string") ? parts : undefined;
+}
+
+/**
+ * Returns true if a value is as it must be. Somewhere in the expected one, `{ contains = "…" }` may be for a text.
+ *
+ * @param {any} expected
+ * @param {any} came
+ * @returns {boolean}
+ */
+function matches(expected, came) {
+  const parts = partsOf(expected);
+  if (parts !== undefined) {
+    return isDeepStrictEqual(came, expected) || parts.every((part) => contains(came, part));
+  }
+  const isTable = (/** @type {any} */ it) => typeof it === "object" && it !== null;
+  if (!isTable(expected) || !isTable(came)) return isDeepStrictEqual(came, expected);
+  const keys = Object.keys(expected);
+  return (
+    Array.isArray(expected) === Array.isArray(came) &&
+    keys.length === Object.keys(came).length &&
+    keys.every((key) => key in came && matches(expected[key], came[key]))
+  );
+}
+
+/**
+ * Returns true if a text in a value has this part.
+ *
+ * @param {any} value
+ * @param {string} part
+ * @returns {boolean}
+ */
+function contains(value, part) {
+  if (typeof value === "string") return value.includes(part);
+  return typeof value === "object" && value !== null && Object.values(value).some((it) => contains(it, part));
 }
 
 /**
