@@ -13,9 +13,10 @@ pub(crate) struct Guard {
 }
 
 /// Every guard, in the order of the table's columns.
-pub(crate) const GUARDS: [Guard; 4] = [
+pub(crate) const GUARDS: [Guard; 5] = [
     Guard { name: "destructive", acts: acts::<destructive::Guard> },
     Guard { name: "git", acts: acts::<git::Guard> },
+    Guard { name: "injection", acts: acts::<injection::Injection> },
     Guard { name: "secrets", acts: acts::<secrets::SecretsGuard> },
     Guard { name: "supply-chain", acts: acts::<supply_chain::SupplyChain> },
 ];
