@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -68,15 +69,17 @@ pub(crate) struct Test {
 
 impl Test {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        if let Some(file) = &self.junit {
+            refuse_symlink(file)?;
+            // A server must not read the results of an earlier run if this one has an error.
+            remove(file)?;
+        }
         let mut found = Vec::new();
         for path in &self.paths {
             found.extend(cases::find(path, self.hook.as_deref()).map_err(wrong)?);
         }
         if !self.update {
             refuse_missing_answers(&found)?;
-        }
-        if let Some(file) = &self.junit {
-            refuse_symlink(file)?;
         }
         warn_of_old_hooks(&found);
         let player = player(self.dialect)?;
@@ -180,6 +183,16 @@ fn refuse_symlink(file: &Path) -> Result<(), InputError> {
         return Err(InputError::new(what, "give --junit the file itself"));
     }
     Ok(())
+}
+
+/// Removes a file, if there is one.
+fn remove(file: &Path) -> anyhow::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot replace {}", file.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Warns of components that are older than their sources.

@@ -42,7 +42,7 @@ pub struct Code([u8; CODE]);
 
 /// The error for a text that is not a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a code of {CODE} letters")]
+#[error("expected a code: {CODE} of the letters {}", String::from_utf8_lossy(LETTERS))]
 pub struct CodeError;
 
 impl Code {

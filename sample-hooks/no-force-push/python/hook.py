@@ -20,11 +20,12 @@ def forces(words: list[str]) -> bool:
         return False
     rest = words[1:]
     while rest and rest[0].startswith("-"):
-        has_value = rest[0] in ("-C", "-c", "--git-dir", "--work-tree", "--namespace")
+        has_value = rest[0] in ("-C", "-c", "--config-env", "--git-dir", "--work-tree", "--namespace")
         rest = rest[2 if has_value else 1 :]
     if rest[:1] != ["push"]:
         return False
     options = rest[: rest.index("--")] if "--" in rest else rest
     letters = "".join(word for word in options if word.startswith("-") and not word.startswith("--"))
     forced = "--force" in options or "f" in letters or any(word.startswith("+") for word in rest)
-    return forced and "--dry-run" not in options and "n" not in letters
+    # A letter `n` among others may be the value of `-o`.
+    return forced and "--dry-run" not in options and "-n" not in options

@@ -348,6 +348,12 @@ fn the_results_are_written_for_junit() {
     assert_eq!(output.code, Some(2), "{output:#?}");
     assert!(output.stderr.contains("link.xml is a symlink\nhint: "), "{output:#?}");
     assert!(env.read("home/out.xml").is_none());
+
+    // A run with an error leaves no results of an earlier one.
+    env.file("repo/cases/guard.toml", "[[case]]\nnam = 'x'\n");
+    let output = test(&env, &["--junit", "out.xml"]);
+    assert_eq!(output.code, Some(2), "{output:#?}");
+    assert!(env.read("repo/out.xml").is_none());
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn forces(words: &[&str]) -> bool {
 fn is_forced_push(mut words: &[&str]) -> bool {
     loop {
         words = match words {
-            ["-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace", _, rest @ ..] => rest,
+            ["-C" | "-c" | "--config-env" | "--git-dir" | "--work-tree" | "--namespace", _, rest @ ..] => rest,
             [option, rest @ ..] if option.starts_with('-') => rest,
             ["push", rest @ ..] => {
                 let options: Vec<&str> = rest.iter().copied().take_while(|word| *word != "--").collect();
@@ -49,7 +49,8 @@ fn is_forced_push(mut words: &[&str]) -> bool {
                     options.iter().filter(|word| word.starts_with('-')).any(|it| *it == name || is_letter(it))
                 };
                 let forced = has("--force", 'f') || rest.iter().any(|word| word.starts_with('+'));
-                return forced && !has("--dry-run", 'n');
+                // A letter `n` among others may be the value of `-o`.
+                return forced && !options.iter().any(|it| matches!(*it, "--dry-run" | "-n"));
             }
             _ => return false,
         };

@@ -22,7 +22,7 @@ function forces(words: string[]): boolean {
   if (shell.program(words) !== "git") return false;
   let rest = words.slice(1);
   while (rest[0]?.startsWith("-")) {
-    const hasValue = ["-C", "-c", "--git-dir", "--work-tree", "--namespace"].includes(rest[0]);
+    const hasValue = ["-C", "-c", "--config-env", "--git-dir", "--work-tree", "--namespace"].includes(rest[0]);
     rest = rest.slice(hasValue ? 2 : 1);
   }
   if (rest[0] !== "push") return false;
@@ -30,5 +30,6 @@ function forces(words: string[]): boolean {
   const options = end < 0 ? rest : rest.slice(0, end);
   const letters = options.filter((word) => /^-[^-]/.test(word)).join("");
   const forced = options.includes("--force") || letters.includes("f") || rest.some((word) => word.startsWith("+"));
-  return forced && !options.includes("--dry-run") && !letters.includes("n");
+  // A letter `n` among others may be the value of `-o`.
+  return forced && !options.includes("--dry-run") && !options.includes("-n");
 }
