@@ -140,7 +140,7 @@ pub(crate) fn component(path: &Path) -> Result<Vec<u8>, InputError> {
     })
 }
 
-fn bounded_file(path: &Path, max: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn bounded_file(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     bounded(File::open(path)?, max)
 }
 

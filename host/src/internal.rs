@@ -89,7 +89,7 @@ pub mod redact {
 pub mod rules {
     //! Rules files.
 
-    pub use crate::rules::{ENDING, MAX_FILE, Rules, RulesError, RulesHook};
+    pub use crate::rules::{ENDING, Exception, MAX_FILE, Rules, RulesError, RulesHook, exception};
 }
 
 #[cfg(feature = "store")]
@@ -112,6 +112,12 @@ pub mod tls {
     //! Certificates.
 
     pub use crate::tls::{config, system_roots};
+}
+
+pub mod toml {
+    //! TOML as JSON, and back.
+
+    pub use crate::toml_value::{inline, json};
 }
 
 pub mod tree {

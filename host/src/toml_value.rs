@@ -3,7 +3,7 @@
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 use serde_json::Value;
 use toml::Spanned;
-use toml::de::DeValue;
+use toml::de::{DeTable, DeValue};
 
 use crate::text;
 
@@ -50,5 +50,43 @@ pub(crate) fn to_json(value: &DeValue<'_>) -> Value {
         DeValue::Table(entries) => {
             entries.iter().map(|(key, value)| (key.get_ref().to_string(), to_json(value.get_ref()))).collect()
         }
+    }
+}
+
+/// Reads TOML as JSON.
+///
+/// # Errors
+///
+/// The first fault, escaped.
+pub fn json(toml: &str) -> Result<Value, String> {
+    let table = DeTable::parse(toml).map_err(|error| text::escape(error.message(), 400))?;
+    Ok(to_json(&DeValue::Table(table.into_inner())))
+}
+
+/// Writes a value of JSON as TOML in one line. `None` if it has a null, which TOML does not have.
+pub fn inline(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Array(items) => {
+            let items: Option<Vec<String>> = items.iter().map(inline).collect();
+            Some(format!("[{}]", items?.join(", ")))
+        }
+        Value::Object(entries) => {
+            let entry =
+                |(name, value): (&String, &Value)| Some(format!("{} = {}", key(name), inline(value)?));
+            let entries: Option<Vec<String>> = entries.iter().map(entry).collect();
+            Some(format!("{{ {} }}", entries?.join(", ")))
+        }
+        // TOML has their form of JSON.
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(value.to_string()),
+    }
+}
+
+/// Writes a key of TOML.
+fn key(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    match !name.is_empty() && name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => Value::from(name).to_string(),
     }
 }

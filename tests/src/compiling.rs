@@ -162,6 +162,10 @@ fn a_component_that_was_described_before_fails_by_its_policy_in_its_events() {
     let held = hold(&env);
     let (verdict, output) = run(&env, "before_tool_call", "ls");
     assert!(verdict["reason"].as_str().unwrap().contains("slow.wasm failed (compiling)"), "{output:#?}");
+    let explained = env.hookbox(["explain", "ls", "--json"]).json();
+    let guard = explained["hooks"].as_array().unwrap().iter().find(|it| it["name"] == "slow.wasm").unwrap();
+    assert_eq!(guard["report"]["cause"], "compiling", "{explained:#}");
+    assert!(explained["to_pass"].is_null(), "it will judge the event soon: {explained:#}");
     let (verdict, output) = run(&env, "after_turn", "");
     assert_ne!(verdict["blocked"], true, "{output:#?}");
     assert!(output.stderr.contains("logger.wasm failed (compiling)"), "{output:#?}");

@@ -193,3 +193,98 @@ fn a_condition_is_judged_by_what_earlier_hooks_made_of_the_call() {
         assert_eq!(explanation["verdict"]["blocked"], why.is_null(), "{asked}");
     }
 }
+
+#[test]
+fn an_exception_joins_those_of_the_rule_and_lets_this_command_pass_and_no_other() {
+    let env = TestEnvironment::new();
+    let file = |unless: &str| {
+        format!(
+            "on_failure = \"block\"\n[[rule]]\ncommand = \"git push\"\nwith = \"--force\"\nanswer = \"block\"\n\
+             reason = \"No.\"\n{unless}\n"
+        )
+    };
+    let path = "home/.hookbox/hooks/push.rules.toml";
+    env.file(path, file("unless = { command = \"git push --force fork\" }"));
+    let advice = explain(&env, &["git push --force origin", "--json"]).json()["to_pass"].clone();
+    assert_eq!(advice["exception"]["unless"], "{ command = \"git push --force origin\" }", "{advice:#}");
+    assert_eq!(advice["exception"]["replaces"], true);
+    let text = explain(&env, &["git push --force origin"]).stdout;
+    let row = advice["exception"]["row"].as_str().unwrap();
+    assert!(
+        text.contains("To let this one pass, replace the exceptions of the rule \"rule 1\" in "),
+        "{text}"
+    );
+    assert!(text.ends_with(&format!(", line 2:\n  {row}\n")), "{text}");
+    env.file(path, file(row));
+    for (line, blocked) in [
+        ("git push --force origin", false),
+        ("git push --force fork", false),
+        ("git push --force origin main", true),
+        ("git push --force origin && git push --force", true),
+    ] {
+        let verdict = explain(&env, &[line, "--json"]).json()["verdict"]["blocked"].clone();
+        assert_eq!(verdict, blocked, "{line}");
+    }
+    // With the exception an example of the file would fail, and the file would block everything.
+    env.file(path, file("must_match = \"git push --force\""));
+    let blocked = explain(&env, &["git push --force", "--json"]).json();
+    assert_eq!((&blocked["verdict"]["blocked"], &blocked["to_pass"]), (&json!(true), &json!(null)));
+}
+
+#[test]
+fn a_setting_that_does_not_help_is_no_advice() {
+    let env = TestEnvironment::new();
+    let answer = r#"{"action":"block","reason":"no","metadata":{"settings_to_pass":{"allow":["ls"]}}}"#;
+    for (run, advice) in [
+        (format!("echo '{answer}'"), json!(null)),
+        (format!("[ -n \"$HOOKBOX_SETTINGS\" ] || echo '{answer}'"), json!("allow = [\"ls\"]")),
+    ] {
+        env.native("home/.hookbox/hooks/guard", "before_tool_call", &run);
+        let blocked = explain(&env, &["ls", "--json"]).json();
+        assert_eq!(blocked["verdict"]["blocked"], true, "{blocked:#}");
+        assert_eq!(blocked["to_pass"]["settings"], advice, "{run}: {blocked:#}");
+        assert_eq!(blocked["to_pass"].is_null(), advice.is_null(), "{run}");
+    }
+}
+
+#[test]
+fn every_hook_has_its_place_rights_and_policy() {
+    let env = environment();
+    env.native("home/.hookbox/hooks/broken", "before_tool_call", "echo oops >&2; exit 3");
+    env.file(
+        "home/.hookbox/hooks/x.rules.toml",
+        "[[rule]]\nanswer = \"warn\"\nreason = \"r\"\ntool = \"x\"\n",
+    );
+    let text = explain(&env, &["ls"]).stdout;
+    let (asked, others) = text.split_once("\n\nNot for this event:").unwrap();
+    let others = others.replace("\n    ", "\n\t");
+    let parts: Vec<&str> = asked.split("\n\n").chain(others.split("\n  ")).collect();
+    for (name, wanted) in [
+        ("broken", &["failed    exit: ", "rights    all of yours: it is not in a sandbox"][..]),
+        ("x.rules.toml", &["rights    none"]),
+        (
+            "guardrail.wasm",
+            &["rights    none", "settings  allow = [\"sudo ls\"], also_deny", "hookbox.toml, line 1)"],
+        ),
+        ("theirs", &["rights    none: it does not run", "(native, repo, not trusted)"]),
+        ("hooks.json#PreToolUse[0]", &["hooks.json, line 8, column", "rights    all of yours"]),
+        ("old", &["switched off in ", "hookbox.toml, line 4", "; on failure: "]),
+        ("turn-logger.wasm", &["it is for after_turn", "rights    none"]),
+        ("builtin:budget", &["hookbox itself", "rights    none"]),
+    ] {
+        let part = parts.iter().find(|it| it.contains(&format!("{name}: ")));
+        let part = part.unwrap_or_else(|| panic!("{name}: {text}"));
+        for wanted in wanted {
+            assert!(part.contains(wanted), "{name}: {wanted}: {part}");
+        }
+    }
+}
+
+#[test]
+fn a_change_is_shown_with_its_hook_before_and_after() {
+    let env = TestEnvironment::new();
+    env.native("home/.hookbox/hooks/first", "before_tool_call", r#"echo '{"input":{"command":"ls -l"}}'"#);
+    let text = explain(&env, &["ls"]).stdout;
+    assert!(text.contains(r#"  changed   input: {"command":"ls"} to {"command":"ls -l"}"#), "{text}");
+    assert!(text.ends_with("\n\nPasses, changed by first.\n"), "{text}");
+}

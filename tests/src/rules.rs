@@ -80,7 +80,11 @@ fn the_sample_blocks_a_forced_push_and_is_listed_inspected_explained_and_called(
     let explained = env.hookbox(["explain", "sudo git push -f", "--json"]).json();
     assert_eq!(
         explained["to_pass"]["exception"],
-        json!({"rule": "no-force-push", "line": 6, "unless": "{ command = \"sudo git push -f\" }"})
+        json!({
+            "rule": "no-force-push", "line": 6, "unless": "{ command = \"sudo git push -f\" }",
+            "row": "unless = [{ command = \"git push\", with = [\"--dry-run\", \"-n\"] }, { command = \"sudo git push -f\" }]",
+            "replaces": true,
+        })
     );
     let hook = &explained["hooks"][0];
     assert_eq!(hook["report"]["metadata"]["rules"][0]["name"], "no-force-push", "{hook:#}");

@@ -1,23 +1,21 @@
 //! `hookbox explain`.
 
+mod account;
 mod way_through;
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use hookbox::internal::dialect::{Dialect, exact};
-use hookbox::internal::discovery::show_duration;
 use hookbox::internal::text;
 use hookbox::manager::SwitchedOff;
-use hookbox::outcome::Ruling;
 use hookbox::session::{Asked, ExplainedHook, Explanation};
 use hookbox::{Event, EventData, EventName, Kind, ToolCall, escape};
-use indicatif::HumanBytes;
 use serde_json::{Value, json};
 
-use self::way_through::{MatchedRule, WayThrough, matched_rules, way_through};
+use self::account::{account, place};
+use self::way_through::{WayThrough, way_through};
 use super::run;
 use crate::error::{InputError, warn, warn_with_hint};
 use crate::interrupt::unless_interrupted;
@@ -56,7 +54,7 @@ impl Explain {
         }
         let session = manager.session(event.context.conversation_id.clone());
         let explanation = unless_interrupted(session.explain(event)).await?;
-        let pass = way_through(&explanation, &manager);
+        let pass = unless_interrupted(way_through(&explanation, &manager, &session)).await?;
         if self.json {
             return output::json(&as_json(&explanation, pass.as_ref()));
         }
@@ -137,152 +135,6 @@ fn problem(hook: &ExplainedHook, otherwise: &str) -> String {
     hook.entry.problem.as_ref().map_or_else(|| otherwise.to_owned(), |it| escape(it, 2_000))
 }
 
-/// Returns a place in a file, for a person.
-fn place(file: &Path, line: Option<usize>, spot: Option<&str>) -> String {
-    let mut place = escape(&file.to_string_lossy(), 4096);
-    match (line, spot) {
-        (Some(line), _) => place.push_str(&format!(", line {line}")),
-        (None, Some(spot)) => place.push_str(&format!(", {spot}")),
-        (None, None) => {}
-    }
-    place
-}
-
-/// The account for a person, to be read from top to bottom.
-fn account(explanation: &Explanation, pass: Option<&WayThrough>) -> String {
-    let event = &explanation.fired.event;
-    let mut text = event.name().to_string();
-    if let Some(call) = event.tool_call() {
-        let _ = write!(text, ", tool {} ({})", escape(&call.name, 100), call.facts.kind.as_str());
-        if let Some(command) = &call.facts.command {
-            let _ = write!(text, "\n  command   {}", escape(command, 1_000));
-        }
-        for path in &call.facts.paths {
-            let _ = write!(text, "\n  path      {}", escape(&path.path, 1_000));
-        }
-    }
-    let (asked, others): (Vec<_>, Vec<_>) = explanation.hooks.iter().partition(|it| it.report.is_some());
-    for (number, hook) in (1..).zip(asked) {
-        let _ = write!(text, "\n\n{number}. {}", turn(hook, explanation));
-    }
-    if !others.is_empty() {
-        text.push_str("\n\nNot for this event:");
-        for hook in others {
-            let why = why_not(hook, explanation).map(|(_, why)| why).unwrap_or_default();
-            let _ = write!(text, "\n  {}: {why}", escape(&hook.entry.name, 200));
-        }
-    }
-    let _ = write!(text, "\n\n{}", decision(explanation));
-    if let Some(pass) = pass {
-        let _ = write!(text, "\n{}", pass.lines());
-    }
-    text
-}
-
-/// Describes the turn of a hook.
-fn turn(hook: &ExplainedHook, explanation: &Explanation) -> String {
-    let entry = &hook.entry;
-    let mut text = format!("{}: ", escape(&entry.name, 200));
-    let report = hook.report.as_ref();
-    match (why_not(hook, explanation), report) {
-        (Some((_, why)), _) => text.push_str(&format!("not asked: {why}")),
-        (None, Some(report)) => text.push_str(report.status.as_str()),
-        (None, None) => {}
-    }
-    let mut line = |label: &str, value: &str| {
-        let _ = write!(text, "\n  {label:<9} {value}");
-    };
-    if let Some(report) = report {
-        let message = report.message.as_ref().filter(|_| hook.asked == Asked::Yes);
-        message.into_iter().for_each(|message| line("answer", message));
-        for MatchedRule { name, line: at, on, .. } in matched_rules(hook) {
-            line("rule", &format!("{name}, line {at}, on: {on}"));
-        }
-        for change in &report.changes {
-            let value = |it: &Value| escape(&it.to_string(), 200);
-            line(
-                "changed",
-                &format!("{}: {} to {}", change.what, value(&change.before), value(&change.after)),
-            );
-        }
-        for denial in &report.denied {
-            line("denied", &format!("{}; {}", escape(&denial.right, 200), escape(&denial.fix, 400)));
-        }
-        for logged in report.log.lines().take(20) {
-            line("log", logged);
-        }
-    }
-    let trusted = if entry.trusted { "" } else { ", not trusted" };
-    let kind = format!("{}, {}{trusted}", entry.kind.as_str(), entry.tier.as_str());
-    match &entry.path {
-        Some(path) => line("from", &format!("{} ({kind})", place(path, None, hook.declared_at.as_deref()))),
-        None if entry.kind == Kind::Builtin => line("from", "hookbox itself"),
-        None => line("from", &kind),
-    }
-    if let Some(subscription) = &hook.subscription {
-        let mut when = format!("{}, priority {}", subscription.event, subscription.priority);
-        if !subscription.tools.is_empty() {
-            let _ = write!(when, ", only for {}", escape(&subscription.tools.join(", "), 400));
-        }
-        if subscription.observe {
-            when.push_str(", observing");
-        }
-        line("runs at", &when);
-    }
-    if let Some(budget) = &hook.budget {
-        let mut limits = show_duration(budget.wall);
-        if entry.kind == Kind::Component {
-            let _ = write!(limits, ", {}, {} fuel", HumanBytes(budget.memory), budget.fuel);
-        }
-        let _ = write!(limits, "; on failure: {}", entry.on_failure.as_str());
-        line("limits", &limits);
-    }
-    if let Some(report) = report.filter(|_| hook.asked == Asked::Yes) {
-        let mut used = format!("{:.1} ms", report.duration.as_secs_f64() * 1e3);
-        if let Some(memory) = report.memory_peak {
-            let _ = write!(used, ", {}", HumanBytes(memory));
-        }
-        if let Some(fuel) = report.fuel {
-            let _ = write!(used, ", {fuel} fuel");
-        }
-        line("used", &used);
-    }
-    let list = |rights: &[hookbox::capability::Capability]| {
-        let rights: Vec<String> = rights.iter().map(|it| escape(&it.to_string(), 200)).collect();
-        rights.join(", ")
-    };
-    if !hook.rights.is_empty() {
-        line("rights", &list(&hook.rights));
-    }
-    if !entry.lacks.is_empty() {
-        line("lacks", &list(&entry.lacks));
-    }
-    if !hook.settings.is_empty() {
-        let rows: Vec<String> =
-            hook.settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-        let file = entry.settings_file().unwrap_or_default();
-        let from = place(&file, hook.settings_line, None);
-        line("settings", &format!("{} ({from})", escape(&rows.join(", "), 2_000)));
-    }
-    text
-}
-
-/// Describes the verdict.
-fn decision(explanation: &Explanation) -> String {
-    let verdict = &explanation.fired.verdict;
-    let said = |ruling: &Ruling| {
-        let reason = ruling.for_user();
-        let reason = if reason.is_empty() { String::new() } else { format!(": {}", escape(reason, 2_000)) };
-        format!("{}{reason}", escape(&ruling.by, 200))
-    };
-    match (&verdict.block, &verdict.ask) {
-        (Some(ruling), _) => format!("Blocked by {}", said(ruling)),
-        (None, Some(ruling)) => format!("The user is asked by {}", said(ruling)),
-        (None, None) if verdict.modified => "Passes, changed.".to_owned(),
-        (None, None) => "Passes.".to_owned(),
-    }
-}
-
 fn as_json(explanation: &Explanation, pass: Option<&WayThrough>) -> Value {
     let fired = &explanation.fired;
     let hooks: Vec<Value> = explanation
@@ -306,6 +158,7 @@ fn as_json(explanation: &Explanation, pass: Option<&WayThrough>) -> Value {
                     "memory": (hook.entry.kind == Kind::Component).then_some(it.memory),
                 })),
                 "rights": hook.rights,
+                "sandboxed": !matches!(hook.entry.kind, Kind::Native | Kind::Command | Kind::Tool | Kind::Code),
                 "settings": hook.settings,
                 "settings_file": hook.entry.settings_file().map(|it| it.to_string_lossy().into_owned()),
                 "settings_line": hook.settings_line,

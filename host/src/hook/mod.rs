@@ -6,6 +6,8 @@ mod digest;
 mod failure;
 mod settings_schema;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 pub use self::budget::{Budget, Limits, MAX_COMPONENT, STACK};
@@ -55,6 +57,12 @@ pub trait Hook: Send + Sync {
     /// of its own, such as an agent's matcher (default: none). It must return at once.
     /// [`Session::explain`](crate::session::Session::explain) shows it.
     fn passes_over(&self, _event: &Event) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns the hook with other settings, to try them. `None` for a hook that gets none from hookbox (default).
+    #[doc(hidden)]
+    fn tried_with(&self, _settings: &Settings) -> Option<Arc<dyn Hook>> {
         None
     }
 

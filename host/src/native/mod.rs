@@ -101,6 +101,17 @@ impl Hook for NativeHook {
         &self.descriptor
     }
 
+    fn tried_with(&self, settings: &Settings) -> Option<Arc<dyn Hook>> {
+        let Self { descriptor, program, environment, verify, .. } = self;
+        Some(Arc::new(Self {
+            descriptor: descriptor.clone(),
+            program: program.clone(),
+            settings: as_json(settings),
+            environment: environment.clone(),
+            verify: verify.clone(),
+        }))
+    }
+
     /// Runs `<program> run` with the event as kodelet's JSON on standard input, within `budget.wall`,
     /// `budget.output` and `budget.log`. What it prints counts only if it then ends with status 0.
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {

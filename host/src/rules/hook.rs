@@ -29,11 +29,7 @@ pub struct RulesHook {
 impl RulesHook {
     /// Makes a hook of these rules, for a user with this home directory. Its counters end with the process.
     pub fn new(descriptor: Descriptor, rules: Rules, home: Option<PathBuf>) -> Self {
-        // The paths of a call are resolved, and the home directory may be behind a symlink.
-        let real =
-            home.as_ref().and_then(|home| home.canonicalize().ok()).filter(|it| Some(it) != home.as_ref());
-        let homes = home.into_iter().chain(real).collect();
-        Self { descriptor, rules, homes, counters: Counters::in_memory() }
+        Self { descriptor, rules, homes: homes(home), counters: Counters::in_memory() }
     }
 
     /// Returns the hook with these counters.
@@ -42,6 +38,12 @@ impl RulesHook {
         self.counters = counters;
         self
     }
+}
+
+/// Returns the paths of a home directory. Those of a call are resolved, and it may be behind a symlink.
+pub(super) fn homes(home: Option<PathBuf>) -> Vec<PathBuf> {
+    let real = home.as_ref().and_then(|home| home.canonicalize().ok()).filter(|it| Some(it) != home.as_ref());
+    home.into_iter().chain(real).collect()
 }
 
 #[async_trait]

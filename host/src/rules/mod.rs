@@ -19,6 +19,7 @@ mod command;
 mod conditions;
 mod counter;
 mod example;
+mod exception;
 mod hook;
 mod path;
 mod policy;
@@ -35,6 +36,7 @@ use serde_json::{Map, Value};
 use toml::de::DeTable;
 
 pub(crate) use self::counter::Counters;
+pub use self::exception::{Exception, exception};
 pub use self::hook::RulesHook;
 
 use self::conditions::Room;

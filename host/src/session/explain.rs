@@ -1,12 +1,14 @@
 //! The explanation of an event: why each hook was asked or not, and what it answered.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use super::Session;
 use crate::capability::Capability;
 use crate::chain::{self, Fired};
 use crate::discovery::{Approvable, Details, Entry, EntryStatus};
 use crate::event::Event;
-use crate::hook::{Budget, Descriptor, Settings, Subscription};
+use crate::hook::{Budget, Descriptor, Hook, Settings, Subscription};
 use crate::live::Snapshot;
 use crate::report::{HookReport, Status};
 
@@ -95,7 +97,7 @@ impl Explanation {
             .collect();
         hooks.extend(others);
         for hook in &mut hooks {
-            let subscriptions = active(snapshot, &hook.entry).map(|it| &it.subscriptions);
+            let subscriptions = active(snapshot, &hook.entry).map(|it| &it.descriptor().subscriptions);
             let here = |it: &&Subscription| it.event == asked.name();
             let mut here = subscriptions.into_iter().flatten().filter(here);
             hook.subscription = here.clone().find(|it| it.matches(asked)).or_else(|| here.next()).cloned();
@@ -112,7 +114,7 @@ impl Explanation {
         ExplainedHook {
             asked,
             subscription: None,
-            budget: active(snapshot, entry).map(|it| it.budget),
+            budget: active(snapshot, entry).map(|it| it.descriptor().budget),
             matcher: found.and_then(|it| it.matcher.clone()),
             condition: found.and_then(|it| it.condition.clone()),
             rights: rights
@@ -129,6 +131,25 @@ impl Explanation {
     }
 }
 
+impl Session {
+    /// Returns true if a hook of an explanation, asked alone, lets its event pass with these settings. The hook runs
+    /// again, with all that it does beside its answer.
+    pub async fn would_pass(
+        &self,
+        explanation: &Explanation,
+        hook: &ExplainedHook,
+        settings: &Settings,
+    ) -> bool {
+        let snapshot = self.live.snapshot();
+        let active = active(&snapshot, &hook.entry);
+        let Some(tried) = active.and_then(|it| it.tried_with(settings)) else { return false };
+        let fired = chain::run(&[tried], explanation.fired.event.clone(), self.chain_options()).await;
+        let is_asked =
+            fired.report.hooks.iter().all(|it| it.status != Status::Untrusted && it.cause.is_none());
+        is_asked && fired.verdict.block.is_none() && fired.verdict.ask.is_none()
+    }
+}
+
 /// Returns the row of a hook that runs. A hook of the agent's own has none in the list.
 fn row(snapshot: &Snapshot, hook: &Descriptor) -> Entry {
     let is_it =
@@ -142,9 +163,9 @@ fn is_same(a: &Entry, b: &Entry) -> bool {
 }
 
 /// Returns the hook of a row, if it runs.
-fn active<'a>(snapshot: &'a Snapshot, entry: &Entry) -> Option<&'a Descriptor> {
-    let hooks = snapshot.hooks.iter().map(|hook| hook.descriptor());
-    hooks.into_iter().find(|it| it.name == entry.name && it.path == entry.path && it.tier == entry.tier)
+fn active<'a>(snapshot: &'a Snapshot, entry: &Entry) -> Option<&'a Arc<dyn Hook>> {
+    let is_it = |it: &Descriptor| it.name == entry.name && it.path == entry.path && it.tier == entry.tier;
+    snapshot.hooks.iter().find(|hook| is_it(hook.descriptor()))
 }
 
 /// Returns the reason why the turn of a hook did not come.
@@ -157,7 +178,8 @@ fn why_not(snapshot: &Snapshot, entry: &Entry, asked: &Event) -> Asked {
         EntryStatus::Invalid => return Asked::Invalid,
         EntryStatus::Untrusted | EntryStatus::Active => {}
     }
-    let subscriptions = active(snapshot, entry).map(|it| it.subscriptions.as_slice()).unwrap_or_default();
+    let subscriptions =
+        active(snapshot, entry).map(|it| it.descriptor().subscriptions.as_slice()).unwrap_or_default();
     let here = subscriptions.iter().filter(|it| it.event == asked.name());
     let tools: Vec<String> = here.flat_map(|it| it.tools.iter().cloned()).collect();
     if tools.is_empty() { Asked::OtherEvent } else { Asked::OtherTools(tools) }

@@ -143,6 +143,20 @@ impl Hook for ComponentHook {
         &self.descriptor
     }
 
+    fn tried_with(&self, settings: &Settings) -> Option<Arc<dyn Hook>> {
+        let Self { component, descriptor, access, .. } = self;
+        // Settings with a fault would keep a guard from its work.
+        if component.manifest().settings.as_ref().is_some_and(|it| !it.faults(settings).is_empty()) {
+            return None;
+        }
+        Some(Arc::new(Self {
+            component: component.clone(),
+            descriptor: descriptor.clone(),
+            settings: Arc::new(settings.clone()),
+            access: Arc::clone(access),
+        }))
+    }
+
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
         let settings = Arc::clone(&self.settings);
         let prepared = &self.component.inner.prepared;

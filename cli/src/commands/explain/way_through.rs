@@ -1,13 +1,18 @@
 //! The narrowest change with which a blocked event would pass.
 
+use std::env;
 use std::path::PathBuf;
 
-use hookbox::internal::text;
+use hookbox::internal::rules::{Exception, MAX_FILE, exception};
+use hookbox::internal::{text, toml};
 use hookbox::manager::Manager;
 use hookbox::report::Status;
-use hookbox::session::{ExplainedHook, Explanation};
-use hookbox::{Kind, escape};
-use serde_json::{Value, json};
+use hookbox::session::{ExplainedHook, Explanation, Session};
+use hookbox::{Cause, Kind, escape};
+use serde_json::{Map, Value, json};
+
+use super::account::place;
+use crate::input;
 
 /// The metadata in which a hook that blocks names the settings that would let the event pass.
 const SETTINGS_TO_PASS: &str = "settings_to_pass";
@@ -19,22 +24,27 @@ pub(super) struct WayThrough {
     file: PathBuf,
     /// The settings as TOML, or `None` if the hook names none and can only be switched off.
     settings: Option<String>,
+    /// The line of its table in that file, if it has one.
+    line: Option<usize>,
     /// The names of its other settings, which have to stay.
     others: Vec<String>,
-    /// The exception for the rule that decided, as TOML, with the rule's name and line.
-    exception: Option<(String, u64, String)>,
+    /// The exception for the rule that decided, with the rule's name, escaped, and its line.
+    exception: Option<(String, usize, Exception)>,
 }
 
 impl WayThrough {
     /// Describes it for a person.
     pub(super) fn lines(&self) -> String {
         let name = text::escape_toml(&json!(self.hook).to_string());
-        let file = escape(&self.file.to_string_lossy(), 4096);
-        if let Some((rule, line, unless)) = &self.exception {
+        if let Some((rule, line, exception)) = &self.exception {
+            let what = if exception.replaces { "replace the exceptions of" } else { "add to" };
             return format!(
-                "To let this one pass, add to the rule {rule:?} in {file}, line {line}:\n  unless = {unless}"
+                "To let this one pass, {what} the rule \"{rule}\" in {}:\n  {}",
+                place(&self.file, Some(*line), None),
+                text::escape_toml(&exception.row)
             );
         }
+        let file = place(&self.file, self.line, None);
         let Some(settings) = &self.settings else {
             return format!(
                 "{} names no setting that lets this one pass. To switch it off, set in {file}:\n  \
@@ -51,12 +61,17 @@ impl WayThrough {
 
     /// Returns it as JSON.
     pub(super) fn json(&self) -> Value {
-        let exception = self.exception.as_ref();
+        let exception = self.exception.as_ref().map(|(rule, line, exception)| {
+            let unless = text::escape_toml(&exception.unless);
+            let row = text::escape_toml(&exception.row);
+            json!({ "rule": rule, "line": line, "unless": unless, "row": row, "replaces": exception.replaces })
+        });
         json!({
             "hook": self.hook,
             "file": self.file.to_string_lossy(),
             "settings": self.settings,
-            "exception": exception.map(|(rule, line, unless)| json!({ "rule": rule, "line": line, "unless": unless })),
+            "settings_line": self.line,
+            "exception": exception,
         })
     }
 }
@@ -66,13 +81,13 @@ pub(super) struct MatchedRule {
     /// Its name, escaped.
     pub(super) name: String,
     /// Its line in the file.
-    pub(super) line: u64,
+    pub(super) line: usize,
     /// The command, path or tool that it matched, escaped.
     pub(super) on: String,
     /// The status of a hook with its answer, if it blocks or asks.
     decides: Option<Status>,
-    /// The exception that would let the event pass, as TOML.
-    unless: Option<String>,
+    /// The condition that names what it matched and nothing else.
+    unless: Option<Value>,
 }
 
 /// Returns the rules of a rules file that matched the event.
@@ -82,26 +97,28 @@ pub(super) fn matched_rules(hook: &ExplainedHook) -> Vec<MatchedRule> {
         metadata.and_then(|it| it.get("rules")?.as_array()).filter(|_| hook.entry.kind == Kind::Rules);
     let read = |rule: &Value| {
         let text = |key: &str| rule.get(key).and_then(Value::as_str);
-        let (key, value) = rule.get("exception").and_then(|it| it.as_object()?.iter().next()).unzip();
-        let unless = key.zip(value).and_then(|(key, value)| Some(format!("{{ {key} = {} }}", toml(value)?)));
         Some(MatchedRule {
             name: escape(text("name")?, 200),
-            line: rule.get("line")?.as_u64()?,
+            line: usize::try_from(rule.get("line")?.as_u64()?).ok()?,
             on: escape(text("on")?, 200),
             decides: match text("answer") {
                 Some("block") => Some(Status::Blocked),
                 Some("ask") => Some(Status::Asked),
                 _ => None,
             },
-            unless: unless.map(|it| text::escape_toml(&it)),
+            unless: rule.get("exception").cloned(),
         })
     };
     rules.into_iter().flatten().filter_map(read).collect()
 }
 
-/// Returns the narrowest setting with which the hook that decided would let the event pass. The words of a hook that
-/// the user does not trust are no advice.
-pub(super) fn way_through(explanation: &Explanation, manager: &Manager) -> Option<WayThrough> {
+/// Returns the narrowest setting with which the hook that decided would let the event pass. It was tried. The words of a
+/// hook that the user does not trust are no advice.
+pub(super) async fn way_through(
+    explanation: &Explanation,
+    manager: &Manager,
+    session: &Session,
+) -> Option<WayThrough> {
     let verdict = &explanation.fired.verdict;
     let ruling = verdict.block.as_ref().or(verdict.ask.as_ref()).filter(|ruling| ruling.trusted)?;
     let status = if verdict.block.is_some() { Status::Blocked } else { Status::Asked };
@@ -109,16 +126,23 @@ pub(super) fn way_through(explanation: &Explanation, manager: &Manager) -> Optio
         hook.report.as_ref().is_some_and(|it| it.status == status && it.trusted && it.name == ruling.by)
     };
     let hook = explanation.hooks.iter().find(is_it)?;
+    // It will judge the event once it is compiled.
+    if hook.report.as_ref().is_some_and(|it| it.cause == Some(Cause::Compiling)) {
+        return None;
+    }
     if let (Kind::Rules, Some(file)) = (hook.entry.kind, &hook.entry.path) {
         let rule = matched_rules(hook).into_iter().find(|rule| rule.decides == Some(status))?;
-        let exception = (rule.name, rule.line, rule.unless?);
-        let (hook, file) = (ruling.by.clone(), file.clone());
+        input::regular_file(file).ok()?;
+        let bytes = input::bounded_file(file, MAX_FILE).ok()?;
+        let event = &explanation.fired.event;
+        let exception = exception(&bytes, rule.line, &rule.unless?, event, env::home_dir())?;
         return Some(WayThrough {
-            hook,
-            file,
+            hook: ruling.by.clone(),
+            file: file.clone(),
             settings: None,
+            line: None,
             others: Vec::new(),
-            exception: Some(exception),
+            exception: Some((rule.name, rule.line, exception)),
         });
     }
     let declared = matches!(hook.entry.kind, Kind::Command | Kind::Tool);
@@ -126,28 +150,28 @@ pub(super) fn way_through(explanation: &Explanation, manager: &Manager) -> Optio
     let named = hook.report.as_ref().and_then(|it| it.metadata.get(SETTINGS_TO_PASS)?.as_object());
     let others = hook.settings.keys().filter(|name| named.is_some_and(|it| !it.contains_key(*name)));
     let others = others.cloned().collect();
-    let settings = named.and_then(|settings| {
-        let rows: Option<Vec<String>> =
-            settings.iter().map(|(name, value)| Some(format!("{} = {}", key(name)?, toml(value)?))).collect();
-        rows.filter(|rows| !rows.is_empty()).map(|rows| text::escape_toml(&rows.join(", ")))
-    });
-    Some(WayThrough { hook: ruling.by.clone(), file, settings, others, exception: None })
+    let settings = match named.filter(|it| !it.is_empty()) {
+        Some(named) => Some(tried(named, hook, explanation, session).await?),
+        None => None,
+    };
+    let (hook, line) = (ruling.by.clone(), hook.settings_line);
+    Some(WayThrough { hook, file, settings, line, others, exception: None })
 }
 
-/// Returns a name that is a key of TOML as it stands.
-fn key(name: &str) -> Option<&str> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    (!name.is_empty() && name.chars().all(is_plain)).then_some(name)
-}
-
-/// Writes texts, numbers and lists of them as TOML, which has them in JSON's form.
-fn toml(value: &Value) -> Option<String> {
-    match value {
-        Value::Null | Value::Object(_) => None,
-        Value::Array(values) => {
-            let values: Option<Vec<String>> = values.iter().map(toml).collect();
-            values.map(|values| format!("[{}]", values.join(", ")))
-        }
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(value.to_string()),
+/// Returns these settings as TOML, if the hook lets the event pass with them.
+async fn tried(
+    named: &Map<String, Value>,
+    hook: &ExplainedHook,
+    explanation: &Explanation,
+    session: &Session,
+) -> Option<String> {
+    let mut settings = hook.settings.clone();
+    for (name, value) in named {
+        // A hook gets a value that is not a text as JSON.
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        settings.insert(name.clone(), value);
     }
+    let table = toml::inline(&Value::Object(named.clone()))?;
+    let rows = table.strip_prefix("{ ")?.strip_suffix(" }")?;
+    session.would_pass(explanation, hook, &settings).await.then(|| text::escape_toml(rows))
 }

@@ -1,0 +1,192 @@
+//! The explanation as text.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use hookbox::capability::Capability;
+use hookbox::internal::discovery::show_duration;
+use hookbox::outcome::Ruling;
+use hookbox::session::{Asked, ExplainedHook, Explanation};
+use hookbox::{Kind, escape};
+use indicatif::HumanBytes;
+use serde_json::Value;
+
+use super::way_through::{MatchedRule, WayThrough, matched_rules};
+use super::why_not;
+
+/// Returns a place in a file, for a person.
+pub(super) fn place(file: &Path, line: Option<usize>, spot: Option<&str>) -> String {
+    let mut place = escape(&file.to_string_lossy(), 4096);
+    match (line, spot) {
+        (Some(line), _) => place.push_str(&format!(", line {line}")),
+        (None, Some(spot)) => place.push_str(&format!(", {spot}")),
+        (None, None) => {}
+    }
+    place
+}
+
+/// The account for a person, to be read from top to bottom.
+pub(super) fn account(explanation: &Explanation, pass: Option<&WayThrough>) -> String {
+    let event = &explanation.fired.event;
+    let mut text = event.name().to_string();
+    if let Some(call) = event.tool_call() {
+        let _ = write!(text, ", tool {} ({})", escape(&call.name, 100), call.facts.kind.as_str());
+        if let Some(command) = &call.facts.command {
+            let _ = write!(text, "\n  command   {}", escape(command, 1_000));
+        }
+        for path in &call.facts.paths {
+            let _ = write!(text, "\n  path      {}", escape(&path.path, 1_000));
+        }
+    }
+    let (asked, others): (Vec<_>, Vec<_>) = explanation.hooks.iter().partition(|it| it.report.is_some());
+    for (number, hook) in (1..).zip(asked) {
+        let _ = write!(text, "\n\n{number}. {}", turn(hook, explanation));
+    }
+    if !others.is_empty() {
+        text.push_str("\n\nNot for this event:");
+        for hook in others {
+            let why = why_not(hook, explanation).map(|(_, why)| why).unwrap_or_default();
+            let _ = write!(text, "\n  {}: {why}", escape(&hook.entry.name, 200));
+            origin(hook, &mut |label, value| {
+                let _ = write!(text, "\n    {label:<9} {value}");
+            });
+        }
+    }
+    let _ = write!(text, "\n\n{}", decision(explanation));
+    if let Some(pass) = pass {
+        let _ = write!(text, "\n{}", pass.lines());
+    }
+    text
+}
+
+/// Describes the turn of a hook.
+fn turn(hook: &ExplainedHook, explanation: &Explanation) -> String {
+    let entry = &hook.entry;
+    let mut text = format!("{}: ", escape(&entry.name, 200));
+    let report = hook.report.as_ref();
+    match (why_not(hook, explanation), report) {
+        (Some((_, why)), _) => text.push_str(&format!("not asked: {why}")),
+        (None, Some(report)) => text.push_str(report.status.as_str()),
+        (None, None) => {}
+    }
+    let mut line = |label: &str, value: &str| {
+        let _ = write!(text, "\n  {label:<9} {value}");
+    };
+    if let Some(report) = report {
+        let message = report.message.as_ref().filter(|_| hook.asked == Asked::Yes);
+        match (message, report.cause) {
+            (Some(message), Some(cause)) => line("failed", &format!("{}: {message}", cause.as_str())),
+            (None, Some(cause)) if hook.asked == Asked::Yes => line("failed", cause.as_str()),
+            (Some(message), None) => line("answer", message),
+            (None, _) => {}
+        }
+        for MatchedRule { name, line: at, on, .. } in matched_rules(hook) {
+            line("rule", &format!("{name}, line {at}, on: {on}"));
+        }
+        for change in &report.changes {
+            let value = |it: &Value| escape(&it.to_string(), 200);
+            line(
+                "changed",
+                &format!("{}: {} to {}", change.what, value(&change.before), value(&change.after)),
+            );
+        }
+        for denial in &report.denied {
+            line("denied", &format!("{}; {}", escape(&denial.right, 200), escape(&denial.fix, 400)));
+        }
+        for logged in report.log.lines().take(20) {
+            line("log", logged);
+        }
+    }
+    origin(hook, &mut line);
+    if let Some(report) = report.filter(|_| hook.asked == Asked::Yes) {
+        let mut used = format!("{:.1} ms", report.duration.as_secs_f64() * 1e3);
+        if let Some(memory) = report.memory_peak {
+            let _ = write!(used, ", {}", HumanBytes(memory));
+        }
+        if let Some(fuel) = report.fuel {
+            let _ = write!(used, ", {fuel} fuel");
+        }
+        line("used", &used);
+    }
+    text
+}
+
+/// Describes a hook apart from the event: its file, its limits, its permissions and its settings.
+fn origin(hook: &ExplainedHook, line: &mut impl FnMut(&str, &str)) {
+    let entry = &hook.entry;
+    let trusted = if entry.trusted { "" } else { ", not trusted" };
+    let kind = format!("{}, {}{trusted}", entry.kind.as_str(), entry.tier.as_str());
+    match &entry.path {
+        Some(path) => line("from", &format!("{} ({kind})", place(path, None, hook.declared_at.as_deref()))),
+        None if entry.kind == Kind::Builtin => line("from", "hookbox itself"),
+        None => line("from", &kind),
+    }
+    if let Some(subscription) = &hook.subscription {
+        let mut when = format!("{}, priority {}", subscription.event, subscription.priority);
+        if !subscription.tools.is_empty() {
+            let _ = write!(when, ", only for {}", escape(&subscription.tools.join(", "), 400));
+        }
+        if subscription.observe {
+            when.push_str(", observing");
+        }
+        line("runs at", &when);
+    }
+    let mut limits = hook.budget.map_or_else(|| entry.timeout.clone(), |it| show_duration(it.wall));
+    if let (Some(budget), Kind::Component) = (&hook.budget, entry.kind) {
+        let _ = write!(limits, ", {}, {} fuel", HumanBytes(budget.memory), budget.fuel);
+    }
+    let _ = write!(limits, "; on failure: {}", entry.on_failure.as_str());
+    line("limits", &limits);
+    if let Some(rights) = rights(hook) {
+        line("rights", &rights);
+    }
+    if !entry.lacks.is_empty() {
+        line("lacks", &list(&entry.lacks));
+    }
+    // The line `from` has the file of a declared hook.
+    let is_declared = entry.settings_file() == entry.path;
+    if let (Some(file), false) = (entry.settings_file().filter(|_| hook.settings_line.is_some()), is_declared)
+    {
+        let rows: Vec<String> =
+            hook.settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        let rows = if rows.is_empty() { "none of its own".to_owned() } else { rows.join(", ") };
+        let from = place(&file, hook.settings_line, None);
+        line("settings", &format!("{} ({from})", escape(&rows, 2_000)));
+    }
+}
+
+/// Describes the permissions of a hook. `None` if they are not known: a component that does not run was not read.
+fn rights(hook: &ExplainedHook) -> Option<String> {
+    Some(match hook.entry.kind {
+        _ if hook.asked == Asked::Untrusted => "none: it does not run".to_owned(),
+        Kind::Component if !hook.rights.is_empty() => list(&hook.rights),
+        Kind::Component => hook.budget.map(|_| "none".to_owned())?,
+        Kind::Rules | Kind::Builtin => "none".to_owned(),
+        _ => "all of yours: it is not in a sandbox".to_owned(),
+    })
+}
+
+fn list(rights: &[Capability]) -> String {
+    let rights: Vec<String> = rights.iter().map(|it| escape(&it.to_string(), 200)).collect();
+    rights.join(", ")
+}
+
+/// Describes the verdict.
+fn decision(explanation: &Explanation) -> String {
+    let verdict = &explanation.fired.verdict;
+    let said = |ruling: &Ruling| {
+        let reason = ruling.for_user();
+        let reason = if reason.is_empty() { String::new() } else { format!(": {}", escape(reason, 2_000)) };
+        format!("{}{reason}", escape(&ruling.by, 200))
+    };
+    match (&verdict.block, &verdict.ask) {
+        (Some(ruling), _) => format!("Blocked by {}", said(ruling)),
+        (None, Some(ruling)) => format!("The user is asked by {}", said(ruling)),
+        (None, None) if verdict.modified => {
+            let reports = explanation.hooks.iter().filter_map(|it| it.report.as_ref());
+            let by = reports.filter(|it| !it.changes.is_empty()).map(|it| escape(&it.name, 200));
+            format!("Passes, changed by {}.", by.collect::<Vec<_>>().join(", "))
+        }
+        (None, None) => "Passes.".to_owned(),
+    }
+}
