@@ -8,7 +8,8 @@ use anyhow::Context as _;
 use clap::Args;
 use hookbox::internal::dialect::schema::{self, ALL, VERSION};
 use hookbox::internal::dialect::{base_coat, claude, kodelet};
-use hookbox::internal::text;
+use hookbox::internal::rules::Rules;
+use hookbox::internal::{text, toml};
 use hookbox::{EventName, HookError, Outcome};
 use serde_json::Value;
 
@@ -22,7 +23,10 @@ const MAX_FAULTS: usize = 50;
 /// The longest text of a fault, in bytes: it may repeat the input.
 const MAX_FAULT_TEXT: usize = 400;
 
-/// Print a JSON Schema, or check JSON against one.
+/// The schema of a rules file.
+const RULES: &str = "rules";
+
+/// Print a JSON Schema, or check JSON or rules against one.
 ///
 /// Without a name all of them are listed.
 #[derive(Args, Debug)]
@@ -107,7 +111,7 @@ fn check(
         return Ok(ExitCode::SUCCESS);
     }
     let mut faults = Vec::new();
-    match serde_json::from_slice::<Value>(&bytes) {
+    match value(schema, &bytes) {
         Ok(given) => {
             let validator = jsonschema::validator_for(document).context("failed to use the schema")?;
             for error in validator.iter_errors(&given).take(MAX_FAULTS) {
@@ -117,7 +121,11 @@ fn check(
                 faults.push(format!("{}: {fault}", text::escape(pointer, 200)));
             }
         }
-        Err(error) => faults.push(format!("(whole): not JSON: {error}")),
+        Err(why) => faults.push(format!("(whole): {why}")),
+    }
+    // A schema does not know what an example matches.
+    if let (RULES, true, Err(error)) = (schema.name, faults.is_empty(), Rules::read(&bytes)) {
+        faults.push(error.to_string());
     }
     if let Some(event) = event.filter(|_| is_answer) {
         match read(schema, event, &bytes) {
@@ -132,6 +140,15 @@ fn check(
     output::line(&faults.join("\n"))?;
     hint(format_args!("see `hookbox schema {}`", schema.name));
     Ok(ExitCode::from(EXIT_FAILED))
+}
+
+/// Reads a file as JSON; rules are TOML.
+fn value(schema: &schema::Schema, bytes: &[u8]) -> Result<Value, String> {
+    if schema.name != RULES {
+        return serde_json::from_slice(bytes).map_err(|error| format!("not JSON: {error}"));
+    }
+    let text = str::from_utf8(bytes).map_err(|_| "not UTF-8 text".to_owned())?;
+    toml::json(text).map_err(|why| format!("not TOML: {why}"))
 }
 
 /// Reads an answer as a chain does. It also finds what a schema cannot: a key that is repeated or unknown.

@@ -1,5 +1,5 @@
 //! The JSON Schemas (draft 2020-12) of events and answers in each dialect, of the program's output, and of
-//! the files that declare hooks.
+//! the files that declare hooks or are rules.
 //!
 //! They are written by hand, in `host/schema/`. Tests make up answers, and fail if a schema and a reader
 //! disagree.
@@ -28,7 +28,7 @@ macro_rules! schemas {
 }
 
 /// Every schema, sorted by name.
-pub const ALL: [Schema; 13] = schemas![
+pub const ALL: [Schema; 14] = schemas![
     "base-coat-answer",
     "base-coat-event",
     "claude-answer",
@@ -40,6 +40,7 @@ pub const ALL: [Schema; 13] = schemas![
     "mcp",
     "plugin-list",
     "report",
+    "rules",
     "test",
     "verdict",
 ];

@@ -1,6 +1,7 @@
 //! The JSON Schemas: the published files; hooks, hookbox and the readers conform to them.
 
 mod readers;
+mod rules;
 
 use std::collections::BTreeSet;
 use std::fs;
