@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::environment::{Output, TestEnvironment, guest, sample};
+use crate::environment::{Output, TestEnvironment, sample};
 
 const SETTINGS: &str = "[hooks.\"guardrail.wasm\"]\npriority = 10\nsettings = { also_deny = [\"git push --force\"], \
      allow = [\"sudo ls\"] }\n[hooks.old]\nenabled = false\n";
@@ -164,15 +164,20 @@ fn a_hook_that_is_shadowed_names_the_one_that_runs() {
 #[test]
 fn a_hook_of_the_same_name_that_nobody_trusts_gives_no_advice() {
     let env = TestEnvironment::new();
-    env.copy("home/.hookbox/hooks/guard.wasm", &sample("guardrail"));
+    // Rules need no compilation.
+    let (name, rule) = ("hooks/guard.rules.toml", "[[rule]]\ncommand = \"sudo ls\"\nreason = \"No.\"\n");
+    env.file(&format!("home/.hookbox/{name}"), format!("{rule}answer = \"block\"\n"));
     env.directory("repo/.git");
-    env.copy("repo/.hookbox/hooks/guard.wasm", &guest("answers"));
-    let answer = "{ ask = \"sure?\", metadata = { settings_to_pass = { deny = [] } } }";
-    env.file("repo/.hookbox/hookbox.toml", format!("[hooks.\"guard.wasm\"]\nsettings.answer = {answer}\n"));
+    env.file(&format!("repo/.hookbox/{name}"), format!("\n{rule}answer = \"ask\"\n"));
     let blocked = explain(&env, &["sudo ls", "--json"]).json();
     assert_eq!(blocked["hooks"][0]["report"]["status"], "asked", "{blocked:#}");
-    assert_eq!(blocked["to_pass"]["settings"], r#"allow = ["sudo ls"]"#);
-    assert_eq!(blocked["to_pass"]["file"], json!(env.path("home/.hookbox/hookbox.toml")));
+    assert_eq!(blocked["hooks"][0]["trusted"], false, "{blocked:#}");
+    assert_eq!(blocked["to_pass"]["exception"]["line"], 1);
+    assert_eq!(blocked["to_pass"]["file"], json!(env.path(&format!("home/.hookbox/{name}"))));
+    // Alone, it gives none.
+    std::fs::remove_file(env.path(&format!("home/.hookbox/{name}"))).unwrap();
+    let asked = explain(&env, &["sudo ls", "--json"]).json();
+    assert_eq!((asked["verdict"]["ask"].is_object(), &asked["to_pass"]), (true, &json!(null)), "{asked:#}");
 }
 
 #[test]
