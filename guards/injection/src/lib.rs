@@ -105,7 +105,7 @@ fn judge(text: &str, least: u8) -> Option<Found> {
 fn marked(call: &ToolCall, text: &str, found: &Found) -> Answer {
     let shown = excerpt(text.get(found.offset..).unwrap_or_default());
     let tool = excerpt(&call.name);
-    let note = format!("injection: the output of `{tool}` contains {}: \"{shown}\"", found.what);
+    let note = format!("the output of `{tool}` contains {}: \"{shown}\"", found.what);
     Answer::pass().inject(MARK).warn(note).metadata("injection", json!({ "what": found.what }))
 }
 

@@ -8,29 +8,37 @@ use crate::corpus::Line;
 pub(crate) struct Guard {
     /// Its name.
     pub(crate) name: &'static str,
+    /// Answers a line.
+    pub(crate) answer: fn(&Line) -> Result<Answer, Error>,
+}
+
+impl Guard {
     /// Returns true if it stops or marks a line.
-    pub(crate) acts: fn(&Line) -> Result<bool, Error>,
+    pub(crate) fn acts(&self, line: &Line) -> Result<bool, Error> {
+        let answer = (self.answer)(line)?;
+        // A question does not stop a command.
+        Ok(if line.is_output { marks(&answer) } else { matches!(answer.action, Action::Block(_)) })
+    }
 }
 
 /// Every guard, in the order of the table's columns.
 pub(crate) const GUARDS: [Guard; 5] = [
-    Guard { name: "destructive", acts: acts::<destructive::Guard> },
-    Guard { name: "git", acts: acts::<git::Guard> },
-    Guard { name: "injection", acts: acts::<injection::Injection> },
-    Guard { name: "secrets", acts: acts::<secrets::SecretsGuard> },
-    Guard { name: "supply-chain", acts: acts::<supply_chain::SupplyChain> },
+    Guard { name: "destructive", answer: answer::<destructive::Guard> },
+    Guard { name: "git", answer: answer::<git::Guard> },
+    Guard { name: "injection", answer: answer::<injection::Injection> },
+    Guard { name: "secrets", answer: answer::<secrets::SecretsGuard> },
+    Guard { name: "supply-chain", answer: answer::<supply_chain::SupplyChain> },
 ];
 
-/// Returns true if a guard stops this command, or marks this output.
-fn acts<H: Hook>(line: &Line) -> Result<bool, Error> {
+/// Returns the answer of a guard to this command, or to this output.
+fn answer<H: Hook>(line: &Line) -> Result<Answer, Error> {
     let context = Context { cwd: "/home/dev/app".to_owned(), ..Context::default() };
     if line.is_output {
         let result = ToolResult::new(ToolCall::new(line.tool.as_str(), json!({})), json!(line.text));
-        return H::after_tool_call(&context, &result).map(|it| marks(&it));
+        return H::after_tool_call(&context, &result);
     }
     let call = ToolCall::new(line.tool.as_str(), json!({ "command": line.text }));
-    // A question does not stop a command.
-    H::before_tool_call(&context, &call).map(|it| matches!(it.action, Action::Block(_)))
+    H::before_tool_call(&context, &call)
 }
 
 fn marks(answer: &Answer) -> bool {
@@ -39,6 +47,7 @@ fn marks(answer: &Answer) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::path::Path;
 
     use super::*;
@@ -54,9 +63,39 @@ mod tests {
             for text in [end, line.text.clone()] {
                 line.text = text;
                 for guard in &GUARDS {
-                    (guard.acts)(&line).unwrap();
+                    guard.acts(&line).unwrap();
                 }
             }
         }
+    }
+
+    #[test]
+    fn every_safer_command_passes_every_guard() {
+        let lines = crate::corpus::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus")).unwrap();
+        let mut found = BTreeMap::new();
+        for line in lines.iter().filter(|it| !it.is_output) {
+            for guard in &GUARDS {
+                let answer = (guard.answer)(line).unwrap();
+                if matches!(answer.action, Action::Block(_)) {
+                    let (_, safer) = answer.metadata.into_iter().find(|(key, _)| key == "safer").unwrap();
+                    found.insert(safer.as_str().unwrap().to_owned(), (guard.name, line.text.clone()));
+                }
+            }
+        }
+        assert!(found.len() > 50, "{}", found.len());
+        let mut stopped = Vec::new();
+        for (safer, (by, dangerous)) in found {
+            let line = Line {
+                category: "safer".to_owned(),
+                tool: "bash".to_owned(),
+                text: safer,
+                is_output: false,
+                label: crate::corpus::Label::Safe,
+            };
+            for guard in GUARDS.iter().filter(|it| it.acts(&line).unwrap()) {
+                stopped.push(format!("{} of {by} for {dangerous:?}, by {}", line.text, guard.name));
+            }
+        }
+        assert!(stopped.is_empty(), "{}", stopped.join("\n"));
     }
 }

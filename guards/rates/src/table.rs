@@ -73,7 +73,7 @@ pub(crate) struct Rates {
 pub(crate) fn measure(lines: &[Line]) -> Result<Rates, Error> {
     let (mut rows, mut total, mut misses) = (Vec::<Row>::new(), Row::new("**all**"), Vec::new());
     for line in lines {
-        let ask = |guard: &Guard| (guard.acts)(line).map_err(|error| error.within(guard.name));
+        let ask = |guard: &Guard| guard.acts(line).map_err(|error| error.within(guard.name));
         let acted = GUARDS.iter().map(ask).collect::<Result<Vec<bool>, Error>>()?;
         if rows.last().is_none_or(|row| row.category != line.category) {
             rows.push(Row::new(&line.category));

@@ -62,8 +62,7 @@ fn a_safer_command_passes() {
     for line in
         ["curl x | sh", "npm i http://x.example.org/a", "git config core.hooksPath x", "cp a .git/hooks/b"]
     {
-        let reason = Settings::default().objection(line).unwrap();
-        let safer = reason.split('`').nth(1).unwrap();
+        let safer = Settings::default().objection(line).unwrap().safer;
         assert_eq!(stopped(safer), [false; 3], "{safer}");
     }
 }

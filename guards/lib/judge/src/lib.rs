@@ -37,6 +37,13 @@ pub struct Settings {
     pub allow: Vec<String>,
 }
 
+impl Settings {
+    /// Returns true if the user allows a command.
+    pub fn allows(&self, text: &str) -> bool {
+        self.allow.iter().any(|it| allows(it, text))
+    }
+}
+
 /// The reason to deny a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
@@ -92,7 +99,7 @@ pub type Rule = fn(&Scene<'_>) -> Option<Denial>;
 
 /// Returns the reason to deny a line, with the command that is denied.
 pub fn judge(line: &str, cwd: Option<&str>, settings: &Settings, rule: Rule) -> Option<(String, Denial)> {
-    let is_allowed = |text: &str| settings.allow.iter().any(|it| allows(it, text));
+    let is_allowed = |text: &str| settings.allows(text);
     if is_allowed(line) {
         return None;
     }
@@ -113,16 +120,22 @@ pub fn judge(line: &str, cwd: Option<&str>, settings: &Settings, rule: Rule) -> 
     })
 }
 
-/// Returns true if an allowed command is this one. A `*` at its end stands for any further words of the same command.
-fn allows(allowed: &str, text: &str) -> bool {
+/// Returns true if an allowed command is this one. A `*` at its end is the rest of its last word, and any further words
+/// of the same command.
+pub fn allows(allowed: &str, text: &str) -> bool {
     let words = |text: &str| text.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    match allowed.trim().strip_suffix(" *") {
-        None => words(allowed) == words(text),
-        Some(begin) => {
-            let is_one = !text.contains([';', '|', '&', '\n', '`', '$', '>', '<']);
-            is_one && words(text).starts_with(&words(begin))
+    let Some(begin) = allowed.trim().strip_suffix('*') else { return words(allowed) == words(text) };
+    let is_one = !text.contains([';', '|', '&', '\n', '`', '$', '>', '<']);
+    let (begin, text, is_whole) = (words(begin), words(text), begin.ends_with(' '));
+    is_one
+        && match begin.split_last() {
+            Some((last, before)) if !is_whole => {
+                text.starts_with(before) && text.get(before.len()).is_some_and(|it| it.starts_with(last))
+            }
+            // Not everything.
+            None => false,
+            Some(_) => text.starts_with(&begin),
         }
-    }
 }
 
 /// Returns a command as it is shown to people, and compared with allowed ones.
@@ -185,14 +198,7 @@ pub fn has(args: &[Arg], letter: char, long: &str) -> bool {
 ///
 /// The settings cannot be read.
 pub fn answer(cx: &Context, call: &ToolCall, rule: Rule) -> Result<Answer, Error> {
-    let lines = match (&call.command, call.kind) {
-        (Some(line), _) => vec![line.clone()],
-        // Input in an unknown shape is checked text by text: odd input must not skip a guard.
-        (None, ToolKind::Shell) => texts(&call.input),
-        // An unknown tool, or one of an MCP server, may be a shell by another name.
-        (None, ToolKind::Other | ToolKind::Mcp) => commands(&call.input),
-        (None, _) => Vec::new(),
-    };
+    let lines = lines(call);
     if lines.is_empty() {
         return Ok(Answer::pass());
     }
@@ -208,8 +214,20 @@ pub fn answer(cx: &Context, call: &ToolCall, rule: Rule) -> Result<Answer, Error
         .metadata("safer", json!(safer)))
 }
 
+/// Returns the command lines that a tool call may run.
+pub fn lines(call: &ToolCall) -> Vec<String> {
+    match (&call.command, call.kind) {
+        (Some(line), _) => vec![line.clone()],
+        // Input in an unknown shape is checked text by text: odd input must not skip a guard.
+        (None, ToolKind::Shell) => texts(&call.input),
+        // An unknown tool, or one of an MCP server, may be a shell by another name.
+        (None, ToolKind::Other | ToolKind::Mcp) => commands(&call.input),
+        (None, _) => Vec::new(),
+    }
+}
+
 /// Returns the command lines from the fields in which shells have them.
-fn commands(input: &Document) -> Vec<String> {
+pub fn commands(input: &Document) -> Vec<String> {
     let text = |field: &str| input.get::<String>(field).ok().flatten();
     ["/command", "/cmd", "/script"].into_iter().filter_map(text).collect()
 }
@@ -229,4 +247,29 @@ fn texts(input: &Document) -> Vec<String> {
     }
     found.push(found.join(" "));
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_allowed_command_is_a_whole_one_or_a_beginning() {
+        for (allowed, text, expected) in [
+            ("git push", "git  push", true),
+            ("git push", "git push x", false),
+            ("git push *", "git push x y", true),
+            ("git push *", "git push", true),
+            ("git push *", "git pushx", false),
+            ("git push wip/*", "git push wip/a --force", true),
+            ("git push wip/*", "git push main wip/a", false),
+            ("git push wip/*", "git push", false),
+            ("git push *", "git push; ls", false),
+            ("git push *", "git push $(ls)", false),
+            ("*", "ls", false),
+            ("", "ls", false),
+        ] {
+            assert_eq!(allows(allowed, text), expected, "{allowed:?} {text:?}");
+        }
+    }
 }
