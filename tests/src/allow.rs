@@ -364,7 +364,7 @@ fn a_wrong_command_line_is_an_error_with_a_hint_and_allows_nothing() {
     let other = if code.starts_with('a') { "bbbbbbbb" } else { "aaaaaaaa" };
     for (args, words) in [
         (&["allow", other, "--yes"][..], "no blocked call has this code"),
-        (&["allow", "nonsense!", "--yes"], "expected a code of 8 letters"),
+        (&["allow", "nonsense!", "--yes"], "expected a code: 8 of the letters"),
         (&["allow", &code, "--for", "soon", "--yes"], "expected a time"),
         (&["allow", &code, "--for", "0s", "--yes"], "expected a time"),
         (&["allow", &code, "--for", "99999m", "--yes"], "at most 24 hours"),

@@ -31,7 +31,13 @@ impl WholeCommand {
         let Some((_, rest)) = given.split_at_checked(self.words.len()).filter(|_| has_words) else {
             return false;
         };
-        (self.is_open || rest.is_empty()) && has_one(with, rest, rest)
+        let before_end = || rest.iter().take_while(|word| **word != "--");
+        let has = |wanted: &String| match is_option(wanted) {
+            // As a word of its own: the `n` of `-on` may be a value of `-o`.
+            true => before_end().any(|word| is_match(wanted, word)),
+            false => rest.iter().any(|word| is_match(wanted, word)),
+        };
+        (self.is_open || rest.is_empty()) && (with.is_empty() || with.iter().any(has))
     }
 }
 
@@ -289,6 +295,10 @@ mod tests {
         let with = ["--dry-run".to_owned()];
         assert!(open.is(&with, &["git", "push", "--force", "--dry-run"]));
         assert!(!open.is(&with, &["git", "push", "--force"]));
+        let with = ["-n".to_owned()];
+        assert!(open.is(&with, &["git", "push", "-n", "-f"]));
+        assert!(!open.is(&with, &["git", "push", "-on", "-f"]));
+        assert!(!open.is(&with, &["git", "push", "-f", "--", "-n"]));
     }
 
     #[test]
