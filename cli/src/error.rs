@@ -149,10 +149,15 @@ fn remedy(text: impl fmt::Display) {
     say(format_args!("{HINT}hint:{HINT:#} {}", shown(text)));
 }
 
+/// Returns the arguments of the command line, also those that are not UTF-8.
+fn arguments() -> impl Iterator<Item = String> {
+    std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned())
+}
+
 /// Returns the word that is not a command of the program's, if this is the error.
 fn unknown_command(error: &clap::Error) -> Option<String> {
     let ContextValue::String(word) = error.get(ContextKind::InvalidSubcommand)? else { return None };
-    let is_first = std::env::args().skip(1).find(|it| !it.starts_with('-')).as_ref() == Some(word);
+    let is_first = arguments().find(|it| !it.starts_with('-')).as_ref() == Some(word);
     is_first.then(|| word.clone())
 }
 
@@ -185,6 +190,6 @@ pub(crate) fn usage(error: clap::Error) -> ExitCode {
     // The hint repeats this.
     let text = text.split("\nFor more information").next().unwrap_or(&text);
     say(text.trim_end());
-    remedy(format_args!("see `{} --help`", help::named_command(std::env::args().skip(1))));
+    remedy(format_args!("see `{} --help`", help::named_command(arguments())));
     ExitCode::from(EXIT_USAGE)
 }

@@ -358,6 +358,17 @@ fn what_is_allowed_is_listed_and_taken_back() {
 }
 
 #[test]
+fn without_a_terminal_no_code_is_shown_or_used() {
+    // The tests beside this one have temporary data, which needs none.
+    let env = TestEnvironment::new().variable("XDG_DATA_HOME", "/nonexistent/data");
+    for args in [&["allow"][..], &["allow", "abcdkmns", "--yes"]] {
+        let output = env.hookbox(args);
+        assert_eq!((output.code, output.stdout.as_str()), (Some(1), ""), "{output:#?}");
+        assert!(output.stderr.starts_with("error: this needs a human: "), "{output:#?}");
+    }
+}
+
+#[test]
 fn a_wrong_command_line_is_an_error_with_a_hint_and_allows_nothing() {
     let env = place();
     let code = noted(&run(&env, &event("make", None)));

@@ -1,5 +1,8 @@
 //! The program's options, help, completions and man pages.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
 use serde_json::json;
 
 use crate::answers::{Backend, user};
@@ -22,6 +25,19 @@ fn a_word_that_is_no_command_is_answered_with_the_command_that_was_meant() {
         assert_eq!(output.stderr.lines().count(), 2, "{output:#?}");
     }
     assert_eq!(env.hookbox(["ls", "--json"]).code, Some(0));
+}
+
+#[test]
+fn an_argument_that_is_not_utf_8_is_wrong_usage() {
+    let env = TestEnvironment::new();
+    for command in ["allow", "explain", "new"] {
+        let output = env.hookbox([OsStr::new(command), OsStr::from_bytes(b"\xff")]);
+        assert_eq!(output.code, Some(2), "{output:#?}");
+        assert!(
+            output.stderr.contains("invalid UTF-8") && !output.stderr.contains("panicked"),
+            "{output:#?}"
+        );
+    }
 }
 
 #[test]

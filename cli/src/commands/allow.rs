@@ -12,6 +12,7 @@ use hookbox::trust::{
     AllowError, Allowance, AllowanceFile, AllowanceFileError, AllowanceFileErrorKind, BlockedCall, Code,
     Pending, Term, now_ms,
 };
+use hookbox_agents::bridge::above;
 use serde_json::{Value, json};
 
 use crate::error::{InputError, hint, say};
@@ -65,6 +66,9 @@ impl Allow {
         self.locate.enter()?;
         // A list is for the user's eyes as well. It and the question that follows need no question before.
         human::required(&self.locate, &[], !self.yes && !self.remove)?;
+        if !self.list && !self.remove {
+            self.needs_a_terminal()?;
+        }
         let file = self.file()?;
         match &self.code {
             _ if self.list => self.show_allowed(&file),
@@ -77,6 +81,17 @@ impl Allow {
             Some(code) => self.allow(&file, &read(code)?),
             None => self.show_blocked(&file),
         }
+    }
+
+    /// Refuses to show or use a code without a terminal, `--yes` or not: only a human has a use for one. Tests have data
+    /// of their own.
+    fn needs_a_terminal(&self) -> anyhow::Result<()> {
+        let data = private_dir::default_data(self.locate.discovery()?.home.as_deref());
+        if approval::has_terminal() || data.is_some_and(|data| above::is_temporary(&data)) {
+            return Ok(());
+        }
+        Err(InputError::refused("this needs a human: found no terminal", "run it in a terminal of your own")
+            .into())
     }
 
     /// Returns the file of allowances.

@@ -105,14 +105,18 @@ impl Door {
                     return;
                 }
                 taken => {
-                    if let Some(Err(error)) = taken {
-                        fold.warn(None, error.to_string());
+                    // Another call has used it up, or the file cannot be written.
+                    for blocked in &self.lifted {
+                        reports.get_mut(blocked.at).into_iter().for_each(|it| it.status = Status::Blocked);
                     }
-                    // Another call has used it up.
                     self.closed = self.lifted.into_iter().next();
-                    if let Some(Blocked { ruling: Some(ruling), at, .. }) = &self.closed {
+                    if let Some(Blocked { ruling: Some(ruling), .. }) = &self.closed {
                         fold.restore(ruling.clone());
-                        reports.get_mut(*at).into_iter().for_each(|it| it.status = Status::Blocked);
+                    }
+                    if let Some(Err(error)) = taken {
+                        // A code would have to be written as well.
+                        fold.warn(None, error.to_string());
+                        return;
                     }
                 }
             }

@@ -52,6 +52,14 @@ pub fn sign(directory: &Path, data: Option<&Path>, changes: &[PathBuf]) -> Optio
     Some(Sign::Beside(format!("{} has a session open in {shown}", session.title())))
 }
 
+/// Returns true if a path is below a directory for temporary files of this process.
+pub fn is_temporary(path: &Path) -> bool {
+    let own = std::env::var_os("TMPDIR").map(PathBuf::from).filter(|it| it.is_absolute());
+    let temporary = TEMPORARY.iter().map(PathBuf::from).chain(own).filter_map(|it| resolved(&it));
+    let is_in = |path: &Path, temporary: &Path| path.starts_with(temporary) && path != temporary;
+    resolved(path).is_some_and(|path| temporary.into_iter().any(|temporary| is_in(&path, &temporary)))
+}
+
 /// Returns true if all of these are temporary files, and none belongs to the user of an agent's process.
 fn is_scratch(changes: &[PathBuf], agent: &parents::Process) -> bool {
     let (Some(environment), Some(directory)) = (agent.environment(), agent.directory()) else { return false };
