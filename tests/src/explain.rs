@@ -141,7 +141,7 @@ fn an_event_comes_from_a_file_or_standard_input() {
     }
     for (words, said) in [
         (&["before_tool_cal"][..], "did you mean before_tool_call?"),
-        (&["git push", "event.json"], "expected the name of an event"),
+        (&["git push", "event.json"], "expected one argument for a command"),
         (&["before_tool_call", "missing.json"], "missing.json"),
     ] {
         let output = env.hookbox([&["explain"], words].concat());

@@ -68,7 +68,15 @@ fn event(what: &str, file: Option<&Path>, has_data: bool) -> Result<Event, Input
     let name = match run::event_name(what) {
         Ok(name) => name,
         // A command has more than one word, or another name than an event.
-        Err(error) if has_data || is_misspelt(what) => return Err(error),
+        Err(error) if is_misspelt(what) => return Err(error),
+        Err(_) if has_data => {
+            let what =
+                format!("expected one argument for a command, found more behind \"{}\"", escape(what, 80));
+            return Err(InputError::new(
+                what,
+                "put the command in quotes: hookbox explain 'git push --force'",
+            ));
+        }
         Err(_) => {
             let call = ToolCall::new("bash", json!({ "command": what }));
             return Ok(Event { context: context.into(), data: EventData::BeforeToolCall(call) });
