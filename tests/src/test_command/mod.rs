@@ -1,5 +1,6 @@
 //! `hookbox test`: cases beside a hook.
 
+mod guards;
 mod samples;
 mod surroundings;
 
