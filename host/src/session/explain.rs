@@ -145,7 +145,7 @@ impl Session {
         let Some(tried) = active.and_then(|it| it.tried_with(settings)) else { return false };
         let fired = chain::run(&[tried], explanation.fired.event.clone(), self.chain_options()).await;
         let is_asked =
-            fired.report.hooks.iter().all(|it| it.status != Status::Untrusted && it.cause.is_none());
+            fired.report.hooks.iter().any(|it| it.status != Status::Untrusted && it.cause.is_none());
         is_asked && fired.verdict.block.is_none() && fired.verdict.ask.is_none()
     }
 }
