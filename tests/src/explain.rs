@@ -173,9 +173,9 @@ fn a_hook_of_the_same_name_that_nobody_trusts_gives_no_advice() {
     assert_eq!(blocked["hooks"][0]["report"]["status"], "asked", "{blocked:#}");
     assert_eq!(blocked["hooks"][0]["trusted"], false, "{blocked:#}");
     assert_eq!(blocked["to_pass"]["exception"]["line"], 1);
-    assert_eq!(blocked["to_pass"]["file"], json!(env.path(&format!("home/.hookbox/{name}"))));
+    assert_eq!(blocked["to_pass"]["file"], json!(env.path(format!("home/.hookbox/{name}"))));
     // Alone, it gives none.
-    std::fs::remove_file(env.path(&format!("home/.hookbox/{name}"))).unwrap();
+    std::fs::remove_file(env.path(format!("home/.hookbox/{name}"))).unwrap();
     let asked = explain(&env, &["sudo ls", "--json"]).json();
     assert_eq!((asked["verdict"]["ask"].is_object(), &asked["to_pass"]), (true, &json!(null)), "{asked:#}");
 }
