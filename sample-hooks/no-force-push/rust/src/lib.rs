@@ -40,7 +40,9 @@ fn forces(words: &[&str]) -> bool {
 fn is_forced_push(mut words: &[&str]) -> bool {
     loop {
         words = match words {
-            ["-C" | "-c" | "--config-env" | "--git-dir" | "--work-tree" | "--namespace", _, rest @ ..] => rest,
+            ["-C" | "-c" | "--config-env" | "--git-dir" | "--work-tree" | "--namespace", _, rest @ ..] => {
+                rest
+            }
             [option, rest @ ..] if option.starts_with('-') => rest,
             ["push", rest @ ..] => {
                 let options: Vec<&str> = rest.iter().copied().take_while(|word| *word != "--").collect();
