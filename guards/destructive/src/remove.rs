@@ -1,6 +1,6 @@
 //! Programs that remove files.
 
-use hookbox_judge::{Area, Denial, Preset, Scene, has, is_generated, operands};
+use hookbox_judge::{Area, Denial, Preset, Scene, has, is_generated, is_made_again, operands};
 use hookbox_shell::runs::{Arg, Place, Run, Sort};
 
 /// Judges a program that removes files.
@@ -66,7 +66,8 @@ fn removal(scene: &Scene<'_>, target: &Arg, recursive: bool) -> Option<Denial> {
         return fed(scene);
     }
     let area = Area::of(target, run, cwd);
-    if area.is_cheap() || is_made(scene, target) {
+    let is_built = area == Area::Project && is_made_again(scene.reading, target);
+    if area.is_cheap() || is_built || is_made(scene, target) || is_temporary_of_code(scene, target) {
         return (scene.preset == Preset::Strict && recursive && area == Area::Built)
             .then(|| denial(&format!("removes {text}"), &format!("ls -la {text}")));
     }
@@ -149,6 +150,26 @@ fn is_made(scene: &Scene<'_>, target: &Arg) -> bool {
         }
     });
     made && !before.iter().any(|run| matches!(run.program(), Some("mv" | "rsync")))
+}
+
+/// Returns true for a variable of code whose only value is a new temporary directory.
+fn is_temporary_of_code(scene: &Scene<'_>, target: &Arg) -> bool {
+    let name = target.text.as_str();
+    let is_name = !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
+    if scene.run.call.is_none() || target.sort != Sort::Unknown || !is_name {
+        return false;
+    }
+    let in_name = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '.';
+    let values = scene.reading.code.iter().flat_map(|code| {
+        code.text.match_indices(name).filter_map(|(at, _)| {
+            let (before, after) = (code.text.get(..at)?, code.text.get(at + name.len()..)?.trim_start());
+            let value = after.strip_prefix('=').filter(|it| !it.starts_with('='))?;
+            (!before.ends_with(in_name)).then(|| value.trim_start())
+        })
+    });
+    let makes = |it: &str| ["tempfile.mkdtemp(", "mkdtemp("].iter().any(|call| it.starts_with(call));
+    let values: Vec<&str> = values.collect();
+    !values.is_empty() && values.into_iter().all(makes)
 }
 
 /// Returns a command that does not remove what it should not.

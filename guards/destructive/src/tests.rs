@@ -52,6 +52,11 @@ fn what_destroys_is_denied() {
         "echo 'rm -rf src' > /tmp/a.sh; sh /tmp/a.sh",
         "d=src; rm -rf $d",
         ":(){ :|:& };:",
+        "rm -rf vendor",
+        "rm -rf bin obj",
+        "rm -rf src && dotnet build",
+        "python3 -c \"import shutil, tempfile; d = tempfile.mkdtemp(); d = x(); shutil.rmtree(d)\"",
+        "python3 -c \"import shutil, sys; d = sys.argv[1]; shutil.rmtree(d)\" src",
     ] {
         assert!(denied(line, Preset::Standard).is_some(), "{line}");
     }
@@ -86,6 +91,12 @@ fn what_can_be_made_again_passes() {
         "echo 'rm -rf /'",
         "git commit -m 'rm -rf /'",
         "mkfs.ext4 /tmp/disk.img",
+        "rm -rf Pods && pod install",
+        "rm -rf vendor && composer install",
+        "dotnet clean && rm -rf bin obj src/App/bin",
+        "rm -rf site && mkdocs build",
+        "rm -rf ~/.gradle/caches ~/.npm/_cacache",
+        "python3 -c \"import shutil, tempfile; d = tempfile.mkdtemp(); shutil.rmtree(d)\"",
     ] {
         assert_eq!(denied(line, Preset::Standard), None, "{line}");
     }

@@ -89,6 +89,10 @@ pub(crate) fn target(text: &str, before: &str, arguments: &Arguments) -> Arg {
             let value =
                 rest.trim_start().strip_prefix('=').map(str::trim_start).filter(|it| !it.starts_with('='));
             let Some(value) = value else { continue };
+            // Its text is a piece of a name that only the running code knows.
+            if value.starts_with("tempfile.mkdtemp(") {
+                continue;
+            }
             let line = value.split([';', '\n']).next().unwrap_or_default();
             let inner = self::arguments(line, false);
             if let [one] = inner.literals.as_slice() {

@@ -3,12 +3,14 @@
 //! A guard is a [`Rule`]: it sees one command with all of its line, and says what would be lost, why, and a safer
 //! command.
 
+mod makers;
 mod paths;
 
 use hookbox_sdk::prelude::*;
 use hookbox_shell::runs::{Arg, Known, Reading, Run, Unread, runs};
 use serde::Deserialize;
 
+pub use makers::is_made_again;
 pub use paths::{Area, is_generated};
 
 /// The longest excerpt of a command in a reason, in letters.

@@ -21,7 +21,38 @@ const BUILT: &str = "node_modules target dist build .venv venv __pycache__ .next
     .tmp logs dist-newstyle .stack-work zig-out zig-cache .zig-cache storybook-static test-results playwright-report \
     .eslintcache .rspec_status .bundle cmake-build-debug cmake-build-release pkg-build site-packages deps .elixir_ls \
     .clj-kondo .cpcache .shadow-cljs elm-stuff .spago .astro .wrangler .vercel .netlify public/build .sass-cache \
-    .jekyll-cache .output .temp Debug Release .bazel bazel-bin bazel-out bazel-testlogs .pub-cache nimcache _output";
+    .jekyll-cache .output .temp Debug Release .bazel bazel-bin bazel-out bazel-testlogs .pub-cache nimcache _output Pods";
+
+/// Directories of the same kind whose last name alone says too little.
+const BUILT_BELOW: [&str; 3] = ["vendor/bundle", "Carthage/Build", "Carthage/Checkouts"];
+
+/// Caches below a home directory: their programs fill them again.
+const CACHES: [&str; 24] = [
+    ".npm/_cacache",
+    ".npm/_npx",
+    ".npm/_logs",
+    ".cargo/registry/cache",
+    ".cargo/registry/index",
+    ".cargo/registry/src",
+    ".cargo/git/checkouts",
+    ".cargo/git/db",
+    ".m2/repository",
+    ".gradle/caches",
+    ".ivy2/cache",
+    ".nuget/packages",
+    ".composer/cache",
+    ".cabal/packages",
+    ".hex/packages",
+    ".konan/cache",
+    ".bun/install/cache",
+    ".local/share/pnpm/store",
+    ".terraform.d/plugin-cache",
+    ".cocoapods/repos",
+    ".conda/pkgs",
+    ".android/cache",
+    "go/pkg/mod",
+    "AppData/Local/npm-cache",
+];
 
 /// Endings of the names of files that programs make.
 const GENERATED: &str = "pyc pyo o obj a so class log tmp temp swp swo bak orig rej cache egg-info gcda gcno gcov profraw \
@@ -107,7 +138,14 @@ impl Area {
         let is_built =
             |it: &&str| is_in(BUILT, it) || it.ends_with(".egg-info") || it.starts_with("cmake-build");
         let is_known_name = |it: &&str| !it.contains(['$', '`', '(']);
-        if parts.iter().skip(roots).filter(|it| is_known_name(it)).any(is_built)
+        let is_cache = match parts.as_slice() {
+            ["~", rest @ ..] | ["home" | "Users", _, rest @ ..] => is_cached(rest),
+            _ => false,
+        };
+        let is_pair = |it: &[&str]| BUILT_BELOW.contains(&it.join("/").as_str());
+        if is_cache
+            || parts.get(roots..).unwrap_or_default().windows(2).any(is_pair)
+            || parts.iter().skip(roots).filter(|it| is_known_name(it)).any(is_built)
             || parts.iter().skip(roots).next_back().is_some_and(|it| is_known_name(it) && is_generated(it))
         {
             return Self::Built;
@@ -151,6 +189,13 @@ fn is_in(list: &str, name: &str) -> bool {
     list.split_ascii_whitespace().any(|it| it == name)
 }
 
+/// Returns true for a path below a home directory that is one of its caches, or below one.
+fn is_cached(parts: &[&str]) -> bool {
+    let starts = |cache: &str| cache.split('/').enumerate().all(|(at, it)| parts.get(at) == Some(&it));
+    // All caches of macOS at once are some programs' data.
+    CACHES.iter().any(|it| starts(it)) || starts("Library/Caches") && parts.len() > 2
+}
+
 /// Returns true for the name of a file, or a pattern of names, that a program makes.
 pub fn is_generated(name: &str) -> bool {
     let name = name.trim_matches('*');
@@ -165,6 +210,9 @@ pub fn is_generated(name: &str) -> bool {
                 | "Cargo.lock"
                 | "poetry.lock"
                 | "uv.lock"
+                | "Podfile.lock"
+                | "Gemfile.lock"
+                | "composer.lock"
         )
         || name
             .rsplit_once('.')
@@ -205,6 +253,19 @@ mod tests {
             ("$ROOT/dist", Sort::Unknown, Area::Built),
             ("*.pyc", Sort::Pattern, Area::Built),
             ("/usr/lib/build", Sort::Plain, Area::System),
+            ("ios/Pods", Sort::Plain, Area::Built),
+            ("vendor/bundle", Sort::Plain, Area::Built),
+            ("vendor", Sort::Plain, Area::Project),
+            ("~/Library/Caches/x", Sort::Plain, Area::Built),
+            ("~/Library/Caches/*", Sort::Pattern, Area::Elsewhere),
+            ("~/Library/Caches/../x", Sort::Plain, Area::Elsewhere),
+            ("~/.m2/repository/org/x", Sort::Plain, Area::Built),
+            ("~/.m2", Sort::Plain, Area::Elsewhere),
+            ("/home/you/.npm/_cacache", Sort::Plain, Area::Built),
+            ("/home/you/.npm", Sort::Plain, Area::Elsewhere),
+            ("~/.cargo/registry/cache", Sort::Plain, Area::Built),
+            ("~/.cargo/registry", Sort::Plain, Area::Elsewhere),
+            ("/srv/.cargo/registry/cache", Sort::Plain, Area::System),
             ("src", Sort::Plain, Area::Project),
             ("/home/me/p/src", Sort::Plain, Area::Project),
             ("*", Sort::Pattern, Area::Whole),
