@@ -3,6 +3,7 @@
 //! See the README for what it stops in each preset.
 
 mod code;
+mod hides;
 mod line;
 mod places;
 mod printers;

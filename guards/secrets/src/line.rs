@@ -2,7 +2,8 @@
 
 use hookbox_shell::{Command, Script, assignment, base_name, scripts, unwrapped};
 
-use crate::places::{has_token, is_secret_name, is_secret_path, variable};
+use crate::hides::{copies_for_programs, hides_all, hides_values, keeps_lines};
+use crate::places::{has_token, is_env_file, is_secret_name, is_secret_path, variable};
 use crate::programs::{
     READERS, is_about_secrets, is_dump, is_edit, is_filter, is_upload, operands, shows_contents,
     starts_reader,
@@ -213,7 +214,13 @@ impl Known {
             "perl" | "ruby" if is_filter(rest) => file.map(shows_file),
             "find" | "fd" if pipeline.reads || starts_reader(rest) => file.map(shows_file),
             _ if READERS.contains(&program) && !is_edit(program, rest) => {
-                file.map(|it| shows_file(&self.full(it)))
+                let is_hidden = |file: &str| {
+                    pipeline.hides_all
+                        || hides_all(program, rest)
+                        || is_env_file(file) && (pipeline.hides_values || hides_values(program, rest))
+                        || is_env_file(file) && copies_for_programs(program, rest)
+                };
+                file.filter(|it| !is_hidden(it)).map(|it| shows_file(&self.full(it)))
             }
             _ => None,
         };
@@ -269,6 +276,16 @@ impl Known {
     }
 }
 
+/// Returns true if a pipeline in `export $(…)` only selects lines, and `xargs` joins them.
+fn is_whole_export(script: &Script, at: usize, flow: usize) -> bool {
+    script.commands.iter().filter(|it| it.flow == flow && !it.inner.contains(&at)).all(|it| {
+        let words = it.texts_of_words();
+        let is_join =
+            matches!(words.as_slice(), ["xargs"] | ["xargs", "-0" | "-d\\n"] | ["xargs", "-d", "\\n"]);
+        it.outputs.is_empty() && (is_join || words.first().is_some_and(|it| keeps_lines(it)))
+    })
+}
+
 pub(crate) fn shows_variable(name: &str) -> Finding {
     shows("This shows a variable with a secret", format!("test -n \"${{{name}:+set}}\" && echo set"))
 }
@@ -286,11 +303,15 @@ struct Pipeline {
     is_shown: bool,
     /// Its output goes to a file.
     is_kept: bool,
+    /// What comes out at the end is not what a file has.
+    hides_all: bool,
+    /// What comes out at the end has no values of variables.
+    hides_values: bool,
 }
 
 impl Pipeline {
     fn of(script: &Script, at: usize, flow: usize) -> Self {
-        let (mut found, mut is_shown) = (Self::default(), true);
+        let (mut found, mut is_shown, mut is_whole) = (Self::default(), true, true);
         for (place, command) in script.commands.iter().enumerate().filter(|(_, it)| it.flow == flow) {
             let words = command.texts_of_words();
             let inner = unwrapped(&words);
@@ -302,8 +323,14 @@ impl Pipeline {
             let is_history = rest.iter().any(|word| word.ends_with("_history"));
             found.dumps |= is_dump(program, rest) || is_history && READERS.contains(&program);
             if place > at {
+                if is_whole && command.outputs.is_empty() {
+                    found.hides_all |= hides_all(program, rest);
+                    found.hides_values |= hides_values(program, rest);
+                }
+                is_whole &= keeps_lines(program) && command.outputs.is_empty();
                 is_shown &= READERS.contains(&program) || SENDERS.contains(&program) || program == "tee";
             } else if place == at {
+                is_whole = keeps_lines(program) && command.outputs.is_empty();
                 found.is_kept =
                     command.outputs.iter().any(|it| !it.text.starts_with(|c: char| c.is_ascii_digit()));
             }
@@ -316,6 +343,15 @@ impl Pipeline {
                 && values.clone().all(|it| assignment(&it.text).is_some())
         };
         found.is_shown = is_shown && !script.commands.iter().any(|it| is_set(&it));
+        let is_exported = |it: &&Command| {
+            let words = it.texts_of_words();
+            it.inner.contains(&at)
+                && matches!(words.as_slice(), ["export", value] if value.starts_with("$(") && value.ends_with(')'))
+        };
+        // Variables for the programs of the line.
+        found.hides_values |= script.commands.iter().any(|it| is_exported(&it))
+            && !found.sends
+            && is_whole_export(script, at, flow);
         found
     }
 }

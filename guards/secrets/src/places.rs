@@ -106,6 +106,11 @@ fn is_below(directory: &str) -> bool {
     })
 }
 
+/// Returns true for a file of variables, such as `.env.local`.
+pub(crate) fn is_env_file(path: &str) -> bool {
+    is_env(path.rsplit('/').next().unwrap_or(path))
+}
+
 fn is_env(name: &str) -> bool {
     let Some(rest) = name.strip_prefix(".env") else { return false };
     let last = rest.rsplit('.').next().unwrap_or_default();
