@@ -6,6 +6,7 @@ mod databases;
 mod overwrite;
 mod remove;
 mod services;
+mod test_databases;
 
 use hookbox_judge::{Denial, Scene, answer};
 use hookbox_sdk::prelude::*;

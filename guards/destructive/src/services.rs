@@ -94,6 +94,9 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     if is_try {
         return None;
     }
+    if row.what == table::DATABASE && crate::test_databases::is_of_tests(scene) {
+        return None;
+    }
     if row.what == DISK && !touches_device(scene) {
         return None;
     }

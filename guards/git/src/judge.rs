@@ -292,7 +292,10 @@ fn push(args: &[Arg], is_dry: bool, is_relaxed: bool) -> Option<Denial> {
     }
     let deletes = has(args, 'd', "--delete")
         || has(args, '\0', "--prune")
-        || refs.iter().any(|it| it.text.starts_with(':') && it.text.len() > 1);
+        || refs.iter().any(|it| {
+            // A tag names a commit that branches keep.
+            it.text.starts_with(':') && it.text.len() > 1 && !it.text.starts_with(":refs/tags/")
+        });
     (deletes && !is_relaxed)
         .then(|| Denial::new("deletes a branch at the remote", "others lose it", "git ls-remote --heads"))
 }

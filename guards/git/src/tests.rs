@@ -75,6 +75,7 @@ fn what_keeps_work_passes() {
         "git push --force-with-lease origin x",
         "git push --dry-run --force",
         "git push -u origin x",
+        "git push origin :refs/tags/v1.0.0-rc1",
         "git commit --amend --no-edit",
         "git rebase main",
         "git rm --cached -rf x",

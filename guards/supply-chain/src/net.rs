@@ -41,7 +41,7 @@ const RUNS: Finding = Finding {
 
 /// Judges a line.
 pub(crate) fn judge(reading: &Reading, line: &str) -> Option<Finding> {
-    let downloads = |run: &Run| run.program().is_some_and(|it| DOWNLOADERS.contains(&it));
+    let downloads = |run: &Run| run.program().is_some_and(|it| DOWNLOADERS.contains(&it)) && !is_own(run);
     let has_download = reading.runs.iter().any(downloads);
     // A shell would run a text that a download prints.
     let unread = has_download && reading.unread.contains(&Unread::Script);
@@ -56,6 +56,29 @@ pub(crate) fn judge(reading: &Reading, line: &str) -> Option<Finding> {
             || run.words.first().is_some_and(|it| has_substitution(&it.text))
     });
     (unread || is_fed || runs_file(reading) || in_code(reading, line)).then_some(RUNS)
+}
+
+/// Returns true if `curl` or `wget` only asks a server on this machine, and follows it nowhere else.
+fn is_own(run: &Run) -> bool {
+    // Options that neither name another server nor follow one.
+    let is_harmless = |it: &str| {
+        matches!(it, "--silent" | "--fail" | "--show-error" | "--quiet" | "-q" | "-qO-" | "-O-")
+            || it
+                .strip_prefix('-')
+                .is_some_and(|it| !it.is_empty() && it.chars().all(|it| "sSf".contains(it)))
+    };
+    let is_local = |it: &str| {
+        let rest = it.strip_prefix("http://").or_else(|| it.strip_prefix("https://")).unwrap_or(it);
+        let host = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+        let (name, port) = host.rsplit_once(':').unwrap_or((host, "0"));
+        matches!(name, "localhost" | "127.0.0.1") && port.bytes().all(|it| it.is_ascii_digit())
+    };
+    let (options, places): (Vec<_>, Vec<_>) = run.args().iter().partition(|it| it.text.starts_with('-'));
+    matches!(run.program(), Some("curl" | "wget"))
+        && !places.is_empty()
+        && places.iter().all(|it| is_local(&it.text))
+        && options.iter().all(|it| is_harmless(&it.text))
+        && (run.program() == Some("curl") || options.iter().any(|it| it.text.ends_with("O-")))
 }
 
 fn is_interpreter(run: &Run) -> bool {

@@ -218,7 +218,16 @@ fn of_git(args: &[&str]) -> Option<Finding> {
     let is_key = |word: &str| OF_GIT.iter().any(|it| it.eq_ignore_ascii_case(word));
     let sets = args.iter().enumerate().any(|(at, word)| match word.split_once('=') {
         Some((key, _)) => is_key(key) && at > 0,
-        None => is_key(word) && args.contains(&"config") && args.get(at + 1).is_some(),
+        None => {
+            let value = args.get(at + 1);
+            // The directory of a project's own hooks, which are in its repository.
+            let is_own = word.eq_ignore_ascii_case("core.hooksPath")
+                && value.is_some_and(|it| {
+                    let it = it.trim_start_matches("./").trim_end_matches('/');
+                    matches!(it, ".husky" | ".husky/_" | ".githooks")
+                });
+            is_key(word) && args.contains(&"config") && value.is_some() && !is_own
+        }
     });
     let aliases = args.iter().any(|it| it.starts_with('!') && it.contains('|') && it.contains("curl"));
     (sets || aliases || args.iter().any(|it| it.starts_with("ext::"))).then_some(CHECKS)

@@ -23,7 +23,7 @@ const fn strict(programs: &'static str, words: &'static str, what: &'static str,
 
 const VOLUME: &str = "removes volumes with their data";
 const RESOURCE: &str = "removes resources in a cloud or cluster";
-const DATABASE: &str = "drops or empties a database";
+pub(super) const DATABASE: &str = "drops or empties a database";
 const SNAPSHOT: &str = "removes backups or snapshots";
 
 /// The programs that destroy.
