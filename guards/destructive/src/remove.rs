@@ -230,7 +230,15 @@ fn found(scene: &Scene<'_>, run: &Run) -> Option<Denial> {
     if run.place == Place::NewContainer {
         return None;
     }
-    let args = run.args();
+    let all = run.args();
+    let is_action = |it: &&Arg| {
+        !matches!(
+            it.text.as_str(),
+            "-delete" | "-exec" | "-execdir" | "-ok" | "-okdir" | "-print" | "-print0"
+        )
+    };
+    // A test behind the action selects nothing for it.
+    let args = all.get(..all.iter().take_while(is_action).count()).unwrap_or_default();
     let is_start = |it: &&Arg| !it.text.starts_with('-') && !matches!(it.text.as_str(), "(" | "!");
     let options = args.iter().take_while(|it| matches!(it.text.as_str(), "-H" | "-L" | "-P")).count();
     let places: Vec<&Arg> = args.iter().skip(options).take_while(is_start).collect();
@@ -247,7 +255,7 @@ fn found(scene: &Scene<'_>, run: &Run) -> Option<Denial> {
         is_generated(&it.text)
             || it.text.split('/').any(|it| !it.trim_matches('*').is_empty() && is_generated(it))
     };
-    if by_name && !is_inverted && tests.all(is_cheap_name) {
+    if by_name && !is_inverted && !has_alternative(all) && tests.all(is_cheap_name) {
         return None;
     }
     let is_cheap = |it: &&Arg| {
@@ -259,7 +267,7 @@ fn found(scene: &Scene<'_>, run: &Run) -> Option<Denial> {
         return None;
     }
     // Only what is empty is lost.
-    if args.iter().any(|it| it.text == "-empty") && !is_inverted && !args.iter().any(|it| it.text == "-o") {
+    if args.iter().any(|it| it.text == "-empty") && !is_inverted && !all.iter().any(is_or) {
         return None;
     }
     if args.windows(2).any(|it| matches!(it, [a, b] if a.text == "-type" && b.text == "l"))
@@ -270,6 +278,24 @@ fn found(scene: &Scene<'_>, run: &Run) -> Option<Denial> {
         return is_large.then(|| denial("removes what it finds", "find . -maxdepth 1"));
     }
     Some(denial("removes what it finds", "find . -maxdepth 1"))
+}
+
+fn is_or(it: &Arg) -> bool {
+    matches!(it.text.as_str(), "-o" | "-or" | ",")
+}
+
+/// Returns true if the action of `find` belongs to one side of `-o` or `,` only: outside brackets, and not behind `-prune`.
+fn has_alternative(args: &[Arg]) -> bool {
+    let mut depth = 0usize;
+    args.iter().enumerate().any(|(at, it)| {
+        match it.text.as_str() {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let is_pruned = at.checked_sub(1).and_then(|it| args.get(it)).is_some_and(|it| it.text == "-prune");
+        depth == 0 && is_or(it) && !is_pruned
+    })
 }
 
 /// Judges programs that make one directory like another.
