@@ -122,9 +122,33 @@ fn split_by_env(words: &[&str]) -> Option<String> {
             Some(text) => text.strip_prefix('=').unwrap_or(text),
             None => letters?.split_once('S')?.1,
         };
+        let text = spaced(text);
         let more = rest.get(at + 1..).unwrap_or_default().iter().copied();
-        Some([text].into_iter().chain(more).collect::<Vec<_>>().join(" "))
+        Some([text.as_str()].into_iter().chain(more).collect::<Vec<_>>().join(" "))
     })
+}
+
+/// Returns a text of `env -S` with a space for each `\_` outside single quotes, as `env` reads it.
+pub(crate) fn spaced(text: &str) -> String {
+    let (mut found, mut letters) = (String::with_capacity(text.len()), text.chars());
+    let (mut is_single, mut is_double) = (false, false);
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\'' if !is_double => is_single = !is_single,
+            '"' if !is_single => is_double = !is_double,
+            '\\' if !is_single => {
+                match letters.next() {
+                    // Between double quotes the space does not end the word, for a shell as well.
+                    Some('_') => found.push(' '),
+                    next => found.extend(['\\'].into_iter().chain(next)),
+                }
+                continue;
+            }
+            _ => {}
+        }
+        found.push(letter);
+    }
+    found
 }
 
 /// Returns the letters of a line without quotes, escapes and line continuations: a word is in one piece, with

@@ -35,6 +35,9 @@ fn a_line_runs_these_commands() {
         // Wrappers.
         ("sudo -u x env A=1 timeout -s 9 5 nice -n 5 rm x", vec!["rm x"]),
         ("env -S 'rm -rf' x", vec!["rm -rf x"]),
+        (r"env -S 'rm\_-rf\_x'", vec!["rm -rf x"]),
+        (r"env -S'A=1\_rm\_x'", vec!["rm x"]),
+        (r#"env -S 'rm "a\_b" \\_c'"#, vec![r"rm a b \_c"]),
         ("sudo -- rm x", vec!["rm x"]),
         ("command -v rm", vec!["command -v rm"]),
         ("time -p rm x; ! rm y", vec!["rm x", "rm y"]),

@@ -189,7 +189,7 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
     }
     let mut rest = options.rest.get(wrapper.own..)?;
     if name == "env" {
-        found.script = options.value('S', "--split-string");
+        found.script = options.value('S', "--split-string").map(|it| crate::scripts::spaced(&it));
     }
     if name == "flock" {
         let text = rest.first().filter(|it| it.text == "-c" || it.text == "--command");
