@@ -3,10 +3,15 @@
 use hookbox_judge::{Area, Denial, Preset, Scene, has, operands};
 use hookbox_shell::runs::{Arg, Place, Run};
 
+use crate::refs;
+
 /// Endings of files, by which a name without `--` is a path and not a branch.
 const ENDINGS: &str = "rs ts tsx js jsx mjs cjs py go java kt c h cc cpp hpp cs rb php swift scala ex exs erl hs ml clj lua \
     sh bash zsh fish md txt json toml yaml yml xml html css scss less sql proto vue svelte lock cfg ini env gradle \
     properties tf ipynb r jl dart zig nix";
+
+/// The aliases of aliases that are followed: git refuses one that leads to itself.
+const ALIASES: usize = 8;
 
 const CHANGES: &str = "changes that are not committed are lost";
 
@@ -23,7 +28,7 @@ pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
         name == "java" && args.iter().any(|it| hookbox_shell::base_name(&it.text).starts_with("bfg"));
     let name = if is_bfg { "bfg" } else { name };
     match name {
-        "git" => git(scene),
+        "git" => git(scene, ALIASES),
         "gh" | "hub" | "glab" => {
             let is_deletion = is(0, "delete") || is(0, "repo") && is(1, "delete");
             is_deletion.then(|| {
@@ -52,7 +57,7 @@ pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
 }
 
 /// Returns the subcommand, its arguments and the directory that `-C` names.
-fn parts(args: &[Arg]) -> Option<(&str, &[Arg], Option<&Arg>)> {
+pub(crate) fn parts(args: &[Arg]) -> Option<(&str, &[Arg], Option<&Arg>)> {
     let (mut rest, mut directory) = (args, None);
     while let [first, more @ ..] = rest {
         let text = first.text.as_str();
@@ -92,8 +97,12 @@ fn is_stashed(scene: &Scene<'_>) -> bool {
     })
 }
 
-fn git(scene: &Scene<'_>) -> Option<Denial> {
+/// Judges git, with as many aliases of aliases as `deeper`.
+fn git(scene: &Scene<'_>, deeper: usize) -> Option<Denial> {
     let (sub, args, directory) = parts(scene.run.args())?;
+    if let Some(run) = refs::of_alias(scene, sub, args) {
+        return deeper.checked_sub(1).and_then(|it| git(&Scene { run: &run, ..*scene }, it));
+    }
     // No option of a subcommand that changes something begins with `-h`.
     if args.iter().any(|it| matches!(it.text.as_str(), "--help" | "-h")) || is_temporary(scene, directory) {
         return None;
@@ -110,10 +119,13 @@ fn git(scene: &Scene<'_>) -> Option<Denial> {
                 .then(|| Denial::new("resets the files", CHANGES, "git stash push --include-untracked"))
         }
         "clean" => clean(scene, args),
-        "checkout" => checkout(scene, args),
+        "checkout" => checkout(scene, args).or_else(|| refs::created_again(args, 'B', is_strict)),
+        "fetch" | "pull" => refs::fetched(args),
         "switch" => {
             let is_forced = has(args, 'f', "--force") || has(args, '\0', "--discard-changes");
-            is_forced.then(|| Denial::new("discards changes", CHANGES, "git stash push --include-untracked"))
+            is_forced
+                .then(|| Denial::new("discards changes", CHANGES, "git stash push --include-untracked"))
+                .or_else(|| refs::created_again(args, 'C', is_strict))
         }
         "restore" => {
             let only_staged = (has(args, 'S', "--staged")) && !has(args, 'W', "--worktree");
@@ -132,8 +144,11 @@ fn git(scene: &Scene<'_>) -> Option<Denial> {
             }
             _ => None,
         },
-        "branch" => branch(args, is_relaxed),
-        "push" => push(args, is_dry || has(args, 'n', ""), is_relaxed),
+        "branch" => branch(args, is_relaxed).or_else(|| refs::renamed(args, is_strict)),
+        "push" => {
+            let by_setting = refs::pushes_by_force(scene.run.args());
+            push(args, is_dry || has(args, 'n', ""), is_relaxed, by_setting)
+        }
         "filter-branch" | "filter-repo" => Some(Denial::new(
             "rewrites the history",
             "commits of other people no longer fit",
@@ -270,7 +285,7 @@ fn branch(args: &[Arg], is_relaxed: bool) -> Option<Denial> {
     Some(Denial::new("removes a branch that may not be merged", "its commits have no name any more", safer))
 }
 
-fn push(args: &[Arg], is_dry: bool, is_relaxed: bool) -> Option<Denial> {
+fn push(args: &[Arg], is_dry: bool, is_relaxed: bool, by_setting: bool) -> Option<Denial> {
     if is_dry {
         return None;
     }
@@ -283,7 +298,7 @@ fn push(args: &[Arg], is_dry: bool, is_relaxed: bool) -> Option<Denial> {
     let operands = operands(args, "-o --push-option --receive-pack --exec --repo");
     let refs = operands.get(1..).unwrap_or_default();
     let is_plus = refs.iter().any(|it| it.text.starts_with('+'));
-    if is_forced || is_plus && !has_lease || has(args, '\0', "--mirror") {
+    if is_forced || by_setting || is_plus && !has_lease || has(args, '\0', "--mirror") {
         return Some(Denial::new(
             "overwrites the branch at the remote",
             "commits of other people are lost",

@@ -3,6 +3,7 @@
 //! It judges the commands that a line would really run; see the README.
 
 mod judge;
+mod refs;
 
 use hookbox_judge::answer;
 use hookbox_sdk::prelude::*;

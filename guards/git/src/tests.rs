@@ -48,6 +48,16 @@ fn what_loses_work_is_denied() {
         "git -c alias.x='!git clean -fd' x",
         "git fetch && git reset --hard origin/main",
         "gh repo delete me/x --yes",
+        "git -c alias.x='reset --hard' x",
+        "git -c Alias.X='push' x --force",
+        "git config alias.x 'reset --hard' && git x HEAD~1",
+        "git config alias.y 'reset --hard'; git config alias.x y; git x",
+        "git -c remote.origin.push=+main push",
+        "git switch -C main",
+        "git checkout -B main origin/main",
+        "git branch -M x main",
+        "git fetch origin +main:main",
+        "git fetch -f origin x:refs/heads/x",
     ] {
         assert!(denied(line, Preset::Standard).is_some(), "{line}");
     }
@@ -75,6 +85,18 @@ fn what_keeps_work_passes() {
         "git push --force-with-lease origin x",
         "git push --dry-run --force",
         "git push -u origin x",
+        "git -c alias.x='log --oneline' x",
+        "git -c alias.x=x x",
+        "git config alias.y x; git config alias.x y; git x",
+        "git -c user.name=me -c remote.origin.push=main push",
+        "git switch -C fix/a",
+        "git checkout -B fix/a origin/main",
+        "git branch -M main",
+        "git branch -M master main",
+        "git branch -m a b",
+        "git fetch origin +refs/heads/*:refs/remotes/origin/*",
+        "git fetch origin +pull/12/head:pr-12",
+        "git fetch origin main:main",
         "git push origin :refs/tags/v1.0.0-rc1",
         "git commit --amend --no-edit",
         "git rebase main",
@@ -93,6 +115,8 @@ fn what_keeps_work_passes() {
 #[test]
 fn presets_and_allowances_change_the_answer() {
     assert!(denied("git rebase main", Preset::Strict).is_some());
+    assert!(denied("git switch -C x", Preset::Strict).is_some());
+    assert!(denied("git branch -M a b", Preset::Strict).is_some());
     assert!(denied("git commit --amend", Preset::Strict).is_some());
     assert_eq!(denied("git restore src", Preset::Relaxed), None);
     assert!(denied("git push --force", Preset::Relaxed).is_some());
