@@ -62,7 +62,15 @@ fn targets_of(scene: &Scene<'_>, targets: Vec<&Arg>, recursive: bool) -> Option<
 fn removal(scene: &Scene<'_>, target: &Arg, recursive: bool) -> Option<Denial> {
     let (run, cwd) = (scene.run, scene.cwd);
     let text = target.text.as_str();
-    if target.sort == Sort::Input && text.contains("{}") {
+    let is_fed = target.sort == Sort::Input
+        || run.via.iter().any(|it| matches!(it.as_str(), "xargs" | "gxargs" | "parallel"));
+    // `find … | while read f; do rm "$f"; done`
+    let is_read = || {
+        let name = text.strip_prefix('$').map(|it| it.trim_start_matches('{').trim_end_matches('}'));
+        let is_name = name.is_some_and(|it| it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_'));
+        is_name && !recursive && target.sort == Sort::Input && scene.input().any(lists_files)
+    };
+    if is_fed && text.contains("{}") || is_read() {
         return fed(scene);
     }
     let area = Area::of(target, run, cwd);
@@ -181,6 +189,17 @@ fn safer(target: &Arg) -> String {
         format!("git status --short --ignored {text}")
     } else {
         "git status --short --ignored".to_owned()
+    }
+}
+
+/// Returns true for a program that prints the names of files below a directory.
+fn lists_files(run: &Run) -> bool {
+    let has_word = |word: &str| run.args().iter().any(|it| it.text == word);
+    match run.program() {
+        Some("find" | "gfind" | "bfs" | "fd" | "fdfind") => true,
+        Some("git") => has_word("ls-files"),
+        Some("rg") => has_word("--files"),
+        _ => false,
     }
 }
 
