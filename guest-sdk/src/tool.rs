@@ -59,6 +59,40 @@ impl ToolCall {
     pub fn new(name: impl Into<String>, input: Value) -> Self {
         crate::native::facts::tool_call(name.into(), input, "/")
     }
+
+    /// Returns the command lines that a guard has to judge, because this call may run them.
+    ///
+    /// Without a [`command`](Self::command), a shell tool has its input in an unknown shape: each text of it is a
+    /// line, and all texts together are one, so that odd input skips no guard. An unknown tool, or one of an MCP
+    /// server, may be a shell by another name: its lines are the fields in which shells have them.
+    pub fn command_lines(&self) -> Vec<String> {
+        match (&self.command, self.kind) {
+            (Some(line), _) => vec![line.clone()],
+            (None, ToolKind::Shell) => texts(&self.input),
+            (None, ToolKind::Other | ToolKind::Mcp) => {
+                let text = |field: &str| self.input.get::<String>(field).ok().flatten();
+                ["/command", "/cmd", "/script"].into_iter().filter_map(text).collect()
+            }
+            (None, _) => Vec::new(),
+        }
+    }
+}
+
+/// Returns every text in an input, and all of them as the words of one line.
+fn texts(input: &Document) -> Vec<String> {
+    let Ok(value) = input.parse::<Value>() else { return vec![input.text()] };
+    let (mut found, mut waiting) = (Vec::new(), vec![&value]);
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::String(text) => found.push(text.clone()),
+            // The last one is the next.
+            Value::Array(values) => waiting.extend(values.iter().rev()),
+            Value::Object(fields) => waiting.extend(fields.values().rev()),
+            _ => {}
+        }
+    }
+    found.push(found.join(" "));
+    found
 }
 
 /// A tool call that is over. This includes a call that a hook blocked, with `success` false and the reason as
@@ -85,5 +119,28 @@ impl ToolResult {
     /// Makes the result of a call with this output, for tests.
     pub fn new(call: ToolCall, output: Value) -> Self {
         Self { call, output: output.into(), ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_call_has_the_lines_that_it_may_run() {
+        for (kind, input, lines) in [
+            (ToolKind::Shell, json!({"argv": ["rm", {"of": "x"}], "n": 1}), vec!["rm", "x", "rm x"]),
+            (ToolKind::Shell, json!("ls"), vec!["ls", "ls"]),
+            (ToolKind::Mcp, json!({"cmd": "ls", "text": "rm"}), vec!["ls"]),
+            (ToolKind::Other, json!({"command": ["ls"], "script": "make"}), vec!["make"]),
+            (ToolKind::Write, json!({"command": "ls"}), vec![]),
+        ] {
+            let call = ToolCall { kind, input: input.clone().into(), ..ToolCall::default() };
+            assert_eq!(call.command_lines(), lines, "{kind:?} {input}");
+            let call = ToolCall { command: Some("pwd".to_owned()), ..call };
+            assert_eq!(call.command_lines(), ["pwd"]);
+        }
     }
 }

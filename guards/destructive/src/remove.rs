@@ -264,7 +264,7 @@ fn found(scene: &Scene<'_>, run: &Run) -> Option<Denial> {
     let is_name =
         |it: &Arg| matches!(it.text.as_str(), "-name" | "-iname" | "-path" | "-wholename" | "-ipath");
     let is = |at: usize, text: &str| args.get(at).is_some_and(|it| it.text == text);
-    // What is pruned is not what is found.
+    // `find` does not delete the files that it prunes.
     let is_pruned = |at: usize| is(at + 2, "-prune") && (is(at + 3, "-o") || is(at + 3, "-or"));
     let tests = args.iter().enumerate().filter(|(at, it)| is_name(it) && !is_pruned(*at));
     let mut tests = tests.filter_map(|(at, _)| args.get(at + 1)).peekable();

@@ -1,4 +1,4 @@
-//! What the guard denies.
+//! The lines that the guard denies, and others.
 
 use hookbox_judge::{Preset, Settings, judge};
 

@@ -7,6 +7,7 @@ mod read;
 mod score;
 mod signs;
 
+use hookbox_judge::Preset;
 use hookbox_sdk::prelude::*;
 
 use score::Found;
@@ -28,27 +29,15 @@ const MAX_READ: usize = 1 << 18;
 /// The longest excerpt in the warning for the user, in letters.
 const MAX_EXCERPT: usize = 80;
 
-/// How much the guard marks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Preset {
-    /// Plain attempts to replace the model's instructions, and hidden characters.
-    Relaxed,
-    /// Orders to the model as well.
-    #[default]
-    Standard,
-    /// Doubtful text as well.
-    Strict,
-}
-
-impl Preset {
-    /// Returns the least weight of signs that is marked.
-    fn least(self) -> u8 {
-        match self {
-            Self::Relaxed => 6,
-            Self::Standard => 4,
-            Self::Strict => 3,
-        }
+/// Returns the least weight of the signs that a preset marks.
+fn least(preset: Preset) -> u8 {
+    match preset {
+        // Plain attempts to replace the model's instructions, and hidden characters.
+        Preset::Relaxed => 6,
+        // Orders to the model as well.
+        Preset::Standard => 4,
+        // Doubtful text as well.
+        Preset::Strict => 3,
     }
 }
 
@@ -56,7 +45,7 @@ impl Preset {
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Settings {
-    /// How much the guard marks.
+    /// The strictness.
     preset: Preset,
 }
 
@@ -71,7 +60,7 @@ impl Hook for Injection {
 
     fn after_tool_call(_cx: &Context, result: &ToolResult) -> Result<Answer, Error> {
         let settings: Settings = settings()?;
-        let least = settings.preset.least();
+        let least = least(settings.preset);
         let (mut texts, mut left) = (Vec::new(), MAX_READ);
         collect(result.output.parse()?, &mut texts);
         texts.extend(result.error.clone());

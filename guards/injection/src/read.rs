@@ -18,7 +18,7 @@ pub(crate) mod gap {
     pub(crate) const WIDE: u8 = 64;
     /// Any other sign.
     pub(crate) const OTHER: u8 = 128;
-    /// What a clause begins after.
+    /// The classes after which a clause begins.
     pub(crate) const CLAUSE: u8 = STOP | COLON | COMMA | LINE | OPEN | AT;
 }
 

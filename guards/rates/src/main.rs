@@ -23,7 +23,7 @@ usage: cargo xtask corpus [--dir DIR] [--misses] [--check | --write] [--preset P
 const BEGIN: &str = "<!-- rates: written by `cargo xtask corpus --write` -->\n";
 const END: &str = "<!-- end of rates -->\n";
 
-/// What to do with the table.
+/// The use of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     Print,

@@ -9,7 +9,7 @@ mod places;
 mod printers;
 mod programs;
 
-use hookbox_judge::{Denial, Preset, Settings, commands};
+use hookbox_judge::{Denial, Preset, Settings};
 use hookbox_sdk::prelude::*;
 
 use line::{Finding, Risk};
@@ -58,7 +58,7 @@ impl Hook for SecretsGuard {
             // A file tool, one with a shell line in an unknown shape, or one that may be a shell by another name.
             (None, kind) => {
                 let may_run = matches!(kind, ToolKind::Other | ToolKind::Mcp);
-                let lines = if may_run { commands(&call.input) } else { Vec::new() };
+                let lines = if may_run { call.command_lines() } else { Vec::new() };
                 let run = lines.iter().find_map(|line| denial(&settings, line::judge(line)));
                 run.or_else(|| {
                     texts(&call.input).iter().find_map(|text| denial(&settings, of_text(call, text)))

@@ -10,7 +10,7 @@ use crate::programs::{
 };
 use crate::{code, printers};
 
-/// What a line does with secrets.
+/// The use that a line makes of secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Risk {
     /// It sends or writes a secret, or puts it into a commit.
@@ -46,7 +46,7 @@ const WRAPPERS: [&str; 22] = [
 /// Programs that tell no more than names and sizes.
 const LISTERS: [&str; 9] = ["ls", "test", "[", "[[", "stat", "echo", "printf", "cd", "git"];
 
-/// Where clouds give a machine its keys.
+/// The hosts from which a machine in a cloud gets its keys.
 const METADATA: [&str; 3] = ["169.254.169.254", "metadata.google.internal", "169.254.170.2"];
 
 /// Judges a line: the first use of a secret with the highest risk.
@@ -110,7 +110,7 @@ pub(crate) fn shows(what: &str, safer: impl Into<String>) -> Finding {
     Finding { risk: Risk::Shows, what: what.to_owned(), safer: safer.into() }
 }
 
-/// What the commands before this one have set.
+/// The directory and variables that earlier commands set.
 #[derive(Debug, Default)]
 struct Known {
     directory: Option<String>,
@@ -253,7 +253,7 @@ impl Known {
             let option = std::mem::replace(&mut before, word);
             if matches!(option, "--cert" | "--key" | "-E" | "-i" | "-H" | "--header" | "-u" | "--user" | "-b")
             {
-                // How the request proves who sends it, if the name of the header says so.
+                // The name of the header tells whether it proves the sender.
                 let name = word.split(':').next().unwrap_or_default().to_ascii_lowercase();
                 let is_header = matches!(option, "-H" | "--header");
                 let proves = ["auth", "token", "key", "cookie"].iter().any(|it| name.contains(it));
@@ -303,9 +303,9 @@ struct Pipeline {
     is_shown: bool,
     /// Its output goes to a file.
     is_kept: bool,
-    /// What comes out at the end is not what a file has.
+    /// True if the output does not have the contents of a file.
     hides_all: bool,
-    /// What comes out at the end has no values of variables.
+    /// True if the output has no values of variables.
     hides_values: bool,
 }
 

@@ -4,7 +4,7 @@
 pub(crate) struct Printer {
     /// The program, and words that must follow in this order, with others between them.
     words: &'static str,
-    /// What the command shows.
+    /// The secrets that the command shows.
     pub(crate) shows: &'static str,
     /// A command for what people usually want to know.
     pub(crate) safer: &'static str,

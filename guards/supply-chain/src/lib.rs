@@ -6,7 +6,7 @@ mod net;
 mod packages;
 mod writes;
 
-use hookbox_judge::{Preset, allows, lines};
+use hookbox_judge::{Preset, allows};
 use hookbox_sdk::prelude::*;
 use hookbox_shell::runs::{Known, runs};
 
@@ -20,7 +20,7 @@ const SCHEMA: &str = include_str!("../settings.schema.json");
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Settings {
-    /// How much the guard stops.
+    /// The strictness.
     preset: Preset,
     /// Further hosts of packages that are trusted.
     hosts: Vec<String>,
@@ -33,7 +33,7 @@ struct Settings {
 struct Finding {
     /// The loosest preset that stops it.
     from: Preset,
-    /// What the line does, and why that is dangerous, as sentences.
+    /// The danger, in sentences: the deed, and its effect.
     what: &'static str,
     /// A command that does no harm.
     safer: &'static str,
@@ -74,7 +74,7 @@ impl Hook for SupplyChain {
             _ => None,
         };
         let found = written.filter(|it| settings.stops(it));
-        let found = found.or_else(|| lines(call).iter().find_map(|line| settings.objection(line)));
+        let found = found.or_else(|| call.command_lines().iter().find_map(|line| settings.objection(line)));
         Ok(found.map_or_else(Answer::pass, |Finding { what, safer, .. }| {
             Answer::block(format!("{what} Safer: `{safer}`, or ask the user.")).metadata("safer", safer)
         }))

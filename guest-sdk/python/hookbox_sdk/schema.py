@@ -68,7 +68,7 @@ def _notes(kind: type[Any]) -> dict[str, str]:
 def main() -> int:
     """Imports `hook.py`, and prints the schema of its settings."""
     try:
-        # What the hook itself prints is not the schema.
+        # The hook may print as well: only the schema goes to standard output.
         with contextlib.redirect_stdout(sys.stderr):
             hook: object = getattr(__import__("hook"), "hook", None)
         if not isinstance(hook, Hook):

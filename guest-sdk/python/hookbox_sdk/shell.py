@@ -53,7 +53,7 @@ class _Reader:
         self._words: list[str] = []
         self._word: list[str] | None = None
         self._next = ""
-        """What the next word is: an argument, `file` of a redirection, or `end` of a here-document."""
+        """The kind of the next word: an argument, `file` of a redirection, or `end` of a here-document."""
         self._documents: list[str] = []
 
     def _add(self, text: str) -> None:

@@ -61,7 +61,7 @@ impl Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         CURRENT.with_borrow_mut(|current| *current = None);
-        // What stays is a small directory for temporary files.
+        // A failure leaves a small directory among the temporary files.
         drop(std::fs::remove_dir_all(&self.0));
     }
 }

@@ -41,7 +41,7 @@ class Reader {
   private readonly found: string[][] = [];
   private words: string[] = [];
   private word: string | undefined;
-  /** What the next word is: an argument, the `file` of a redirection, or the `end` of a here-document. */
+  /** The kind of the next word: an argument, the `file` of a redirection, or the `end` of a here-document. */
   private next: "argument" | "file" | "end" = "argument";
   private documents: string[] = [];
 

@@ -37,7 +37,7 @@ pub fn newer_source(hook: &Path) -> Option<PathBuf> {
 /// Returns the newest of these files, if it is newer than the build.
 fn newest_after(built: SystemTime, files: Vec<(PathBuf, SystemTime)>) -> Option<PathBuf> {
     let newer = files.into_iter().filter(|(_, changed)| *changed > built);
-    // Of several with the same time, the one whose name is first.
+    // If several have the same time, the first name counts.
     newer.max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0))).map(|(path, _)| path)
 }
 

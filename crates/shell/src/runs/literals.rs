@@ -14,7 +14,7 @@ pub(crate) struct Literal {
 #[derive(Default)]
 pub(crate) struct Arguments {
     pub(crate) literals: Vec<Literal>,
-    /// What is left of the first argument without its texts.
+    /// The rest of the first argument, without its texts.
     pub(crate) first: String,
     pub(crate) raw: String,
 }

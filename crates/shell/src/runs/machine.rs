@@ -123,7 +123,7 @@ impl<'k> Machine<'k> {
         self.nesting += 1;
         let mut output = Some(String::new());
         for pipeline in &list.pipelines {
-            // What runs only after a failure leaves the directory as it was.
+            // A command that runs only after a failure does not change the directory for the next one.
             let directory = pipeline.after_failure.then(|| self.scope.directory.clone());
             let printed = self.pipeline(pipeline, feed);
             if let Some(directory) = directory {

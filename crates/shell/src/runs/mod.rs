@@ -72,7 +72,7 @@ pub enum Sort {
 pub struct Arg {
     /// The text.
     pub text: String,
-    /// What is known about it.
+    /// The knowledge about the text.
     pub sort: Sort,
 }
 
@@ -176,7 +176,7 @@ pub enum Unread {
     Program,
 }
 
-/// What a line would run.
+/// The commands that a line would run.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     /// The commands, in the order of the line.

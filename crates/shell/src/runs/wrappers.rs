@@ -143,7 +143,7 @@ pub(crate) fn is_in(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|it| it == word)
 }
 
-/// What a wrapper runs.
+/// The command that a wrapper runs.
 pub(crate) struct Wrapped {
     /// The words.
     pub(crate) words: Vec<Arg>,

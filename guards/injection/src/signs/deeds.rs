@@ -4,7 +4,7 @@ use super::{Place, is};
 use crate::read::gap;
 use crate::score::Kind;
 
-/// What nobody should send.
+/// Words for secrets.
 const SECRETS: &[&str] = &[
     "env",
     "environ",

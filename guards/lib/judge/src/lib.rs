@@ -200,7 +200,7 @@ pub fn has(args: &[Arg], letter: char, long: &str) -> bool {
 ///
 /// The settings cannot be read.
 pub fn answer(cx: &Context, call: &ToolCall, rule: Rule) -> Result<Answer, Error> {
-    let lines = lines(call);
+    let lines = call.command_lines();
     if lines.is_empty() {
         return Ok(Answer::pass());
     }
@@ -214,41 +214,6 @@ pub fn answer(cx: &Context, call: &ToolCall, rule: Rule) -> Result<Answer, Error
     Ok(Answer::block(reason)
         .metadata("settings_to_pass", json!({ "allow": allow }))
         .metadata("safer", json!(safer)))
-}
-
-/// Returns the command lines that a tool call may run.
-pub fn lines(call: &ToolCall) -> Vec<String> {
-    match (&call.command, call.kind) {
-        (Some(line), _) => vec![line.clone()],
-        // Input in an unknown shape is checked text by text: odd input must not skip a guard.
-        (None, ToolKind::Shell) => texts(&call.input),
-        // An unknown tool, or one of an MCP server, may be a shell by another name.
-        (None, ToolKind::Other | ToolKind::Mcp) => commands(&call.input),
-        (None, _) => Vec::new(),
-    }
-}
-
-/// Returns the command lines from the fields in which shells have them.
-pub fn commands(input: &Document) -> Vec<String> {
-    let text = |field: &str| input.get::<String>(field).ok().flatten();
-    ["/command", "/cmd", "/script"].into_iter().filter_map(text).collect()
-}
-
-/// Returns every text in an input, and all of them as the words of one line.
-fn texts(input: &Document) -> Vec<String> {
-    let Ok(value) = input.parse::<Value>() else { return vec![input.text()] };
-    let (mut found, mut waiting) = (Vec::new(), vec![&value]);
-    while let Some(value) = waiting.pop() {
-        match value {
-            Value::String(text) => found.push(text.clone()),
-            // The last one is the next.
-            Value::Array(values) => waiting.extend(values.iter().rev()),
-            Value::Object(fields) => waiting.extend(fields.values().rev()),
-            _ => {}
-        }
-    }
-    found.push(found.join(" "));
-    found
 }
 
 #[cfg(test)]
