@@ -25,7 +25,7 @@ impl Tree {
             |args: &[&str], purpose| run(cargo().current_dir(&self.root).arg("build").args(args), purpose);
         if !args.contains(&"--quick") {
             self.dist()?;
-            for (name, peer) in [("Extism", self.extism()), (SAFETY_NET, self.safety_net())] {
+            for (name, peer) in [("Extism", self.extism()), (SAFETY_NET, self.safety_net().map(drop))] {
                 if let Err(error) = peer {
                     eprintln!("warning: {name} is left out: {error}");
                 }
@@ -59,14 +59,14 @@ impl Tree {
         self.install(&built, &dir.join("guest.wasm"))
     }
 
-    /// Installs a guard for agents that npm has.
-    fn safety_net(&self) -> Result<(), Box<dyn Error>> {
+    /// Installs a guard for agents that npm has, and returns its directory.
+    pub(crate) fn safety_net(&self) -> Result<PathBuf, Box<dyn Error>> {
         let dir = self.peer("cc-safety-net")?;
-        if dir.join("node_modules/cc-safety-net").exists() {
-            return Ok(());
+        if !dir.join("node_modules/cc-safety-net").exists() {
+            let npm = ["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"];
+            run(Command::new("npm").args(npm).arg(&dir).arg(SAFETY_NET), "install it with npm")?;
         }
-        let npm = ["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"];
-        run(Command::new("npm").args(npm).arg(&dir).arg(SAFETY_NET), "install it with npm")
+        Ok(dir)
     }
 
     /// Makes the directory of a peer.

@@ -10,11 +10,21 @@ const PRESETS: [&str; 3] = ["relaxed", "standard", "strict"];
 impl Tree {
     /// Runs the program that measures, in the workspace of the guards: their crates stay out of this one's lock.
     pub(super) fn corpus(&self, args: &[&str]) -> Result<(), Box<dyn Error>> {
-        let (preset, args) = split(args)?;
+        let (preset, mut args) = split(args)?;
+        // The directory of the peer follows its option.
+        let peer = if let Some(at) = args.iter().position(|it| *it == "--peer") {
+            args.remove(at);
+            Some(self.safety_net()?)
+        } else {
+            None
+        };
         let mut command = cargo();
         // The directory of `--dir` is relative to that of the user.
         command.args(["run", "--quiet", "--manifest-path"]).arg(self.root.join("guards/Cargo.toml"));
         command.arg("--target-dir").arg(self.guests()).args(["--package", "rates", "--"]).args(args);
+        if let Some(peer) = peer {
+            command.arg("--peer").arg(peer);
+        }
         command.env_remove("CARGO_TARGET_DIR").env_remove("HOOKBOX_SETTINGS");
         if let Some(preset) = preset {
             command.env("HOOKBOX_SETTINGS", format!("{{\"preset\":\"{preset}\"}}"));

@@ -25,7 +25,7 @@ usage: cargo run -p xtask -- COMMAND
   bench       measure hookbox beside what people would use instead (`--quick`: in two minutes, without the network)
   wit-reference  write docs/src/wit.md from wit/
   guards      build every guard into target/guards/NAME.wasm
-  corpus      measure the guards with labelled commands (`--misses`, `--dir DIR`, `--write`, `--check`, `--preset PRESET`)
+  corpus      measure the guards with labelled commands (`--misses`, `--dir DIR`, `--write`, `--check`, `--preset PRESET`, `--peer`)
   dist        build the program as packages have it, into target/dist/hookbox
   tools       install what the Python and TypeScript tests need into target/tools
   package     package every published crate, and compile the packages together, outside the repository's tree";

@@ -4,6 +4,7 @@
 
 mod corpus;
 mod guards;
+mod peer;
 mod table;
 
 use std::fs;
@@ -11,17 +12,22 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-usage: cargo xtask corpus [--dir DIR] [--misses] [--check | --write] [--preset PRESET]
+usage: cargo xtask corpus [--dir DIR] [--misses] [--check | --write] [--preset PRESET] [--peer]
 
   --dir DIR        measure with the `.jsonl` files of DIR instead of guards/corpus
   --misses         list every wrong answer
   --write          put the table into guards/README.md
   --check          fail if the table in guards/README.md differs
-  --preset PRESET  measure `relaxed`, `standard` (the default) or `strict`";
+  --preset PRESET  measure `relaxed`, `standard` (the default) or `strict`
+  --peer           ask cc-safety-net about the same commands, and print both; `--write` puts that table into the page";
 
 /// The lines around the table in the page.
 const BEGIN: &str = "<!-- rates: written by `cargo xtask corpus --write` -->\n";
 const END: &str = "<!-- end of rates -->\n";
+
+/// The lines around the table of the peer.
+const PEER_BEGIN: &str = "<!-- peer: written by `cargo xtask corpus --peer --write` -->\n";
+const PEER_END: &str = "<!-- end of peer -->\n";
 
 /// The use of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,16 +42,19 @@ struct Args {
     dir: Option<PathBuf>,
     misses: bool,
     then: Then,
+    /// The directory in which npm has installed the peer.
+    peer: Option<PathBuf>,
 }
 
 impl Args {
-    /// Reads the arguments; `--preset` reaches the guards as a setting, from xtask.
+    /// Reads the arguments. xtask makes a setting of the guards from `--preset`, and gives `--peer` its directory.
     fn parse(args: impl IntoIterator<Item = String>) -> Option<Self> {
-        let mut found = Self { dir: None, misses: false, then: Then::Print };
+        let mut found = Self { dir: None, misses: false, then: Then::Print, peer: None };
         let mut args = args.into_iter();
         while let Some(arg) = args.next() {
             match (arg.as_str(), found.then) {
                 ("--dir", _) => found.dir = Some(args.next()?.into()),
+                ("--peer", _) => found.peer = Some(args.next()?.into()),
                 ("--misses", _) => found.misses = true,
                 ("--write", Then::Print) => found.then = Then::Write,
                 ("--check", Then::Print) => found.then = Then::Check,
@@ -53,7 +62,8 @@ impl Args {
             }
         }
         let is_ours = found.dir.is_none() && std::env::var_os("HOOKBOX_SETTINGS").is_none();
-        (found.then == Then::Print || is_ours).then_some(found)
+        let is_checked = found.then == Then::Check && found.peer.is_some();
+        (found.then == Then::Print || is_ours && !is_checked).then_some(found)
     }
 }
 
@@ -74,19 +84,27 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<(), String> {
     let guards = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let dir = args.dir.clone().unwrap_or_else(|| guards.join("corpus"));
-    let rates = table::measure(&corpus::read(&dir)?).map_err(|error| error.to_string())?;
-    print!("{}", rates.table);
-    println!("{} wrong answers", rates.misses.len());
-    if args.misses {
-        rates.misses.iter().for_each(|miss| println!("{miss}"));
-    }
+    let lines = corpus::read(&dir)?;
+    let (table, begin, end) = if let Some(peer) = &args.peer {
+        let table = peer::compare(&lines, peer)?;
+        print!("{table}");
+        (table, PEER_BEGIN, PEER_END)
+    } else {
+        let rates = table::measure(&lines).map_err(|error| error.to_string())?;
+        print!("{}", rates.table);
+        println!("{} wrong answers", rates.misses.len());
+        if args.misses {
+            rates.misses.iter().for_each(|miss| println!("{miss}"));
+        }
+        (rates.table, BEGIN, END)
+    };
     if args.then == Then::Print {
         return Ok(());
     }
     let path = guards.join("README.md");
     let page =
         fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    let new = placed(&page, &rates.table).ok_or("guards/README.md has no place for the rates")?;
+    let new = placed(&page, &table, begin, end).ok_or("guards/README.md has no place for the table")?;
     match args.then {
         Then::Check if new != page => {
             Err("the rates in guards/README.md are old\nhint: cargo xtask corpus --write".to_owned())
@@ -99,10 +117,10 @@ fn run(args: &Args) -> Result<(), String> {
 }
 
 /// Returns the page with this table in its place.
-fn placed(page: &str, table: &str) -> Option<String> {
-    let (before, rest) = page.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
+fn placed(page: &str, table: &str, begin: &str, end: &str) -> Option<String> {
+    let (before, rest) = page.split_once(begin)?;
+    let (_, after) = rest.split_once(end)?;
+    Some(format!("{before}{begin}\n{table}\n{end}{after}"))
 }
 
 #[cfg(test)]
@@ -112,8 +130,11 @@ mod tests {
     #[test]
     fn the_table_has_its_place_in_the_page() {
         let page = format!("a\n{BEGIN}\nold\n\n{END}b\n");
-        assert_eq!(placed(&page, "| new |\n").unwrap(), format!("a\n{BEGIN}\n| new |\n\n{END}b\n"));
-        assert!(placed("no place", "| new |\n").is_none());
+        assert_eq!(
+            placed(&page, "| new |\n", BEGIN, END).unwrap(),
+            format!("a\n{BEGIN}\n| new |\n\n{END}b\n")
+        );
+        assert!(placed("no place", "| new |\n", BEGIN, END).is_none());
     }
 
     #[test]
@@ -121,7 +142,8 @@ mod tests {
         let parse = |line: &str| Args::parse(line.split_whitespace().map(str::to_owned));
         assert_eq!(parse("").unwrap().then, Then::Print);
         assert!(parse("--misses --dir x").unwrap().misses);
-        for wrong in ["--dir", "--nope", "--write --check", "--dir x --write"] {
+        assert_eq!(parse("--peer x --write").unwrap().peer, Some(PathBuf::from("x")));
+        for wrong in ["--dir", "--nope", "--write --check", "--dir x --write", "--peer", "--peer x --check"] {
             assert!(parse(wrong).is_none(), "{wrong}");
         }
     }
@@ -131,6 +153,10 @@ mod tests {
         let guards = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let rates = table::measure(&corpus::read(&guards.join("corpus")).unwrap()).unwrap();
         let page = fs::read_to_string(guards.join("README.md")).unwrap();
-        assert_eq!(placed(&page, &rates.table).unwrap(), page, "hint: cargo xtask corpus --write");
+        assert_eq!(
+            placed(&page, &rates.table, BEGIN, END).unwrap(),
+            page,
+            "hint: cargo xtask corpus --write"
+        );
     }
 }

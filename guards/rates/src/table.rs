@@ -54,7 +54,7 @@ impl Row {
 }
 
 /// Returns a share in percent, with one digit that is not rounded up to 100.
-fn rate(part: usize, whole: usize) -> String {
+pub(crate) fn rate(part: usize, whole: usize) -> String {
     match (part * 1000).checked_div(whole) {
         Some(thousandths) => format!("{}.{} %", thousandths / 10, thousandths % 10),
         None => "–".to_owned(),
