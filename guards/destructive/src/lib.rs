@@ -3,6 +3,7 @@
 //! It judges the commands that a line would really run; see the README.
 
 mod databases;
+mod moved;
 mod overwrite;
 mod remove;
 mod services;

@@ -75,6 +75,10 @@ fn removal(scene: &Scene<'_>, target: &Arg, recursive: bool) -> Option<Denial> {
     }
     let area = Area::of(target, run, cwd);
     let is_built = area == Area::Project && is_made_again(scene.reading, target);
+    if area == Area::Temporary && crate::moved::has_work(scene, target) {
+        let what = format!("removes {text}, into which the line moved files before");
+        return (scene.preset > Preset::Relaxed).then(|| denial(&what, &safer(target)));
+    }
     if area.is_cheap() || is_built || is_made(scene, target) || is_temporary_of_code(scene, target) {
         return (scene.preset == Preset::Strict && recursive && area == Area::Built)
             .then(|| denial(&format!("removes {text}"), &format!("ls -la {text}")));

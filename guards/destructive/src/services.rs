@@ -94,6 +94,9 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     if is_try {
         return None;
     }
+    if scene.preset < Preset::Strict && matches!(name, "kubectl" | "oc") && deletes_pods(args) {
+        return None;
+    }
     if row.what == table::DATABASE && crate::test_databases::is_of_tests(scene) {
         return None;
     }
@@ -101,6 +104,43 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
         return None;
     }
     Some(Denial::new(row.what, "it cannot be made again from the repository", row.safer))
+}
+
+/// Returns true for the removal of named pods only. Their controller makes them again; a pod without one is rare, and its
+/// file is in the project.
+fn deletes_pods(args: &[Arg]) -> bool {
+    let Some(at) = args.iter().position(|it| it.text == "delete") else { return false };
+    let is_wide = |it: &str| {
+        matches!(it, "--all" | "-A" | "--all-namespaces" | "--force" | "-R")
+            || [
+                "-l",
+                "--selector",
+                "--field-selector",
+                "-f",
+                "--filename",
+                "-k",
+                "--kustomize",
+                "--grace-period=0",
+            ]
+            .iter()
+            .any(|option| it.starts_with(option))
+    };
+    if args.iter().any(|it| is_wide(&it.text) || !it.is_plain()) {
+        return false;
+    }
+    let mut names = args.iter().enumerate().skip(at + 1).filter(|(at, it)| {
+        let is_value = args.get(at - 1).is_some_and(|it| VALUES.contains(&it.text.as_str()));
+        !it.text.starts_with('-') && !is_value
+    });
+    let is_pod = |it: &str| matches!(it, "pod" | "pods" | "po");
+    match names.next() {
+        Some((_, it)) if is_pod(&it.text) => names.next().is_some(),
+        Some((_, it)) => {
+            let is_one = |it: &Arg| it.text.split_once('/').is_some_and(|(kind, _)| is_pod(kind));
+            is_one(it) && names.all(|(_, it)| is_one(it))
+        }
+        None => false,
+    }
 }
 
 /// The loss of a disk: programs that work on images in files, too.

@@ -152,6 +152,13 @@ pub(super) const TABLE: &[Row] = &[
     standard("vault", "secrets disable", "removes secrets", "vault secrets list"),
     standard("consul", "kv delete -recurse", "removes keys", "consul kv get -keys"),
     standard("gh", "repo delete", "removes a repository", "gh repo view"),
+    standard(
+        "gh glab",
+        "api DELETE|delete|-XDELETE|-Xdelete|--method=DELETE|--method=delete",
+        "removes what the forge keeps",
+        "gh api --method GET",
+    ),
+    standard("gh", "api graphql *delete*", "removes what the forge keeps", "gh api --method GET"),
     standard("gh", "release delete", "removes a release", "gh release list"),
     standard("ansible", "-a state=absent", "removes files on hosts", "ansible --check"),
     standard("ansible", "-a *state=absent*|*state=absent", "removes files on hosts", "ansible --check"),

@@ -127,6 +127,9 @@ impl Area {
         let is_absolute = place.starts_with('/');
         let roots = match parts.first() {
             _ if in_cwd => cwd.split('/').filter(|it| !it.is_empty()).count(),
+            // `build` in a home directory is not a project's.
+            Some(&"~") if is_of_home(parts.get(1)) => 2,
+            Some(&("home" | "Users")) if is_absolute && is_of_home(parts.get(2)) => 3,
             Some(first) if is_absolute && SYSTEM.contains(first) && *first != "srv" && *first != "root" => {
                 usize::MAX
             }
@@ -187,6 +190,11 @@ impl Area {
 
 fn is_in(list: &str, name: &str) -> bool {
     list.split_ascii_whitespace().any(|it| it == name)
+}
+
+/// Returns true for a directory right in a home directory that no program makes there.
+fn is_of_home(name: Option<&&str>) -> bool {
+    name.is_some_and(|it| !it.starts_with('.') && !matches!(*it, "node_modules" | "__pycache__"))
 }
 
 /// Returns true for a path below a home directory that is one of its caches, or below one.
@@ -256,6 +264,11 @@ mod tests {
             ("ios/Pods", Sort::Plain, Area::Built),
             ("vendor/bundle", Sort::Plain, Area::Built),
             ("vendor", Sort::Plain, Area::Project),
+            ("~/build", Sort::Plain, Area::Elsewhere),
+            ("/home/me/dist", Sort::Plain, Area::Elsewhere),
+            ("~/p/build", Sort::Plain, Area::Built),
+            ("~/node_modules", Sort::Plain, Area::Built),
+            ("~/.cache", Sort::Plain, Area::Built),
             ("~/Library/Caches/x", Sort::Plain, Area::Built),
             ("~/Library/Caches/*", Sort::Pattern, Area::Elsewhere),
             ("~/Library/Caches/../x", Sort::Plain, Area::Elsewhere),
