@@ -10,6 +10,50 @@ const RUN_LONG: &str = "--add-host --annotation --cap-add --cap-drop --cidfile -
     --mount --name --net --network --pid --platform --publish --pull --restart --runtime --security-opt --shm-size \
     --stop-signal --sysctl --tmpfs --ulimit --user --userns --volume --volumes-from --workdir";
 
+/// Programs that work by themselves, and start the command in the value of an option too.
+const COMMAND_OPTIONS: [(&str, &[&str]); 8] = [
+    (
+        "tar",
+        &[
+            "--checkpoint-action=exec=",
+            "--to-command=",
+            "--use-compress-program=",
+            "--info-script=",
+            "--new-volume-script=",
+            "--rsh-command=",
+            "--rmt-command=",
+        ],
+    ),
+    ("gtar", &["--checkpoint-action=exec=", "--to-command=", "--use-compress-program=", "--info-script="]),
+    ("zip", &["--unzip-command="]),
+    ("rsync", &["--rsh="]),
+    ("ssh", &["ProxyCommand=", "LocalCommand=", "KnownHostsCommand="]),
+    ("scp", &["ProxyCommand=", "LocalCommand="]),
+    ("sftp", &["ProxyCommand="]),
+    ("sort", &["--compress-program="]),
+];
+
+/// The short forms, whose value is the next word.
+const SHORT_OPTIONS: [(&str, &[&str]); 4] = [
+    ("tar", &["-I", "-F", "--checkpoint-action", "--to-command", "--use-compress-program", "--info-script"]),
+    ("zip", &["-TT", "--unzip-command"]),
+    ("rsync", &["-e", "--rsh"]),
+    ("sort", &["--compress-program"]),
+];
+
+/// Settings of git whose value is a command.
+const GIT_SETTINGS: [&str; 9] = [
+    "core.pager=",
+    "core.editor=",
+    "core.sshcommand=",
+    "core.fsmonitor=",
+    "core.askpass=",
+    "sequence.editor=",
+    "diff.external=",
+    "credential.helper=!",
+    "gpg.program=",
+];
+
 /// Programs with an option whose value is a script.
 const SCRIPT_OPTIONS: [(&str, char, &str); 9] = [
     ("su", 'c', "--command"),
@@ -27,6 +71,28 @@ fn joined(words: &[Arg]) -> String {
     words.iter().map(|it| it.text.as_str()).collect::<Vec<_>>().join(" ")
 }
 
+/// Returns the commands in the values of options.
+fn option_scripts(name: &str, args: &[Arg]) -> Vec<String> {
+    let of = |list: &[(&str, &'static [&'static str])]| {
+        list.iter().find(|(it, _)| *it == name).map_or(&[][..], |(_, options)| options)
+    };
+    let (joined, short) = (of(&COMMAND_OPTIONS), of(&SHORT_OPTIONS));
+    if joined.is_empty() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for (at, arg) in args.iter().enumerate() {
+        let text = arg.text.strip_prefix("-o").filter(|_| name.starts_with('s')).unwrap_or(&arg.text);
+        let value = joined.iter().find_map(|it| text.strip_prefix(it));
+        let next =
+            || args.get(at + 1).filter(|_| short.contains(&arg.text.as_str())).map(|it| it.text.as_str());
+        if let Some(script) = value.or_else(next) {
+            found.push(script.strip_prefix("exec=").unwrap_or(script).to_owned());
+        }
+    }
+    found
+}
+
 /// Returns the words behind `--`.
 fn behind_dashes(args: &[Arg]) -> Option<&[Arg]> {
     let at = args.iter().position(|it| it.text == "--")?;
@@ -37,6 +103,9 @@ impl Machine<'_> {
     /// Follows the commands in the words of a program. Returns `None` if the program is not one of those.
     pub(crate) fn inside(&mut self, name: &str, run: &Run, feed: &Feed) -> Option<Option<String>> {
         let args = run.args();
+        for script in option_scripts(name, args) {
+            self.in_shell(name, &script, None, &Feed::default());
+        }
         match name {
             "ssh" | "autossh" | "mosh" => {
                 let rest = Options::of(args, "BbcDEeFIiJLlmOoPpQRSWwM", "").rest;
@@ -194,6 +263,10 @@ impl Machine<'_> {
                 && name.starts_with("alias.")
             {
                 self.in_shell("git", script, None, feed);
+            }
+            let begin = |it: &&&str| text.get(..it.len()).is_some_and(|key| key.eq_ignore_ascii_case(it));
+            if let Some(script) = GIT_SETTINGS.iter().find(begin).and_then(|it| text.get(it.len()..)) {
+                self.in_shell("git", script, None, &Feed::default());
             }
         }
     }

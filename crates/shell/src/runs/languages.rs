@@ -1,5 +1,6 @@
 //! Code in other languages: the scripts that it gives to shells, and its calls that remove files.
 
+use super::aliases::{Aliases, with_names};
 use super::literals::{Arguments, arguments, target};
 use super::machine::{Feed, Machine, unknown};
 use super::{Arg, Code, Run, Sort, Unread};
@@ -176,6 +177,10 @@ impl Machine<'_> {
             };
             self.via(&language, |it| it.push(run, &Feed::default()));
         }
+        let text = &*with_names(text);
+        let aliases = Aliases::of(text, |it| {
+            [STARTS, TREES, FILES].iter().any(|list| super::wrappers::is_in(list, it))
+        });
         let mut from = 0;
         for _ in 0..MAX_CALLS {
             let Some(open) = text.get(from..).and_then(|it| it.find(['(', '"', '\''])) else { break };
@@ -187,7 +192,7 @@ impl Machine<'_> {
             let begin = before.rfind(|it| !in_name(it)).map_or(0, |at| {
                 at + before.get(at..).and_then(|it| it.chars().next()).map_or(1, char::len_utf8)
             });
-            let path = before.get(begin..).unwrap_or_default();
+            let path = &*aliases.resolved(before.get(begin..).unwrap_or_default());
             let name = path.rsplit(['.', ':']).next().unwrap_or_default();
             let is_script = before.ends_with("do shell script");
             if name.is_empty()

@@ -13,6 +13,7 @@
 //! assert_eq!(run.directory.as_deref(), Some("/srv"));
 //! ```
 
+mod aliases;
 mod arithmetic;
 mod builtins;
 mod compound;
@@ -246,5 +247,7 @@ fn is_declaration(word: &str) -> bool {
     matches!(word, "export" | "declare" | "typeset" | "local" | "readonly")
 }
 
+#[cfg(test)]
+mod test_options;
 #[cfg(test)]
 mod tests;

@@ -107,7 +107,12 @@ impl Machine<'_> {
         let texts: Vec<&str> = args.iter().map(|it| it.text.as_str()).collect();
         let words = ShellWords::of(&texts);
         let operands = args.get(args.len() - words.operands.len()..).unwrap_or_default().to_vec();
+        let starts = self.starts_with(name, &run);
         self.push(run, feed);
+        for file in starts {
+            // The shell expands the value, and reads the file of that name.
+            self.in_shell(name, &format!(". {file}"), None, &Feed::default());
+        }
         if words.only_checks() {
             return None;
         }
@@ -146,6 +151,14 @@ impl Machine<'_> {
                 None
             }
         }
+    }
+
+    /// Returns the values of the variables that name a script for the start of a shell.
+    fn starts_with(&self, name: &str, run: &Run) -> Vec<String> {
+        let variable = if name == "bash" { "BASH_ENV" } else { "ENV" };
+        let own = run.assignments.iter().rfind(|(it, _)| it == variable).map(|(_, value)| value);
+        let value = own.or_else(|| self.scope.variables.get(variable).and_then(|it| it.first()));
+        value.map(|it| it.text.clone()).filter(|it| !it.is_empty()).into_iter().collect()
     }
 
     fn xargs(&mut self, run: Run, feed: &Feed) -> Option<String> {

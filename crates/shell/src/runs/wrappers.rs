@@ -59,7 +59,7 @@ const WRAPPERS: [Wrapper; 48] = [
     wrapper("systemd-inhibit", "", "--what --who --why --mode", 0),
     wrapper("flock", "wE", "--timeout --conflict-exit-code", 1),
     wrapper("xvfb-run", "efnps", "--server-num --server-args --error-file", 0),
-    wrapper("npx", "p", "--package", 0),
+    wrapper("npx", "pc", "--package --call", 0),
     wrapper("bunx", "", "", 0),
     wrapper("uvx", "p", "--python --from --with", 0),
     wrapper("coproc", "", "", 0),
@@ -166,6 +166,13 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
             return None;
         }
         let rest = args.get(sub + 1..)?;
+        // `npm exec -c 'SCRIPT'`, and `pnpm -c exec 'SCRIPT'`.
+        if matches!(name, "npm" | "pnpm") {
+            found.script = script_of(args);
+            if found.script.is_some() {
+                return Some(found);
+            }
+        }
         let dashes =
             rest.iter().take_while(|it| it.text.starts_with('-') || name == "mise" && it.text.contains('@'));
         found.words = rest.get(dashes.count()..)?.to_vec();
@@ -191,6 +198,12 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
     if name == "env" {
         found.script = options.value('S', "--split-string").map(|it| crate::scripts::spaced(&it));
     }
+    if name == "npx" {
+        found.script = script_of(args);
+        if found.script.is_some() {
+            return Some(found);
+        }
+    }
     if name == "flock" {
         let text = rest.first().filter(|it| it.text == "-c" || it.text == "--command");
         found.script = text.and(rest.get(1)).map(|it| it.text.clone());
@@ -213,6 +226,23 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
     }
     found.words = rest.to_vec();
     (found.script.is_some() || !found.words.is_empty()).then_some(found)
+}
+
+/// Returns the script of the option `-c` of npm and its kin.
+fn script_of(args: &[Arg]) -> Option<String> {
+    let end = args.iter().position(|it| it.text == "--").unwrap_or(args.len());
+    let args = args.get(..end)?;
+    let at = args.iter().position(|it| {
+        matches!(it.text.as_str(), "-c" | "--call" | "--shell-mode") || it.text.starts_with("--call=")
+    })?;
+    let option = args.get(at)?;
+    match option.text.strip_prefix("--call=") {
+        Some(script) => Some(script.to_owned()),
+        None => {
+            let is_sub = |it: &&Arg| !it.text.starts_with('-') && it.text != "exec";
+            args.get(at + 1..)?.iter().find(is_sub).map(|it| it.text.clone())
+        }
+    }
 }
 
 /// Returns a text in the quotes that keep it one word.
