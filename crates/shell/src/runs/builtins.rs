@@ -202,7 +202,13 @@ impl Machine<'_> {
             "trap" => {
                 let text = args.iter().find(|it| !it.text.starts_with('-'))?;
                 let text = text.text.clone();
-                self.script(&text);
+                // With the values that the variables have then.
+                let at_end = |it: &Arg| matches!(it.text.as_str(), "EXIT" | "0" | "SIGEXIT");
+                if args.iter().skip(1).any(at_end) {
+                    self.traps.push(text);
+                } else {
+                    self.script(&text);
+                }
                 silent
             }
             "source" | "." => {

@@ -55,7 +55,10 @@ const GIT_SETTINGS: [&str; 9] = [
 ];
 
 /// Programs with an option whose value is a script.
-const SCRIPT_OPTIONS: [(&str, char, &str); 9] = [
+const SCRIPT_OPTIONS: [(&str, char, &str); 12] = [
+    ("nu", 'c', "--commands"),
+    ("xonsh", 'c', "--command"),
+    ("elvish", 'c', "--command"),
     ("su", 'c', "--command"),
     ("runuser", 'c', "--command"),
     ("sg", 'c', "--command"),
@@ -207,6 +210,12 @@ impl Machine<'_> {
             "git" => {
                 self.git_runs(run, feed);
                 None
+            }
+            "just" => {
+                let at = args.iter().position(|it| it.text == "--command")?;
+                let words = args.get(at + 1..)?.to_vec();
+                (!words.is_empty())
+                    .then(|| self.via(name, |it| it.call(Run { words, ..Run::default() }, feed)))
             }
             "nix" | "direnv" => {
                 let at =

@@ -52,6 +52,8 @@ pub(crate) struct Machine<'k> {
     pub(crate) place: Place,
     pub(crate) via: Vec<String>,
     pub(crate) scripts: usize,
+    /// The scripts that run at the end of this one.
+    pub(crate) traps: Vec<String>,
     nesting: usize,
     /// The functions that are running, with the number of times that each started itself.
     pub(crate) calls: Vec<(String, usize)>,
@@ -73,6 +75,7 @@ impl<'k> Machine<'k> {
             place: Place::Here,
             via: Vec::new(),
             scripts: 0,
+            traps: Vec::new(),
             nesting: 0,
             calls: Vec::new(),
             steps: 0,
@@ -101,7 +104,11 @@ impl<'k> Machine<'k> {
         if tree.is_cut {
             self.reading.miss(Unread::Limit);
         }
+        let outer = std::mem::take(&mut self.traps);
         let output = self.list(&tree.list, feed);
+        for text in std::mem::replace(&mut self.traps, outer) {
+            self.script(&text);
+        }
         self.scripts -= 1;
         output
     }

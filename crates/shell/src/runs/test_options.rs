@@ -11,6 +11,11 @@ fn seen(line: &str) -> Vec<String> {
 #[test]
 fn an_option_or_a_variable_may_have_a_command() {
     for (line, expected) in [
+        ("nu -c 'rm x'", vec!["rm x"]),
+        ("just --command rm x", vec!["rm x"]),
+        ("trap 'rm $d' EXIT; d=x; ls", vec!["ls", "rm x"]),
+        ("trap 'rm $d' INT; d=x; trap 'ls $d' EXIT TERM", vec!["rm $d", "ls x"]),
+        ("sh -c \"trap 'rm x' EXIT; ls\"; pwd", vec!["sh -c trap 'rm x' EXIT; ls", "ls", "rm x", "pwd"]),
         ("npx -c 'rm x'", vec!["rm x"]),
         ("npx --call='rm x' -p y", vec!["rm x"]),
         ("npm exec -c 'rm x && ls'", vec!["rm x", "ls"]),
