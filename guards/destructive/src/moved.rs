@@ -1,6 +1,6 @@
 //! Work that the line puts into a directory before it removes that directory.
 
-use hookbox_judge::{Area, Scene, operands};
+use hookbox_judge::{Area, Scene, has, operands};
 use hookbox_shell::runs::{Arg, Run, join_path};
 
 /// Returns true if the target has files of the project: the line moved them there, or made a link to them there.
@@ -15,6 +15,12 @@ pub(crate) fn has_work(scene: &Scene<'_>, target: &Arg) -> bool {
         let is_link = match run.program() {
             Some("mv" | "gmv") => false,
             Some("ln" | "gln") => true,
+            // An archive that takes the files away.
+            Some("zip") if has(run.args(), 'm', "--move") => {
+                let archive = operands(run.args(), "").first().map(|it| path(run, &it.text));
+                return archive
+                    .is_some_and(|it| is_below(&it, place) || it.strip_suffix(".zip") == Some(place));
+            }
             _ => return false,
         };
         places(scene, run).any(|it| {

@@ -106,6 +106,24 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
             (!is_larger && (is_zero || scene.preset == Preset::Strict) && !is_relaxed)
                 .then(|| emptied(&target.text))
         }
+        "sed" | "gsed" | "perl" | "ruby" => {
+            let in_place = args.iter().any(|it| {
+                it.text.starts_with("-i")
+                    || it.text.starts_with("--in-place")
+                    || name != "sed" && it.text == "-ni"
+            });
+            // A script that deletes every line, or prints none.
+            let is_nothing = |it: &&Arg| match name {
+                "perl" | "ruby" => it.text.is_empty() && has(args, 'n', ""),
+                _ => {
+                    matches!(it.text.as_str(), "d" | "1,$d" | "0,$d" | "1,$ d")
+                        || it.text.is_empty() && has(args, 'n', "")
+                }
+            };
+            let target = operands(args, "-E").into_iter().rfind(|it| !area(it).is_cheap())?;
+            let is_empty = args.iter().filter(|it| it.text != target.text).any(|it| is_nothing(&it));
+            (in_place && is_empty && !is_relaxed).then(|| emptied(&target.text))
+        }
         "tee" => {
             let is_nothing =
                 run.redirections.iter().any(|it| it.mode == Mode::Read && it.target.text == "/dev/null")

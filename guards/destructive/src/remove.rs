@@ -10,6 +10,12 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
         "rm" | "grm" | "unlink" | "rimraf" | "del-cli" | "srm" | "rmtree" => rm(scene, name),
         "find" | "gfind" | "bfs" => find(scene),
         "fd" | "fdfind" => None,
+        "tar" | "gtar" | "bsdtar" if has(args, '\0', "--remove-files") => {
+            let is_lost = |it: &&Arg| it.text.ends_with("/dev/null");
+            args.iter()
+                .find(is_lost)
+                .map(|_| denial("removes files and keeps no archive of them", "tar -tf archive.tar"))
+        }
         "rsync" | "rclone" if !has(args, 'n', "--dry-run") => sync(scene, name),
         "Remove-Item" | "rd" | "del" | "erase" | "ri" => {
             let recursive =
@@ -215,7 +221,11 @@ fn fed(scene: &Scene<'_>) -> Option<Denial> {
             Some("find" | "gfind" | "bfs") => return found(scene, source),
             Some("fd" | "fdfind") => {
                 let names = operands(source.args(), "-e -t -d --extension --type");
-                let is_cheap = names.iter().any(|it| is_generated(it.text.trim_matches(['^', '$', '\\'])));
+                let args = source.args();
+                let option = args.iter().position(|it| matches!(it.text.as_str(), "-e" | "--extension"));
+                let ending = option.and_then(|at| args.get(at + 1));
+                let is_cheap = names.iter().any(|it| is_generated(it.text.trim_matches(['^', '$', '\\'])))
+                    || ending.is_some_and(|it| is_generated(&format!("*.{}", it.text)));
                 return (!is_cheap).then(|| denial("removes what it finds", "fd --list-details"));
             }
             Some("ls") => {

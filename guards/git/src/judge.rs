@@ -40,10 +40,10 @@ pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
             "commits of other people no longer fit",
             "git clone --mirror . /tmp/backup.git",
         )),
-        "hg" => {
+        "hg" | "sl" => {
             let is_lost = is(0, "strip")
                 || is(0, "purge")
-                || (is(0, "update") || is(0, "up")) && has(args, 'C', "--clean")
+                || (is(0, "update") || is(0, "up") || is(0, "goto")) && has(args, 'C', "--clean")
                 || is(0, "revert") && has(args, 'a', "--all");
             is_lost.then(|| Denial::new("discards work", CHANGES, "hg shelve"))
         }

@@ -216,6 +216,7 @@ pub(super) const TABLE: &[Row] = &[
     standard("dotnet dotnet-ef", "database drop", DATABASE, "dotnet ef migrations list"),
     standard("supabase", "db reset", DATABASE, "supabase migration list"),
     standard("supabase", "projects delete", RESOURCE, "supabase projects list"),
+    standard("turso neon neonctl pscale upstash xata", "destroy|delete", DATABASE, "turso db list"),
     standard("influx", "bucket delete", DATABASE, "influx bucket list"),
     standard("influx", "delete", DATABASE, "influx bucket list"),
     standard("kafka-topics kafka-topics.sh", "--delete", DATABASE, "kafka-topics --list"),

@@ -55,7 +55,7 @@ const CACHES: [&str; 24] = [
 ];
 
 /// Endings of the names of files that programs make.
-const GENERATED: &str = "pyc pyo o obj a so class log tmp temp swp swo bak orig rej cache egg-info gcda gcno gcov profraw \
+const GENERATED: &str = "pyc pyo o obj a so class log tmp temp swp swo bak bk orig rej cache egg-info gcda gcno gcov profraw \
     profdata dSYM pid lock.tmp DS_Store coverage tsbuildinfo elc beam hi map out test dist-info snap.new prof trace";
 
 /// Directories of the system whose loss stops a machine.
