@@ -119,8 +119,7 @@ impl Machine<'_> {
         let list = super::tree::List {
             pipelines: vec![super::tree::Pipeline {
                 stages: vec![Stage::clone(body)],
-                after_failure: false,
-                background: false,
+                ..super::tree::Pipeline::default()
             }],
         };
         let output = self.list(&list, feed);
@@ -141,7 +140,8 @@ impl Machine<'_> {
                 silent
             }
             "popd" => {
-                self.scope.directory = None;
+                let before = self.scope.directory.take();
+                self.may_be_in(before);
                 silent
             }
             "export" | "declare" | "typeset" | "local" | "readonly" => {
@@ -240,7 +240,11 @@ impl Machine<'_> {
                 None if !arg.text.starts_with(['/', '~']) => None,
                 _ => Some(self.path(&arg.text)),
             },
-            Some(_) => None,
+            Some(arg) => {
+                let place = self.path(&arg.text);
+                self.may_be_in(Some(place));
+                None
+            }
         };
         let before = before.map_or_else(|| unknown("$OLDPWD"), Arg::plain);
         self.scope.variables.insert("OLDPWD".to_owned(), vec![before]);

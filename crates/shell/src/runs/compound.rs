@@ -64,7 +64,7 @@ impl Parser<'_> {
             };
             let condition = Node::Test(vec![Word { parts }]);
             let stage = Stage { node: condition, redirects: Vec::new() };
-            let pipeline = Pipeline { stages: vec![stage], after_failure: false, background: false };
+            let pipeline = Pipeline { stages: vec![stage], ..Pipeline::default() };
             return Node::Loop(List { pipelines: vec![pipeline] }, body);
         }
         let name = self.word().and_then(|it| it.bare().map(str::to_owned));

@@ -170,7 +170,7 @@ impl Machine<'_> {
                         (_, true) => script.replace("{}", &text),
                         (_, false) => format!("{script} {text}"),
                     };
-                    self.in_shell(name, &script, None, &Feed { from: feed.from.clone(), text: None });
+                    self.in_shell(name, &script, None, &Feed { text: None, ..feed.clone() });
                 }
                 Some(None)
             }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::alternatives::Chain;
 use super::tree::{List, Mode, Node, Pipeline, Redirect, Stage, Word};
 use super::{Arg, Known, Place, Reading, Redirection, Run, Sort, Unread};
 
@@ -27,6 +28,8 @@ const MAX_EACH: usize = 24;
 pub(crate) struct Feed {
     /// The commands that feed it.
     pub(crate) from: Range<usize>,
+    /// True if it is not the input of the line.
+    pub(crate) is_given: bool,
     /// The text, if it is known.
     pub(crate) text: Option<Rc<str>>,
 }
@@ -37,6 +40,8 @@ pub(crate) struct Scope {
     pub(crate) variables: BTreeMap<String, Vec<Arg>>,
     pub(crate) parameters: Option<Vec<Arg>>,
     pub(crate) directory: Option<String>,
+    /// Other directories that it may be in.
+    pub(crate) elsewhere: Vec<String>,
 }
 
 /// The state of a shell.
@@ -122,6 +127,11 @@ impl<'k> Machine<'k> {
         self.steps <= MAX_STEPS
     }
 
+    /// Counts the work of a copy.
+    pub(crate) fn count(&mut self, steps: usize) {
+        self.steps += steps;
+    }
+
     pub(crate) fn list(&mut self, list: &List, feed: &Feed) -> Option<String> {
         if self.nesting >= MAX_NESTING {
             self.reading.miss(Unread::Limit);
@@ -129,13 +139,16 @@ impl<'k> Machine<'k> {
         }
         self.nesting += 1;
         let mut output = Some(String::new());
-        for pipeline in &list.pipelines {
+        let mut chain = Chain::default();
+        for (at, pipeline) in list.pipelines.iter().enumerate() {
+            self.begin(&mut chain, pipeline);
             // A command that runs only after a failure does not change the directory for the next one.
             let directory = pipeline.after_failure.then(|| self.scope.directory.clone());
             let printed = self.pipeline(pipeline, feed);
             if let Some(directory) = directory {
                 self.scope.directory = directory;
             }
+            self.end(&mut chain, list.pipelines.get(at + 1));
             match (&mut output, printed) {
                 (Some(all), Some(printed)) if all.len() + printed.len() < MAX_TEXT => all.push_str(&printed),
                 _ => output = None,
@@ -152,11 +165,11 @@ impl<'k> Machine<'k> {
         let mut feed = feed.clone();
         for stage in &pipeline.stages {
             let before = self.reading.runs.len();
-            let directory = self.scope.directory.clone();
+            let (directory, elsewhere) = (self.scope.directory.clone(), self.scope.elsewhere.clone());
             let output = self.stage(stage, &feed);
-            self.scope.directory = directory;
+            (self.scope.directory, self.scope.elsewhere) = (directory, elsewhere);
             let from = before..self.reading.runs.len();
-            feed = Feed { from, text: output.map(Rc::from) };
+            feed = Feed { from, is_given: true, text: output.map(Rc::from) };
         }
         feed.text.map(|it| it.to_string())
     }
@@ -229,7 +242,7 @@ impl<'k> Machine<'k> {
                     },
                 };
                 if values.len() > MAX_EACH {
-                    self.reading.miss(Unread::Limit);
+                    self.reading.miss(Unread::Values);
                     values.truncate(MAX_EACH);
                 }
                 for mut value in values {
@@ -277,14 +290,14 @@ impl<'k> Machine<'k> {
                     Some(now) if *now == value => {}
                     // A value that was set in one case only is the only one that is known.
                     None if self.initial(&name).is_none() => drop(self.scope.variables.insert(name, value)),
-                    _ => {
-                        let text = format!("${name}");
-                        self.scope.variables.insert(name, vec![unknown(&text)]);
-                    }
+                    _ => self.differs(name, &value),
                 }
             }
+            end.elsewhere.into_iter().for_each(|it| self.may_be_in(Some(it)));
             if end.directory != self.scope.directory {
-                self.scope.directory = None;
+                let now = self.scope.directory.take();
+                self.may_be_in(now);
+                self.may_be_in(end.directory);
             }
         }
     }
@@ -318,8 +331,13 @@ impl<'k> Machine<'k> {
             match redirection.mode {
                 Mode::Text if redirection.target.sort != Sort::Pattern => {
                     feed.text = Some(redirection.target.text.as_str().into());
+                    feed.is_given = true;
                 }
-                Mode::Read => feed.text = self.file(&redirection.target.text),
+                Mode::Read | Mode::Both if redirection.descriptor == 0 => {
+                    feed.text = self.file(&redirection.target.text);
+                    feed.is_given = !crate::is_terminal(&redirection.target.text);
+                }
+                Mode::Copy if redirection.descriptor == 0 => feed.is_given &= redirection.target.text != "0",
                 _ => {}
             }
         }
@@ -366,6 +384,8 @@ impl<'k> Machine<'k> {
         let at = self.reading.runs.len();
         let run = Run {
             directory: self.scope.directory.clone(),
+            elsewhere: self.scope.elsewhere.clone(),
+            is_fed: feed.is_given,
             place: self.place,
             via: self.via.clone(),
             input: feed.from.clone().collect(),

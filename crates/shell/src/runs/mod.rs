@@ -14,6 +14,7 @@
 //! ```
 
 mod aliases;
+mod alternatives;
 mod arithmetic;
 mod builtins;
 mod compound;
@@ -125,12 +126,16 @@ pub struct Run {
     pub redirections: Vec<Redirection>,
     /// The directory in which it runs: absolute, or relative to the line's, which is `.`; `None` if that is unknown.
     pub directory: Option<String>,
+    /// Other directories in which it may run: a `cd` before it may fail, is skipped, or has a target that is not known.
+    pub elsewhere: Vec<String>,
     /// The place where it runs.
     pub place: Place,
     /// The programs that start it, outermost first.
     pub via: Vec<String>,
     /// The places in [`Reading::runs`] of the commands that feed it: before it in the pipe, or the `find` that starts it.
     pub input: Vec<usize>,
+    /// True if its standard input is not the line's: it is a pipe, a file or a text.
+    pub is_fed: bool,
     /// The call in another language that has the same effect, if it is one: `shutil.rmtree`.
     pub call: Option<String>,
 }
@@ -171,6 +176,8 @@ pub enum Unread {
     Syntax,
     /// There are too many commands, or too many levels.
     Limit,
+    /// A loop has more values than are followed.
+    Values,
     /// A shell would run a text that only the running line has.
     Script,
     /// The program is a variable or a substitution with an unknown value.
@@ -184,6 +191,8 @@ pub struct Reading {
     pub runs: Vec<Run>,
     /// Code in other languages.
     pub code: Vec<Code>,
+    /// The values of variables that differ between the branches of the line, each with its variable.
+    pub values: Vec<(String, String)>,
     /// The reasons for which parts were not read, each once.
     pub unread: Vec<Unread>,
     /// True if a function starts itself more than once.

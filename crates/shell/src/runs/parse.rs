@@ -161,7 +161,7 @@ impl<'a> Parser<'a> {
         if !self.deeper() {
             return list;
         }
-        let mut after_failure = false;
+        let (mut after_failure, mut after_success) = (false, false);
         // `&&` and `||` need a command behind them.
         let mut is_due = false;
         loop {
@@ -173,12 +173,12 @@ impl<'a> Parser<'a> {
             }
             let before = self.at;
             let mut pipeline = self.pipeline();
-            pipeline.after_failure = after_failure;
+            (pipeline.after_failure, pipeline.after_success) = (after_failure, after_success);
             is_due = false;
-            after_failure = false;
+            (after_failure, after_success) = (false, false);
             self.blanks();
             if self.eat(b"&&") {
-                is_due = true;
+                (is_due, after_success) = (true, true);
             } else if self.eat(b"||") {
                 (is_due, after_failure) = (true, true);
             } else if self.starts(b";;") || self.starts(b";&") {
@@ -239,7 +239,7 @@ impl<'a> Parser<'a> {
                 break;
             }
         }
-        Pipeline { stages, after_failure: false, background: false }
+        Pipeline { stages, ..Pipeline::default() }
     }
 
     /// Reads a command with its redirections.

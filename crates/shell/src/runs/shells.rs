@@ -13,6 +13,7 @@ impl Machine<'_> {
             let inner =
                 Run { words: wrapped.words, assignments, redirections: run.redirections, ..Run::default() };
             let directory = wrapped.directory.map(Arg::plain);
+            let is_of_shell = matches!(name, "command" | "builtin" | "time" | "noglob" | "nocorrect");
             return self.via(name, |it| {
                 let before = it.scope.directory.clone();
                 if directory.is_some() {
@@ -22,7 +23,9 @@ impl Machine<'_> {
                     Some(script) => it.script_fed(&script, feed),
                     None => it.call(inner, feed),
                 };
-                it.scope.directory = before;
+                if directory.is_some() || !is_of_shell {
+                    it.scope.directory = before;
+                }
                 output
             });
         }
@@ -139,14 +142,16 @@ impl Machine<'_> {
             }
             return None;
         }
+        // The rest of the script is the input of its commands.
+        let given = Feed { is_given: true, ..Feed::default() };
         match feed.text.clone() {
-            Some(text) => self.in_shell(name, &text, None, &Feed::default()),
+            Some(text) => self.in_shell(name, &text, None, &given),
             None => {
                 if !feed.from.is_empty() {
                     self.reading.miss(Unread::Script);
                     let sources = self.reading.runs.get(feed.from.clone()).unwrap_or_default();
                     let script: String = sources.iter().filter_map(super::outputs::pieces).collect();
-                    self.in_shell(name, &script, None, &Feed::default());
+                    self.in_shell(name, &script, None, &given);
                 }
                 None
             }
@@ -201,7 +206,7 @@ impl Machine<'_> {
             None => words.extend(given),
         }
         let inner = Run { words, redirections: run.redirections, ..Run::default() };
-        let feed = Feed { from: feed.from.clone(), text: None };
+        let feed = Feed { text: None, ..feed.clone() };
         self.via("xargs", |it| it.call(inner, &feed))
     }
 
@@ -232,7 +237,7 @@ impl Machine<'_> {
             if words.is_empty() {
                 continue;
             }
-            let feed = Feed { from: at..at + 1, text: None };
+            let feed = Feed { from: at..at + 1, is_given: feed.is_given, text: None };
             self.via(&name, |it| it.call(Run { words, ..Run::default() }, &feed));
         }
         None

@@ -29,6 +29,8 @@ fn a_line_runs_these_commands() {
         // Substitutions.
         ("echo $(rm x) `rm y` \"$(rm z)\"", vec!["rm x", "rm y", "rm z", "echo "]),
         ("rm $(echo a b)", vec!["echo a b", "rm a b"]),
+        ("rm a${x}b a$x/b", vec!["rm a${x}b a$x/b"]),
+        ("$(which rm) x", vec!["which rm", "/usr/bin/rm x"]),
         ("cat <(rm x)", vec!["rm x", "cat /dev/fd/63"]),
         ("echo ${x:-$(rm y)}", vec!["rm y", "echo"]),
         ("d=$(mktemp -d); rm -rf \"$d\"", vec!["mktemp -d", "rm -rf /tmp/tmp.XXXXXXXXXX"]),
@@ -143,6 +145,8 @@ fn a_command_knows_its_directory_and_place() {
         ("cd $(mktemp -d) && rm x", Some("/tmp/tmp.XXXXXXXXXX")),
         ("cd a && cd - && rm x", Some("/w/p")),
         ("cd a || exit; rm x", Some("/w/p/a")),
+        ("command cd a && rm x", Some("/w/p/a")),
+        ("time builtin cd a; rm x", Some("/w/p/a")),
         ("if a; then cd b; fi; rm x", None),
         ("sudo -D /x rm x", Some("/x")),
     ] {
@@ -183,6 +187,7 @@ fn what_was_not_read_is_said() {
         ("echo 'x", vec![Unread::Syntax]),
         ("ls )", vec![Unread::Syntax]),
         ("$X y", vec![Unread::Program]),
+        (&format!("for i in {}; do rm $i; done", "x ".repeat(30)), vec![Unread::Values]),
         ("curl x | sh", vec![Unread::Script]),
         ("bash <(curl x)", vec![Unread::Script]),
         ("sh -c \"$(curl x)\"", vec![Unread::Program]),

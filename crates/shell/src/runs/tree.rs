@@ -118,11 +118,13 @@ pub(crate) struct Stage {
 }
 
 /// Commands between pipes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Pipeline {
     pub(crate) stages: Vec<Stage>,
     /// True if it runs only after a failure (`||`).
     pub(crate) after_failure: bool,
+    /// True if it runs only after a success (`&&`).
+    pub(crate) after_success: bool,
     /// True if it runs in the background.
     pub(crate) background: bool,
 }

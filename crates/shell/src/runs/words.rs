@@ -142,7 +142,10 @@ impl Machine<'_> {
                     if is_quoted && !is_list {
                         making.begun = true;
                     }
+                    let next = parts.get(at + 1);
                     for (at, value) in values.iter().enumerate() {
+                        let braced = next.and_then(|next| with_braces(value, next));
+                        let value = braced.as_ref().unwrap_or(value);
                         if at > 0 {
                             if is_joined { making.add(" ", Sort::Plain) } else { making.end() }
                         }
@@ -187,7 +190,10 @@ impl Machine<'_> {
                 Some(Arg::plain(named.map_or("/tmp/tmp.XXXXXXXXXX", |it| it.trim_start_matches("--tmpdir="))))
             }
             ("pwd", _) => run.directory.clone().map(Arg::plain),
-            ("which" | "command" | "type", [.., name]) => Some(Arg::plain(*name)),
+            ("which" | "command" | "type", [.., name]) => {
+                let is_path = name.contains('/');
+                Some(Arg::plain(if is_path { (*name).to_owned() } else { format!("/usr/bin/{name}") }))
+            }
             ("date" | "nproc" | "id" | "uname" | "hostname" | "whoami", _) => Some(unknown(texts.first()?)),
             ("realpath" | "readlink", [.., path]) => run.words.last().filter(|it| it.text == **path).cloned(),
             ("basename", [path, ..]) if run.words.get(1)?.is_plain() => {
@@ -304,6 +310,14 @@ impl Machine<'_> {
             }
         }
     }
+}
+
+/// Returns an unknown variable in braces, if the text behind it would else be a part of its name.
+fn with_braces(value: &Arg, next: &Part) -> Option<Arg> {
+    let (Part::Bare(next) | Part::Quoted(next)) = next else { return None };
+    let name = value.text.strip_prefix('$').filter(|it| value.sort == Sort::Unknown && super::is_name(it))?;
+    let goes_on = next.starts_with(|it: char| it.is_ascii_alphanumeric() || it == '_');
+    goes_on.then(|| unknown(&format!("${{{name}}}")))
 }
 
 /// Returns the rows of parts that the braces in a word make.

@@ -114,7 +114,7 @@ pub fn judge(line: &str, cwd: Option<&str>, settings: &Settings, rule: Rule) -> 
             return Some((shown, denial));
         }
     }
-    let limit = reading.unread.contains(&Unread::Limit)
+    let limit = reading.unread.iter().any(|it| matches!(it, Unread::Limit | Unread::Values))
         || settings.preset == Preset::Strict && !reading.unread.is_empty();
     limit.then(|| {
         let why = "hookbox cannot tell what it would run";
