@@ -3,9 +3,6 @@
 /// The number of words that are made of one.
 const MAX_WORDS: usize = 64;
 
-/// The number of braces that are tried in a word.
-const MAX_BRACES: usize = 16;
-
 /// The longest word whose braces are read, in bytes: a path is shorter.
 const MAX_LENGTH: usize = 4096;
 
@@ -29,30 +26,27 @@ pub fn braces(word: &str) -> Vec<String> {
 
 /// Returns the first `{a,b}` of a word, with the text before and after it.
 fn list(word: &str) -> Option<(&str, Vec<&str>, &str)> {
-    for (from, _) in word
-        .match_indices('{')
-        .filter(|(at, _)| !word.get(..*at).is_some_and(|it| it.ends_with('$')))
-        .take(MAX_BRACES)
-    {
-        let (mut depth, mut parts, mut begin) = (0usize, Vec::new(), from + 1);
-        for (at, byte) in word.bytes().enumerate().skip(from) {
-            match byte {
-                b'{' => depth += 1,
-                b',' if depth == 1 => {
-                    parts.push(word.get(begin..at)?);
-                    begin = at + 1;
+    // The open braces, each with the places of its commas.
+    let mut open: Vec<(usize, Vec<usize>)> = Vec::new();
+    let mut first: Option<(usize, Vec<usize>, usize)> = None;
+    for (at, byte) in word.bytes().enumerate() {
+        match byte {
+            b'{' => open.push((at, Vec::new())),
+            b',' => open.last_mut().into_iter().for_each(|(_, commas)| commas.push(at)),
+            b'}' => {
+                let Some((from, commas)) = open.pop() else { continue };
+                let is_parameter = word.get(..from).is_some_and(|it| it.ends_with('$'));
+                let is_first = first.as_ref().is_none_or(|(before, ..)| from < *before);
+                if !commas.is_empty() && !is_parameter && is_first {
+                    first = Some((from, commas, at));
                 }
-                b'}' => depth -= 1,
-                _ => {}
             }
-            if depth == 0 {
-                parts.push(word.get(begin..at)?);
-                if parts.len() > 1 {
-                    return Some((word.get(..from)?, parts, word.get(at + 1..)?));
-                }
-                break;
-            }
+            _ => {}
         }
     }
-    None
+    let (from, commas, end) = first?;
+    let begins = [from].into_iter().chain(commas.iter().copied());
+    let ends = commas.iter().copied().chain([end]);
+    let parts: Option<Vec<&str>> = begins.zip(ends).map(|(begin, end)| word.get(begin + 1..end)).collect();
+    Some((word.get(..from)?, parts?, word.get(end + 1..)?))
 }

@@ -27,8 +27,7 @@ impl Machine<'_> {
     pub(crate) fn begin(&mut self, chain: &mut Chain, pipeline: &Pipeline) {
         let may_not_run = pipeline.after_success || pipeline.after_failure;
         if may_not_run && chain.before.is_none() && !self.scope.variables.is_empty() {
-            self.count(self.scope.variables.len() / 8);
-            chain.before = Some(self.scope.clone());
+            chain.before = Some(self.copied_scope());
         }
         chain.directory.clone_from(&self.scope.directory);
     }

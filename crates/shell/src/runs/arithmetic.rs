@@ -13,6 +13,7 @@ impl Parser<'_> {
         let mut rest = self.bytes.get(self.at + skip..).unwrap_or_default().iter();
         while let Some(byte) = rest.next() {
             self.searched += 1;
+            self.count(1);
             if self.searched > MAX_SEARCHED {
                 self.is_cut = true;
                 self.at = self.bytes.len();

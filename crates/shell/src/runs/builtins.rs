@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::machine::{Feed, Machine, unknown};
+use super::machine::{Feed, Machine, size, unknown};
 use super::tree::{Assign, Node, Redirect, Stage, Word};
 use super::wrappers::quoted;
 use super::{Arg, Run, Sort, Unread};
@@ -57,9 +57,10 @@ impl Machine<'_> {
     fn set(&mut self, name: &str, values: Vec<Arg>, appends: bool, is_array: bool) {
         let mut values = values;
         if appends {
-            let before = self.scope.variables.get(name).cloned().unwrap_or_default();
+            let before = self.scope.variables.remove(name).unwrap_or_default();
+            self.charge(size(&before));
             values = match (before.as_slice(), values.as_slice()) {
-                (before, _) if is_array => before.iter().chain(&values).cloned().collect(),
+                _ if is_array => before.into_iter().chain(values).collect(),
                 ([before], [value]) if before.text.len() < 1 << 16 => {
                     let sort = if before.is_plain() { value.sort } else { before.sort };
                     vec![Arg { text: format!("{}{}", before.text, value.text), sort }]
@@ -67,7 +68,14 @@ impl Machine<'_> {
                 _ => values,
             };
         }
-        self.scope.variables.insert(name.to_owned(), values);
+        self.assign(name, values);
+    }
+
+    /// Sets a variable, unless there was too much work.
+    pub(crate) fn assign(&mut self, name: &str, values: Vec<Arg>) {
+        if self.charge(name.len() + size(&values)) {
+            self.scope.variables.insert(name.to_owned(), values);
+        }
     }
 
     /// Follows a command whose words are known.
@@ -148,14 +156,14 @@ impl Machine<'_> {
                 for arg in args.iter().filter(|it| !it.text.starts_with('-')) {
                     if let Some((name, value)) = crate::assignment(&arg.text) {
                         let value = Arg { text: value.to_owned(), sort: arg.sort };
-                        self.scope.variables.insert(name.to_owned(), vec![value]);
+                        self.assign(name, vec![value]);
                     }
                 }
                 silent
             }
             "unset" => {
                 for arg in args.iter().filter(|it| !it.text.starts_with('-')) {
-                    self.scope.variables.insert(arg.text.clone(), vec![Arg::plain("")]);
+                    self.assign(&arg.text, vec![Arg::plain("")]);
                     self.functions.remove(&arg.text);
                 }
                 silent
@@ -169,21 +177,24 @@ impl Machine<'_> {
             }
             "shift" => {
                 let count = args.first().and_then(|it| it.text.parse::<usize>().ok()).unwrap_or(1);
-                if let Some(parameters) = &mut self.scope.parameters {
+                let moved = self.scope.parameters.as_ref().map_or(0, |it| size_of_val(it.as_slice()));
+                if self.charge(moved)
+                    && let Some(parameters) = &mut self.scope.parameters
+                {
                     let end = parameters.len().min(count + 1);
                     parameters.drain(1.min(end)..end);
                 }
                 silent
             }
             "read" | "mapfile" | "readarray" => {
-                let known = feed.text.as_deref().filter(|it| it.lines().count() < 2 && name == "read");
+                let known = feed.text.as_deref().filter(|it| it.lines().nth(1).is_none() && name == "read");
                 let names = args.iter().filter(|it| super::is_name(&it.text));
                 for arg in names {
-                    let value = match known {
+                    let value = match known.filter(|it| self.charge(it.len())) {
                         Some(text) => Arg::plain(text.trim_end_matches('\n')),
                         None => Arg { text: format!("${}", arg.text), sort: Sort::Input },
                     };
-                    self.scope.variables.insert(arg.text.clone(), vec![value]);
+                    self.assign(&arg.text, vec![value]);
                 }
                 silent
             }
@@ -220,7 +231,7 @@ impl Machine<'_> {
                 let words = args.get(2..).unwrap_or_default();
                 let value = super::outputs::printf(words).map_or_else(|| unknown("$(printf)"), Arg::plain);
                 let name = args.get(1).map(|it| it.text.clone()).unwrap_or_default();
-                self.scope.variables.insert(name, vec![value]);
+                self.assign(&name, vec![value]);
                 silent
             }
             _ => None,
@@ -230,6 +241,10 @@ impl Machine<'_> {
     /// Changes the directory.
     pub(crate) fn enter(&mut self, target: Option<&Arg>) {
         let before = self.scope.directory.clone();
+        // Each of its names is looked at.
+        if !self.charge(before.as_ref().map_or(0, |it| it.len() * 8)) {
+            return;
+        }
         self.scope.directory = match target {
             None => Some(self.known.home.unwrap_or("~").to_owned()),
             Some(arg) if arg.text == "-" => {

@@ -167,7 +167,7 @@ impl Machine<'_> {
                     let text = quoted(&value.text);
                     let script = match (script.is_empty(), has_place) {
                         (true, _) => value.text,
-                        (_, true) => script.replace("{}", &text),
+                        (_, true) => self.replaced(&script, "{}", &text)?,
                         (_, false) => format!("{script} {text}"),
                     };
                     self.in_shell(name, &script, None, &Feed { text: None, ..feed.clone() });

@@ -66,6 +66,14 @@ const LOOPS: [&str; 7] = [
     "call delete(",
 ];
 
+/// The longest path of a call, with the spaces behind it, in bytes.
+const MAX_PATH: usize = 512;
+
+/// Returns the end of a text.
+fn last_bytes(text: &str, count: usize) -> &str {
+    (text.len().saturating_sub(count)..text.len()).find_map(|at| text.get(at..)).unwrap_or_default()
+}
+
 /// The calls that are looked at in one text.
 const MAX_CALLS: usize = 400;
 
@@ -134,6 +142,9 @@ impl Machine<'_> {
 
     /// Reads code.
     pub(crate) fn code(&mut self, language: &str, text: &str, at: usize) {
+        if !self.charge(text.len()) {
+            return;
+        }
         let language = language.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.').to_owned();
         if matches!(
             language.as_str(),
@@ -186,7 +197,7 @@ impl Machine<'_> {
             let Some(open) = text.get(from..).and_then(|it| it.find(['(', '"', '\''])) else { break };
             let open = from + open;
             from = open + 1;
-            let before = text.get(..open).unwrap_or_default().trim_end();
+            let before = last_bytes(text.get(..open).unwrap_or_default(), MAX_PATH).trim_end();
             let is_call = text.get(open..).is_some_and(|it| it.starts_with('('));
             let in_name = |it: char| it.is_ascii_alphanumeric() || "_.:!?$".contains(it);
             let begin = before.rfind(|it| !in_name(it)).map_or(0, |at| {
@@ -224,6 +235,9 @@ impl Machine<'_> {
                 continue;
             }
             let arguments = arguments(text.get(open + usize::from(is_call)..).unwrap_or_default(), is_call);
+            if !self.charge(text.len() / 8 + arguments.raw.len() * 8) {
+                return;
+            }
             if runs {
                 self.starts(&language, path, name, &arguments);
                 continue;

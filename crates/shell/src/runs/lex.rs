@@ -23,13 +23,18 @@ pub(super) fn push(parts: &mut Vec<Part>, bytes: &[u8], is_quoted: bool) {
 
 impl Parser<'_> {
     pub(super) fn slice(&self, from: usize) -> Vec<u8> {
-        self.bytes.get(from..self.at).unwrap_or_default().to_vec()
+        let slice = self.bytes.get(from..self.at).unwrap_or_default();
+        self.count(slice.len());
+        slice.to_vec()
     }
 
     /// Reads a word, if one begins here.
     pub(crate) fn word(&mut self) -> Option<Word> {
         let mut parts = Vec::new();
         let start = self.at;
+        if self.is_worn() {
+            return None;
+        }
         while let Some(byte) = self.peek() {
             match byte {
                 b'<' | b'>' if self.bytes.get(self.at + 1) == Some(&b'(') => {
@@ -78,7 +83,9 @@ impl Parser<'_> {
             }
             Some(b'\'') => {
                 let rest = self.bytes.get(self.at + 1..).unwrap_or_default();
-                match rest.iter().position(|it| *it == b'\'') {
+                let end = rest.iter().position(|it| *it == b'\'');
+                self.count(end.unwrap_or(rest.len()));
+                match end {
                     Some(end) => {
                         push(parts, rest.get(..end).unwrap_or_default(), true);
                         self.at += end + 2;
@@ -189,8 +196,8 @@ impl Parser<'_> {
                 }
             }
         }
-        let Parser { documents, errors, is_cut, searched, reopened, .. } = inner;
-        self.reopened = reopened;
+        let Parser { documents, errors, is_cut, searched, reopened, work, .. } = inner;
+        (self.reopened, self.work) = (reopened, work);
         self.join(documents, errors, is_cut, searched);
         Word { parts }
     }
@@ -202,10 +209,13 @@ impl Parser<'_> {
         inner.errors = self.errors;
         inner.searched = self.searched;
         inner.reopened = self.reopened;
+        inner.work = self.work.clone();
+        inner.max_work = self.max_work;
+        inner.count(text.len());
         inner
     }
 
-    fn join(&mut self, documents: Vec<Word>, errors: usize, is_cut: bool, searched: usize) {
+    fn join(&mut self, documents: Vec<Rc<Word>>, errors: usize, is_cut: bool, searched: usize) {
         (self.documents, self.errors, self.searched) = (documents, errors, searched);
         if is_cut {
             self.is_cut = true;
@@ -313,8 +323,8 @@ impl Parser<'_> {
             inner.at += 1;
         }
         inner.bodies();
-        let Parser { documents, errors, is_cut, searched, reopened, .. } = inner;
-        self.reopened = reopened;
+        let Parser { documents, errors, is_cut, searched, reopened, work, .. } = inner;
+        (self.reopened, self.work) = (reopened, work);
         let raw = self.bytes.get(start..self.at).filter(|it| it.len() <= MAX_RAW).unwrap_or(b"``");
         let raw: Rc<str> = String::from_utf8_lossy(raw).into();
         self.join(documents, errors, is_cut, searched);
@@ -333,6 +343,7 @@ impl Parser<'_> {
             is_escape = *byte == b'\\' && !is_escape;
             end += 1;
         }
+        self.count(end);
         if end >= rest.len() {
             self.at = start;
             return self.open_quote();

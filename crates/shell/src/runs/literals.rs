@@ -85,15 +85,17 @@ pub(crate) fn target(text: &str, before: &str, arguments: &Arguments) -> Arg {
     let name = arguments.first.trim();
     if super::is_name(name.trim_start_matches('$')) {
         let places = text.match_indices(name).filter_map(|(at, _)| text.get(at + name.len()..));
-        for rest in places {
-            let value =
-                rest.trim_start().strip_prefix('=').map(str::trim_start).filter(|it| !it.starts_with('='));
-            let Some(value) = value else { continue };
+        let values = places.filter_map(|rest| {
+            rest.trim_start().strip_prefix('=').map(str::trim_start).filter(|it| !it.starts_with('='))
+        });
+        for value in values.take(MAX_VALUES) {
             // Its text is a piece of a name that only the running code knows.
             if value.starts_with("tempfile.mkdtemp(") {
                 continue;
             }
-            let line = value.split([';', '\n']).next().unwrap_or_default();
+            let mut letters = value.char_indices().take(MAX_ARGUMENTS);
+            let end = letters.find(|(_, it)| matches!(it, ';' | '\n')).map_or(value.len(), |(at, _)| at);
+            let line = value.get(..end).unwrap_or_default();
             let inner = self::arguments(line, false);
             if let [one] = inner.literals.as_slice() {
                 return if one.is_plain { Arg::plain(one.text.clone()) } else { unknown(&one.text) };
@@ -103,11 +105,17 @@ pub(crate) fn target(text: &str, before: &str, arguments: &Arguments) -> Arg {
     unknown(if name.is_empty() { "…" } else { name })
 }
 
+/// The length of the arguments of a call, in letters.
+const MAX_ARGUMENTS: usize = 8192;
+
+/// The values of a variable in which its text is looked for.
+const MAX_VALUES: usize = 64;
+
 /// Reads the arguments of a call, up to its closing bracket or without brackets the end of the line.
 pub(crate) fn arguments(text: &str, has_bracket: bool) -> Arguments {
     let mut found = Arguments::default();
     let (mut depth, mut lists, mut is_first) = (0usize, 0usize, true);
-    let mut letters = text.char_indices().take(8192).peekable();
+    let mut letters = text.char_indices().take(MAX_ARGUMENTS).peekable();
     let mut last = ' ';
     while let Some((at, letter)) = letters.next() {
         match letter {

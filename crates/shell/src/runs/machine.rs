@@ -20,6 +20,12 @@ const MAX_NESTING: usize = 60;
 /// The texts that are read, in bytes, with those that are read again.
 const MAX_TEXT: usize = 2 << 20;
 
+/// The bytes that are copied while a line is followed: texts of words, variables and files. A component has 64 MiB.
+const MAX_WORK: usize = 8 << 20;
+
+/// The size of a word, a variable or a command without its texts, in bytes.
+pub(crate) const SIZE: usize = 64;
+
 /// The words of `for` that are followed.
 const MAX_EACH: usize = 24;
 
@@ -44,6 +50,21 @@ pub(crate) struct Scope {
     pub(crate) elsewhere: Vec<String>,
 }
 
+impl Scope {
+    /// Returns the number of bytes that a copy has.
+    fn size(&self) -> usize {
+        let variables = self.variables.iter().map(|(name, values)| name.len() + SIZE + size(values));
+        let parameters = self.parameters.as_deref().map_or(0, size);
+        let directories = self.directory.iter().chain(&self.elsewhere).map(String::len);
+        variables.sum::<usize>() + parameters + directories.sum::<usize>()
+    }
+}
+
+/// Returns the number of bytes that a copy of these arguments has.
+pub(crate) fn size(args: &[Arg]) -> usize {
+    args.iter().map(|it| it.text.len() + SIZE).sum()
+}
+
 /// The state of a shell.
 pub(crate) struct Machine<'k> {
     pub(crate) known: &'k Known<'k>,
@@ -53,7 +74,7 @@ pub(crate) struct Machine<'k> {
     pub(crate) aliases: BTreeMap<String, String>,
     /// The files that the line writes; `None` if their text is unknown.
     pub(crate) files: BTreeMap<String, Option<Rc<str>>>,
-    pub(crate) documents: Vec<Word>,
+    pub(crate) documents: Vec<Rc<Word>>,
     pub(crate) place: Place,
     pub(crate) via: Vec<String>,
     pub(crate) scripts: usize,
@@ -64,6 +85,10 @@ pub(crate) struct Machine<'k> {
     pub(crate) calls: Vec<(String, usize)>,
     steps: usize,
     text: usize,
+    /// The bytes that were copied.
+    pub(crate) work: usize,
+    /// The bytes that the reader looked at.
+    pub(crate) read: usize,
 }
 
 impl<'k> Machine<'k> {
@@ -85,6 +110,8 @@ impl<'k> Machine<'k> {
             calls: Vec::new(),
             steps: 0,
             text: 0,
+            work: 0,
+            read: 0,
         }
     }
 
@@ -95,7 +122,7 @@ impl<'k> Machine<'k> {
 
     pub(crate) fn script_fed(&mut self, text: &str, feed: &Feed) -> Option<String> {
         self.text += text.len();
-        if self.scripts >= MAX_SCRIPTS || self.text > MAX_TEXT {
+        if self.scripts >= MAX_SCRIPTS || self.text > MAX_TEXT || !self.charge(text.len()) {
             self.reading.miss(Unread::Limit);
             return None;
         }
@@ -103,6 +130,7 @@ impl<'k> Machine<'k> {
         let documents = std::mem::take(&mut self.documents);
         let tree = super::parse::parse(text, documents);
         self.documents = tree.documents;
+        self.read += tree.work;
         if tree.has_errors {
             self.reading.miss(Unread::Syntax);
         }
@@ -124,20 +152,43 @@ impl<'k> Machine<'k> {
         if self.steps > MAX_STEPS {
             self.reading.miss(Unread::Limit);
         }
-        self.steps <= MAX_STEPS
+        self.charge(SIZE) && self.steps <= MAX_STEPS
     }
 
-    /// Counts the work of a copy.
-    pub(crate) fn count(&mut self, steps: usize) {
-        self.steps += steps;
+    /// Counts bytes that are copied, and returns false if there were too many.
+    pub(crate) fn charge(&mut self, bytes: usize) -> bool {
+        if self.work <= MAX_WORK {
+            self.work = self.work.saturating_add(bytes).min(MAX_WORK + 1);
+        }
+        if self.work > MAX_WORK {
+            self.reading.miss(Unread::Limit);
+        }
+        self.work <= MAX_WORK
     }
 
-    pub(crate) fn list(&mut self, list: &List, feed: &Feed) -> Option<String> {
+    /// Returns a copy of the variables, directory and parameters; without them if there was too much work.
+    pub(crate) fn copied_scope(&mut self) -> Scope {
+        let size = self.scope.size();
+        if self.charge(size) { self.scope.clone() } else { Scope::default() }
+    }
+
+    /// Follows something in this shell, if it is not too deep.
+    pub(crate) fn nested(&mut self, follow: impl FnOnce(&mut Self) -> Option<String>) -> Option<String> {
         if self.nesting >= MAX_NESTING {
             self.reading.miss(Unread::Limit);
             return None;
         }
         self.nesting += 1;
+        let output = follow(self);
+        self.nesting -= 1;
+        output
+    }
+
+    pub(crate) fn list(&mut self, list: &List, feed: &Feed) -> Option<String> {
+        self.nested(|it| it.pipelines(list, feed))
+    }
+
+    fn pipelines(&mut self, list: &List, feed: &Feed) -> Option<String> {
         let mut output = Some(String::new());
         let mut chain = Chain::default();
         for (at, pipeline) in list.pipelines.iter().enumerate() {
@@ -150,11 +201,14 @@ impl<'k> Machine<'k> {
             }
             self.end(&mut chain, list.pipelines.get(at + 1));
             match (&mut output, printed) {
-                (Some(all), Some(printed)) if all.len() + printed.len() < MAX_TEXT => all.push_str(&printed),
+                (Some(all), Some(printed))
+                    if all.len() + printed.len() < MAX_TEXT && self.charge(printed.len()) =>
+                {
+                    all.push_str(&printed);
+                }
                 _ => output = None,
             }
         }
-        self.nesting -= 1;
         output
     }
 
@@ -176,14 +230,13 @@ impl<'k> Machine<'k> {
 
     /// Follows a body in a shell of its own.
     pub(crate) fn apart<T>(&mut self, follow: impl FnOnce(&mut Self) -> T) -> T {
-        self.steps += self.scope.variables.len() / 8;
-        let scope = self.scope.clone();
+        let scope = self.copied_scope();
         let found = follow(self);
         self.scope = scope;
         found
     }
 
-    fn stage(&mut self, stage: &Stage, feed: &Feed) -> Option<String> {
+    pub(crate) fn stage(&mut self, stage: &Stage, feed: &Feed) -> Option<String> {
         if let Node::Simple { assigns, words } = &stage.node {
             return self.simple(assigns, words, &stage.redirects, feed);
         }
@@ -217,7 +270,7 @@ impl<'k> Machine<'k> {
                 let mut ends = Vec::new();
                 for (condition, body) in bodies {
                     self.list(condition, feed);
-                    let before = self.scope.clone();
+                    let before = self.copied_scope();
                     outputs.push(self.list(body, feed));
                     ends.push(std::mem::replace(&mut self.scope, before));
                 }
@@ -227,7 +280,7 @@ impl<'k> Machine<'k> {
             }
             Node::Loop(condition, body) => {
                 self.list(condition, feed);
-                let before = self.scope.clone();
+                let before = self.copied_scope();
                 self.list(body, feed);
                 let after = std::mem::replace(&mut self.scope, before);
                 self.meet(vec![after], false);
@@ -235,7 +288,7 @@ impl<'k> Machine<'k> {
             }
             Node::For { name, words, body } => {
                 let mut values = match words {
-                    Some(words) => words.iter().flat_map(|it| self.expand(it)).collect(),
+                    Some(words) => words.iter().flat_map(|it| self.expand(it)).collect::<Vec<_>>(),
                     None => match &self.scope.parameters {
                         Some(parameters) => parameters.get(1..).unwrap_or_default().to_vec(),
                         None => vec![unknown("$@")],
@@ -259,7 +312,7 @@ impl<'k> Machine<'k> {
                 let mut ends = Vec::new();
                 for (patterns, body) in arms {
                     patterns.iter().for_each(|it| drop(self.expand(it)));
-                    let before = self.scope.clone();
+                    let before = self.copied_scope();
                     self.list(body, feed);
                     ends.push(std::mem::replace(&mut self.scope, before));
                 }
@@ -284,7 +337,7 @@ impl<'k> Machine<'k> {
             self.scope = last;
         }
         for end in ends {
-            self.steps += end.variables.len() / 8;
+            self.charge(end.size());
             for (name, value) in end.variables {
                 match self.scope.variables.get(&name) {
                     Some(now) if *now == value => {}
@@ -325,12 +378,13 @@ impl<'k> Machine<'k> {
     }
 
     /// Returns the input of a command with these redirections.
-    pub(crate) fn fed(&self, redirections: &[Redirection], feed: &Feed) -> Feed {
+    pub(crate) fn fed(&mut self, redirections: &[Redirection], feed: &Feed) -> Feed {
         let mut feed = feed.clone();
         for redirection in redirections {
             match redirection.mode {
                 Mode::Text if redirection.target.sort != Sort::Pattern => {
-                    feed.text = Some(redirection.target.text.as_str().into());
+                    let is_kept = self.charge(redirection.target.text.len());
+                    feed.text = is_kept.then(|| redirection.target.text.as_str().into());
                     feed.is_given = true;
                 }
                 Mode::Read | Mode::Both if redirection.descriptor == 0 => {
@@ -371,7 +425,9 @@ impl<'k> Machine<'k> {
         let path = self.path(path);
         let before = if appends { self.file(&path) } else { None };
         let text = match (before, text) {
-            (Some(before), Some(text)) if before.len() + text.len() < MAX_TEXT / 8 => {
+            (Some(before), Some(text))
+                if before.len() + text.len() < MAX_TEXT / 8 && self.charge(before.len() + text.len()) =>
+            {
                 Some(format!("{before}{text}").into())
             }
             (_, text) => text,
@@ -382,13 +438,18 @@ impl<'k> Machine<'k> {
     /// Adds a command. Returns its place.
     pub(crate) fn push(&mut self, run: Run, feed: &Feed) -> usize {
         let at = self.reading.runs.len();
+        let place = self.scope.directory.as_ref().map_or(0, String::len)
+            + self.scope.elsewhere.iter().map(|it| it.len() + SIZE).sum::<usize>()
+            + self.via.iter().map(|it| it.len() + SIZE).sum::<usize>();
+        let is_kept = self.charge(place + feed.from.len() * size_of::<usize>());
+        let from = if is_kept { feed.from.clone() } else { 0..0 };
         let run = Run {
             directory: self.scope.directory.clone(),
             elsewhere: self.scope.elsewhere.clone(),
             is_fed: feed.is_given,
             place: self.place,
             via: self.via.clone(),
-            input: feed.from.clone().collect(),
+            input: from.collect(),
             ..run
         };
         self.reading.runs.push(run);

@@ -89,8 +89,13 @@ pub(crate) fn printf(args: &[Arg]) -> Option<String> {
     }
     let args = if args.first().is_some_and(|it| it.text == "--") { args.get(1..)? } else { args };
     let (format, mut values) = args.split_first()?;
-    let mut text = String::new();
+    let (mut text, mut rounds) = (String::new(), 0usize);
     loop {
+        rounds += 1;
+        // A round may print nothing.
+        if rounds > 1 && rounds.saturating_mul(format.text.len()) > MAX_OUTPUT {
+            return None;
+        }
         let before = values.len();
         let mut letters = format.text.chars();
         let mut plain = String::new();

@@ -1,9 +1,21 @@
 //! Reads the commands of a text into its tree.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use super::tree::{Assign, List, Node, Pipeline, Stage, Word};
 
 /// The depth of commands in commands. A level takes less than 4 KiB of stack, and a component has 512 KiB.
 const MAX_DEPTH: usize = 40;
+
+/// The bytes that are looked at or copied for each byte of a text. Ordinary texts take less than a dozen.
+const WORK_PER_BYTE: usize = 64;
+
+/// The bytes that are looked at or copied for any text.
+const MIN_WORK: usize = 1 << 16;
+
+/// One more than the length of the longest keyword.
+const MAX_KEYWORD: usize = 9;
 
 /// Words that end the commands before them.
 const ENDS: [&str; 8] = ["then", "elif", "else", "fi", "do", "done", "esac", "}"];
@@ -22,7 +34,7 @@ pub(crate) struct Parser<'a> {
     pub(crate) at: usize,
     pub(crate) depth: usize,
     /// The texts of the here-documents.
-    pub(crate) documents: Vec<Word>,
+    pub(crate) documents: Vec<Rc<Word>>,
     pub(crate) pending: Vec<Pending>,
     pub(crate) errors: usize,
     /// True if a part was not read because of a limit.
@@ -31,18 +43,24 @@ pub(crate) struct Parser<'a> {
     pub(crate) searched: usize,
     /// The number of open quotes.
     pub(crate) reopened: usize,
+    /// The number of bytes that were looked at or copied.
+    pub(crate) work: Cell<usize>,
+    /// The number at which the rest is given up.
+    pub(crate) max_work: usize,
 }
 
 /// A tree and what is known about its reading.
 pub(crate) struct Tree {
     pub(crate) list: List,
-    pub(crate) documents: Vec<Word>,
+    pub(crate) documents: Vec<Rc<Word>>,
     pub(crate) has_errors: bool,
     pub(crate) is_cut: bool,
+    /// The number of bytes that were looked at or copied.
+    pub(crate) work: usize,
 }
 
 /// Reads a text. Its here-documents follow those that were read before.
-pub(crate) fn parse(text: &str, documents: Vec<Word>) -> Tree {
+pub(crate) fn parse(text: &str, documents: Vec<Rc<Word>>) -> Tree {
     let mut parser = Parser::new(text.as_bytes(), 0);
     parser.documents = documents;
     let mut list = List::default();
@@ -59,7 +77,8 @@ pub(crate) fn parse(text: &str, documents: Vec<Word>) -> Tree {
         parser.bodies();
         parser.errors += usize::from(!parser.pending.is_empty());
     }
-    Tree { list, documents: parser.documents, has_errors: parser.errors > 0, is_cut: parser.is_cut }
+    let (has_errors, is_cut, work) = (parser.errors > 0, parser.is_cut, parser.work.get());
+    Tree { list, documents: parser.documents, has_errors, is_cut, work }
 }
 
 impl<'a> Parser<'a> {
@@ -74,10 +93,13 @@ impl<'a> Parser<'a> {
             is_cut: false,
             searched: 0,
             reopened: 0,
+            work: Cell::new(0),
+            max_work: bytes.len().saturating_mul(WORK_PER_BYTE) + MIN_WORK,
         }
     }
 
     pub(crate) fn peek(&self) -> Option<u8> {
+        self.count(1);
         self.bytes.get(self.at).copied()
     }
 
@@ -91,12 +113,30 @@ impl<'a> Parser<'a> {
         found
     }
 
+    /// Counts bytes that are looked at or copied.
+    pub(crate) fn count(&self, bytes: usize) {
+        self.work.set(self.work.get().saturating_add(bytes));
+    }
+
+    /// Gives up the rest if the text took too much work.
+    pub(crate) fn is_worn(&mut self) -> bool {
+        let is_worn = self.work.get() > self.max_work;
+        if is_worn {
+            self.is_cut = true;
+            self.at = self.bytes.len();
+        }
+        is_worn
+    }
+
     pub(crate) fn error(&mut self) {
         self.errors += 1;
     }
 
     /// Enters a level, or gives up the rest.
     pub(crate) fn deeper(&mut self) -> bool {
+        if self.is_worn() {
+            return false;
+        }
         if self.depth >= MAX_DEPTH {
             self.is_cut = true;
             self.at = self.bytes.len();
@@ -137,8 +177,9 @@ impl<'a> Parser<'a> {
     /// Returns the keyword here, without reading it.
     pub(crate) fn keyword(&self) -> &'a str {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let end = rest.iter().position(|it| b" \t\r\n;&|()<>".contains(it)).unwrap_or(rest.len());
-        rest.get(..end.min(9)).and_then(|it| std::str::from_utf8(it).ok()).unwrap_or_default()
+        self.count(MAX_KEYWORD);
+        let end = rest.iter().take(MAX_KEYWORD).take_while(|it| !b" \t\r\n;&|()<>".contains(it)).count();
+        rest.get(..end).and_then(|it| std::str::from_utf8(it).ok()).unwrap_or_default()
     }
 
     pub(crate) fn eat_keyword(&mut self, word: &str) -> bool {
@@ -353,7 +394,9 @@ impl<'a> Parser<'a> {
     /// Reads `NAME=value`, if that is here.
     fn assign(&mut self) -> Option<Assign> {
         let rest = self.bytes.get(self.at..)?;
-        let end = rest.iter().position(|it| !it.is_ascii_alphanumeric() && *it != b'_')?;
+        let end = rest.iter().position(|it| !it.is_ascii_alphanumeric() && *it != b'_');
+        self.count(end.unwrap_or(rest.len()));
+        let end = end?;
         let name = std::str::from_utf8(rest.get(..end)?).ok().filter(|it| super::is_name(it))?;
         let mut after = end;
         if rest.get(after) == Some(&b'[') {

@@ -1,5 +1,7 @@
 //! Redirections and here-documents.
 
+use std::rc::Rc;
+
 use super::parse::{Parser, Pending};
 use super::tree::{Mode, Redirect, Word};
 
@@ -7,7 +9,7 @@ impl Parser<'_> {
     /// Reads a redirection, if one is here.
     pub(crate) fn redirect(&mut self) -> Option<Redirect> {
         let rest = self.bytes.get(self.at..)?;
-        let digits = rest.iter().take_while(|it| it.is_ascii_digit()).count().min(6);
+        let digits = rest.iter().take(6).take_while(|it| it.is_ascii_digit()).count();
         let (first, second) = (rest.get(digits)?, rest.get(digits + 1));
         let is_both = digits == 0 && *first == b'&' && second == Some(&b'>');
         if !is_both && !matches!(first, b'<' | b'>') || second == Some(&b'(') {
@@ -31,7 +33,7 @@ impl Parser<'_> {
             let is_quoted = raw.iter().any(|it| b"'\"\\".contains(it));
             let delimiter = crate::unquoted(&String::from_utf8_lossy(raw));
             document = Some(self.documents.len());
-            self.documents.push(Word::default());
+            self.documents.push(Rc::default());
             let number = self.documents.len() - 1;
             self.pending.push(Pending { document: number, delimiter, is_quoted, strips_tabs });
             Mode::Text
@@ -77,6 +79,7 @@ impl Parser<'_> {
             while self.at < self.bytes.len() {
                 let rest = self.bytes.get(self.at..).unwrap_or_default();
                 let end = rest.iter().position(|it| *it == b'\n').unwrap_or(rest.len());
+                self.count(end + 1);
                 let mut line = rest.get(..end).unwrap_or_default();
                 if pending.strips_tabs {
                     let tabs = line.iter().take_while(|it| **it == b'\t').count();
@@ -98,7 +101,7 @@ impl Parser<'_> {
             }
             let word = self.document(&text, pending.is_quoted);
             if let Some(place) = self.documents.get_mut(pending.document) {
-                *place = word;
+                *place = Rc::new(word);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Programs, and the shells among them.
 
-use super::machine::{Feed, Machine};
+use super::machine::{Feed, Machine, size};
 use super::{Arg, Place, Run, Sort, Unread, wrappers};
 use crate::ShellWords;
 
@@ -40,6 +40,7 @@ impl Machine<'_> {
                     return output;
                 }
                 let output = self.output(name, &run, feed);
+                let output = output.filter(|it| self.charge(it.len()));
                 let script =
                     run.words.first().filter(|it| it.text.contains('/')).and_then(|it| self.file(&it.text));
                 let words = run.words.clone();
@@ -150,6 +151,11 @@ impl Machine<'_> {
                 if !feed.from.is_empty() {
                     self.reading.miss(Unread::Script);
                     let sources = self.reading.runs.get(feed.from.clone()).unwrap_or_default();
+                    let length = sources.iter().map(|it| size(&it.words)).sum();
+                    if !self.charge(length) {
+                        return None;
+                    }
+                    let sources = self.reading.runs.get(feed.from.clone()).unwrap_or_default();
                     let script: String = sources.iter().filter_map(super::outputs::pieces).collect();
                     self.in_shell(name, &script, None, &given);
                 }
@@ -196,7 +202,8 @@ impl Machine<'_> {
                 };
                 for word in words.iter_mut().filter(|it| it.text.contains(&replaced)) {
                     word.sort = if word.is_plain() { value.sort } else { word.sort };
-                    word.text = word.text.replace(&replaced, &value.text);
+                    let Some(text) = self.replaced(&word.text, &replaced, &value.text) else { return None };
+                    word.text = text;
                     // A script is read, with the text in its place.
                     if word.sort == Sort::Input && word.text.contains(char::is_whitespace) {
                         word.sort = Sort::Plain;
@@ -208,6 +215,12 @@ impl Machine<'_> {
         let inner = Run { words, redirections: run.redirections, ..Run::default() };
         let feed = Feed { text: None, ..feed.clone() };
         self.via("xargs", |it| it.call(inner, &feed))
+    }
+
+    /// Returns a text with another one in the places of a third, unless that is too long.
+    pub(crate) fn replaced(&mut self, text: &str, from: &str, to: &str) -> Option<String> {
+        let count = text.matches(from).count();
+        self.charge(text.len() + count.saturating_mul(to.len())).then(|| text.replace(from, to))
     }
 
     /// Follows `find` and the programs that it starts.

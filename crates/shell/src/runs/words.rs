@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::machine::{Feed, Machine, unknown};
+use super::machine::{Feed, Machine, SIZE, size, unknown};
 use super::tree::{Parameter, Part, Word};
 use super::{Arg, Sort};
 
@@ -20,10 +20,13 @@ struct Making {
     sort: Sort,
     /// True if there is an argument, even an empty one.
     begun: bool,
+    /// The bytes that were copied.
+    work: usize,
 }
 
 impl Making {
     fn add(&mut self, text: &str, sort: Sort) {
+        self.work += text.len();
         if self.text.len() + text.len() <= MAX_WORD {
             self.text.push_str(text);
         } else {
@@ -41,6 +44,7 @@ impl Making {
     fn end(&mut self) {
         if std::mem::take(&mut self.begun) {
             let (text, sort) = (std::mem::take(&mut self.text), std::mem::take(&mut self.sort));
+            self.work += SIZE;
             self.done.push(Arg { text, sort });
         }
     }
@@ -88,9 +92,13 @@ impl Machine<'_> {
         let mut found = Vec::with_capacity(1);
         match word.parts.as_slice() {
             [Part::Bare(text)] if !text.contains(['~', '{', '*', '?', '[']) => {
-                found.push(Arg::plain(text.as_str()))
+                self.charge(text.len() + SIZE);
+                found.push(Arg::plain(text.as_str()));
             }
-            [Part::Quoted(text)] => found.push(Arg::plain(text.as_str())),
+            [Part::Quoted(text)] => {
+                self.charge(text.len() + SIZE);
+                found.push(Arg::plain(text.as_str()));
+            }
             parts if parts.iter().any(|it| matches!(it, Part::Bare(text) if text.contains('{'))) => {
                 for parts in braced(parts) {
                     self.fields(&parts, &mut found);
@@ -105,6 +113,7 @@ impl Machine<'_> {
         let mut making = Making::default();
         self.parts(parts, &mut making, false);
         making.end();
+        self.charge(making.work);
         found.append(&mut making.done);
     }
 
@@ -114,11 +123,16 @@ impl Machine<'_> {
         self.parts(&word.parts, &mut making, true);
         making.begun = true;
         making.end();
+        self.charge(making.work);
         making.done.pop().unwrap_or_default()
     }
 
     fn parts(&mut self, parts: &[Part], making: &mut Making, is_joined: bool) {
         for (at, part) in parts.iter().enumerate() {
+            if !self.charge(std::mem::take(&mut making.work)) {
+                making.add("", Sort::Unknown);
+                break;
+            }
             match part {
                 Part::Bare(text) => {
                     let home = text
@@ -173,6 +187,7 @@ impl Machine<'_> {
                 Part::Arithmetic(parts) => {
                     let mut inner = Making::default();
                     self.parts(parts, &mut inner, true);
+                    self.charge(inner.work);
                     making.add("0", Sort::Plain);
                 }
             }
@@ -225,14 +240,25 @@ impl Machine<'_> {
         Some(Arg::plain(text))
     }
 
-    /// Returns the values of a variable.
-    fn variable(&self, name: &str) -> Option<Vec<Arg>> {
-        if let Some(value) = self.scope.variables.get(name) {
-            return Some(value.clone());
+    /// Returns the values of a variable: all of them, the one with this index, or the first.
+    fn variable(&mut self, name: &str, index: Option<&str>) -> Option<Vec<Arg>> {
+        if let Some(values) = self.scope.variables.get(name) {
+            let chosen = match index.map(str::parse::<usize>) {
+                None => values.get(..1),
+                Some(Ok(at)) => values.get(at..=at),
+                Some(Err(_)) => Some(values.as_slice()),
+            };
+            let chosen = chosen.unwrap_or_default();
+            self.work = self.work.saturating_add(size(chosen));
+            return Some(chosen.to_vec());
         }
         if let Some(parameters) = &self.scope.parameters {
             match name {
-                "@" | "*" => return Some(parameters.get(1..).unwrap_or_default().to_vec()),
+                "@" | "*" => {
+                    let all = parameters.get(1..).unwrap_or_default();
+                    self.work = self.work.saturating_add(size(all));
+                    return Some(all.to_vec());
+                }
                 "#" => return Some(vec![Arg::plain(parameters.len().saturating_sub(1).to_string())]),
                 name => {
                     if let Ok(at) = name.parse::<usize>() {
@@ -250,17 +276,7 @@ impl Machine<'_> {
             Some((plain, index)) => (plain, Some(index.trim_end_matches(']'))),
             None => (name.as_str(), None),
         };
-        let mut value = self.variable(plain);
-        if let (Some(values), Some(index)) = (&mut value, index)
-            && let Ok(index) = index.parse::<usize>()
-        {
-            *values = values.get(index).cloned().into_iter().collect();
-        } else if let (Some(values), None) = (&mut value, index)
-            && !matches!(plain, "@" | "*")
-        {
-            // Without an index it is the first.
-            values.truncate(1);
-        }
+        let value = self.variable(plain, index);
         let shown =
             || if operator.is_empty() { format!("${plain}") } else { format!("${{{name}{operator}…}}") };
         let is_empty =
@@ -274,7 +290,7 @@ impl Machine<'_> {
                     _ => vec![default],
                 };
                 if operator.contains('=') {
-                    self.scope.variables.insert(plain.to_owned(), value.clone());
+                    self.assign(plain, value.clone());
                 }
                 value
             }
