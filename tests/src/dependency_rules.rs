@@ -19,9 +19,10 @@ const CLAUDE: [&str; 5] = [
 const LOADING: [&str; 6] = ["load::", "wasm::", "mcp::", "native::process", "store::", "network::"];
 
 /// The directories with code of packages outside of `crates/agents`.
-const CODE: [&str; 7] = [
+const CODE: [&str; 8] = [
     "host/src",
     "cli/src",
+    "crates/guards/src",
     "crates/plugins/src",
     "crates/redact/src",
     "crates/shell/src",

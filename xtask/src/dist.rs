@@ -20,7 +20,7 @@ const GUARD: &str = "guardrail";
 impl Tree {
     /// Builds `target/dist/hookbox`. If its functions cannot be traced or put in order, it is linked once.
     pub(crate) fn dist(&self) -> Result<(), Box<dyn Error>> {
-        crate::require_target()?;
+        crate::nested::require_target()?;
         self.component("sample-hooks", "hooks", GUARD)?;
         if !trace::IS_SUPPORTED {
             return self.link(&[]);

@@ -6,6 +6,9 @@
 mod bench;
 mod corpus;
 mod dist;
+#[path = "../../crates/guards/build/nested.rs"]
+mod nested;
+mod package;
 mod tools;
 
 use std::env;
@@ -30,9 +33,6 @@ usage: cargo run -p xtask -- COMMAND
   tools       install what the Python and TypeScript tests need into target/tools
   package     package every published crate, and compile the packages together, outside the repository's tree";
 
-/// The target of every component.
-const TARGET: &str = "wasm32-wasip2";
-
 /// The sample that is the component of the sample plugin.
 const OF_PLUGIN: &str = "audit-log";
 
@@ -42,37 +42,14 @@ const FORGE: &str = "forge";
 /// The crate of the guards that measures them.
 const RATES: &str = "rates";
 
-/// The crates that are published, each after those that it needs.
-const PUBLISHED: [&str; 8] = [
-    "hookbox-redact",
-    "hookbox-shell",
-    "hookbox",
-    "hookbox-agents",
-    "hookbox-plugins",
-    "hookbox-authoring",
-    "hookbox-sdk",
-    "hookbox-cli",
-];
-
-/// Variables that must not reach a nested cargo: flags and wrappers for the build of the host.
-const HOST_ONLY: [&str; 8] = [
-    "RUSTFLAGS",
-    "CARGO_ENCODED_RUSTFLAGS",
-    "CARGO_BUILD_RUSTFLAGS",
-    "CARGO_BUILD_TARGET",
-    "CARGO_BUILD_TARGET_DIR",
-    "RUSTC_WORKSPACE_WRAPPER",
-    "RUSTDOCFLAGS",
-    "CARGO_INCREMENTAL",
-];
-
 fn main() -> ExitCode {
     let args: Vec<String> = env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let tree = Tree::here();
     let done = match args.as_slice() {
         ["hooks"] => tree.components("sample-hooks", "hooks").and_then(|()| tree.plugin()),
-        ["plugin"] => require_target()
+        ["plugin"] => nested::require_target()
+            .map_err(Into::into)
             .and_then(|()| tree.component("sample-hooks", "hooks", OF_PLUGIN))
             .and_then(|()| tree.plugin()),
         ["twins"] => tree.twins(),
@@ -120,7 +97,7 @@ impl Tree {
 
     /// Builds every crate of a workspace as a component, and copies it to `target/<out>/<name>.wasm`.
     fn components(&self, workspace: &str, out: &str) -> Result<(), Box<dyn Error>> {
-        require_target()?;
+        nested::require_target()?;
         for name in self.crates(workspace)?.iter().filter(|name| ![FORGE, RATES].contains(&name.as_str())) {
             self.component(workspace, out, name)?;
         }
@@ -129,11 +106,7 @@ impl Tree {
 
     /// Builds one crate of a workspace as a component, and copies it to `target/<out>/<name>.wasm`.
     fn component(&self, workspace: &str, out: &str, name: &str) -> Result<(), Box<dyn Error>> {
-        // With `rlib` beside it there would be no link-time optimization.
-        let args = ["rustc", "--release", "--lib", "--crate-type", "cdylib", "--target", TARGET, "--package"];
-        self.cargo(workspace, &args, name)?;
-        let file = format!("{}.wasm", name.replace('-', "_"));
-        let built = self.guests().join(TARGET).join("release").join(file);
+        let built = nested::component(&self.root.join(workspace), &self.guests(), name)?;
         self.install(&built, &self.target.join(out).join(format!("{name}.wasm")))
     }
 
@@ -177,51 +150,6 @@ impl Tree {
         command.arg(self.root.join("tests/guests/wat")).arg(self.root.join("wit")).args([&out, &out]);
         let status = command.status().map_err(|error| format!("failed to start {FORGE}: {error}"))?;
         if status.success() { Ok(()) } else { Err(format!("{FORGE} failed").into()) }
-    }
-
-    /// Packages the published crates and compiles the unpacked packages as one workspace, so that a file or a crate that
-    /// only the repository has is noticed.
-    fn package(&self) -> Result<(), Box<dyn Error>> {
-        let mut command = cargo();
-        command.current_dir(&self.root).args([
-            "package",
-            "--no-verify",
-            "--allow-dirty",
-            "--quiet",
-            "--target-dir",
-        ]);
-        command.arg(&self.target);
-        for name in PUBLISHED {
-            command.args(["--package", name]);
-        }
-        run(&mut command, "package the crates")?;
-
-        let unpacked = self.target.join("package/unpacked");
-        if unpacked.exists() {
-            fs::remove_dir_all(&unpacked)?;
-        }
-        fs::create_dir_all(&unpacked)?;
-        let version = env!("CARGO_PKG_VERSION");
-        let mut manifest =
-            "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n\n[patch.crates-io]\n".to_owned();
-        for name in PUBLISHED {
-            let directory = format!("{name}-{version}");
-            let archive = self.target.join(format!("package/{directory}.crate"));
-            let mut command = Command::new("tar");
-            // The time of now: a package has one time for all files, by which cargo sees no change.
-            run(command.arg("-xzmf").arg(&archive).arg("-C").arg(&unpacked), "unpack a crate")?;
-            manifest.push_str(&format!("{name} = {{ path = \"{directory}\" }}\n"));
-        }
-        // With the profiles of this workspace its compiled dependencies serve here, too.
-        let root = fs::read_to_string(self.root.join("Cargo.toml"))?;
-        let (_, profiles) = root.split_once("\n[profile.").ok_or("Cargo.toml has no profiles")?;
-        manifest.push_str(&format!("\n[profile.{profiles}"));
-        fs::write(unpacked.join("Cargo.toml"), manifest)?;
-        fs::copy(self.root.join("Cargo.lock"), unpacked.join("Cargo.lock"))?;
-        let mut command = cargo();
-        command.current_dir(&self.root).args(["check", "--workspace", "--target-dir"]).arg(&self.target);
-        command.arg("--manifest-path").arg(unpacked.join("Cargo.toml"));
-        run(&mut command, "compile the packages")
     }
 
     /// Writes the page of the book that is generated from `wit/`. Its writer is the test that compares it, because the
@@ -280,17 +208,8 @@ impl Tree {
 
     /// Runs the cargo that runs this, in another workspace.
     fn cargo(&self, workspace: &str, args: &[&str], package: &str) -> Result<(), Box<dyn Error>> {
-        let mut command = cargo();
-        command.current_dir(self.root.join(workspace)).args(args).args([package, "--quiet", "--target-dir"]);
-        command.arg(self.guests()).env_remove("CARGO_TARGET_DIR");
-        for name in HOST_ONLY {
-            command.env_remove(name);
-        }
-        for (name, _) in env::vars_os() {
-            if name.to_string_lossy().starts_with("CARGO_PROFILE_") {
-                command.env_remove(name);
-            }
-        }
+        let mut command = nested::cargo(&self.root.join(workspace), &self.guests());
+        command.args(args).args([package, "--quiet"]);
         let status = command.status().map_err(|error| format!("failed to start cargo: {error}"))?;
         if status.success() {
             Ok(())
@@ -346,18 +265,4 @@ fn files(dir: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
         }
     }
     Ok(files)
-}
-
-/// Fails with a hint if the compiler has no library for components.
-fn require_target() -> Result<(), Box<dyn Error>> {
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc)
-        .args(["--print", "target-libdir", "--target", TARGET])
-        .output()
-        .map_err(|error| format!("failed to start rustc: {error}"))?;
-    let dir = String::from_utf8_lossy(&output.stdout);
-    if output.status.success() && Path::new(dir.trim()).is_dir() {
-        return Ok(());
-    }
-    Err(format!("the target {TARGET} is not installed\nhint: rustup target add {TARGET}").into())
 }

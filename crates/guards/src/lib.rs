@@ -1,0 +1,17 @@
+//! The guards that hookbox carries, and their places in a home directory.
+//!
+//! [`GUARDS`] has the components, as bytes of the program. [`Shelf`] puts them among the hooks of a user, and
+//! [`SettingsFile`] sets their presets. Nothing here runs a component.
+
+mod error;
+mod preset;
+mod record;
+mod settings_file;
+mod shelf;
+mod table;
+
+pub use self::error::{GuardsError, GuardsErrorKind};
+pub use self::preset::{Preset, UnknownPreset};
+pub use self::settings_file::SettingsFile;
+pub use self::shelf::{Shelf, Status};
+pub use self::table::{GUARDS, Guard};
