@@ -268,6 +268,7 @@ fn settle(fold: &mut Fold, event: &mut Event, member: &Member<'_>, ran: Ran) -> 
     note_spent(&mut report, &outcome.spent);
     if !report.denied.is_empty() {
         report.cause = Some(Cause::Denied);
+        fold.dispute();
         warn_denied(fold, member.author(), &report);
     }
     report.metadata = std::mem::take(&mut outcome.metadata);
@@ -345,6 +346,7 @@ fn fail(
     };
     report.cause = Some(cause);
     report.message = Some(message);
+    fold.dispute();
     let blocks = descriptor.on_failure == OnFailure::Block && event.name().allows().block && !member.observe;
     if blocks {
         fold.block(author, what.clone());

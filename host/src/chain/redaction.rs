@@ -13,7 +13,7 @@ pub(super) fn clean(event: &EventName, outcome: &mut Outcome) {
     let Outcome { action, callback, follow_ups, context, warnings, .. } = outcome;
     follow_ups.iter_mut().chain(context).chain(warnings).for_each(clean_text);
     match action {
-        Action::Block(reason) | Action::Ask(reason) => clean_text(reason),
+        Action::Block(reason) | Action::Ask(reason) | Action::Allow(reason) => clean_text(reason),
         Action::Mutate(messages) => messages.iter_mut().for_each(|message| clean_text(&mut message.content)),
         Action::Callback(callback) => clean_args(callback),
         Action::Modify(value) if *event != EventName::BeforeToolCall => *value = redact::whole_value(value),

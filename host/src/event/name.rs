@@ -57,6 +57,8 @@ pub struct Allows {
     pub mutate: bool,
     /// Run a recipe.
     pub callback: bool,
+    /// Spare the user a question of the agent's own.
+    pub allow: bool,
 }
 
 impl Allows {
@@ -68,6 +70,7 @@ impl Allows {
         follow_up: false,
         mutate: false,
         callback: false,
+        allow: false,
     };
     const BLOCK: Self = Self { block: true, ..Self::NONE };
     const INJECT: Self = Self { inject: true, ..Self::NONE };
@@ -193,7 +196,9 @@ impl EventName {
             }
             Self::SessionEnd | Self::TurnEnd => none,
             Self::UserMessageSend => Allows { block: true, modify: true, inject: true, ..none },
-            Self::BeforeToolCall => Allows { block: true, ask: true, modify: true, inject: true, ..none },
+            Self::BeforeToolCall => {
+                Allows { block: true, ask: true, modify: true, inject: true, allow: true, ..none }
+            }
             Self::AfterToolCall => Allows { block: true, modify: true, inject: true, ..none },
             Self::OnError => Allows { modify: true, inject: true, ..none },
             Self::AfterTurn => Allows { inject: true, mutate: true, callback: true, ..none },

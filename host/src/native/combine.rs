@@ -9,12 +9,14 @@ pub(super) struct Combined {
     /// True if each run is about one file of the call, and not about the event as it is.
     in_parts: bool,
     all: Outcome,
+    /// True if a run did not allow its part, so that the call as a whole is not allowed.
+    is_unallowed: bool,
     failed: Option<HookError>,
 }
 
 impl Combined {
     pub(super) fn new(in_parts: bool) -> Self {
-        Self { in_parts, all: Outcome::pass(), failed: None }
+        Self { in_parts, all: Outcome::pass(), is_unallowed: false, failed: None }
     }
 
     /// Returns the length of the log so far, in bytes.
@@ -51,8 +53,14 @@ impl Combined {
             }
         }
         self.all.metadata.append(&mut outcome.metadata);
+        self.is_unallowed |= !matches!(outcome.action, Action::Allow(_));
         match (&event.data, outcome.action) {
             (_, Action::Pass) => {}
+            (_, allow @ Action::Allow(_)) => {
+                if self.all.action == Action::Pass {
+                    self.all.action = allow;
+                }
+            }
             (_, block @ Action::Block(_)) => {
                 self.all.action = block;
                 return true;
@@ -66,7 +74,8 @@ impl Combined {
             }
             (_, Action::Ask(_)) if matches!(self.all.action, Action::Ask(_)) => {}
             (_, action) => {
-                let is_other = !matches!(self.all.action, Action::Pass) && self.all.action != action;
+                let is_other =
+                    !matches!(self.all.action, Action::Pass | Action::Allow(_)) && self.all.action != action;
                 if is_other && !matches!(action, Action::Ask(_)) {
                     let note = "answered in several ways for the files of one call: the last one counts";
                     self.all.noticed.push(note.to_owned());
@@ -80,6 +89,9 @@ impl Combined {
     /// Returns the combined answer. `beyond` says why the hook could not see all files. A block counts beside
     /// any failure, and a question is still asked.
     pub(super) fn finish(mut self, beyond: Option<String>) -> Result<Outcome, HookError> {
+        if self.is_unallowed && matches!(self.all.action, Action::Allow(_)) {
+            self.all.action = Action::Pass;
+        }
         let beyond = beyond.map(|why| HookError::new(Cause::Incompatible, why));
         let failed = self.failed.take().or(beyond);
         let Some(mut error) = failed.filter(|_| !matches!(self.all.action, Action::Block(_))) else {
@@ -151,6 +163,23 @@ mod tests {
         );
         let same = Outcome::modify(json!({"file_path": "/a"}));
         assert_eq!(together(vec![Ok(same)], None).unwrap().action, Action::Pass, "it changed nothing");
+    }
+
+    #[test]
+    fn a_call_is_allowed_if_each_of_its_files_is() {
+        let allow = || Ok(Outcome::allow("reads"));
+        for (answers, want) in [
+            (vec![allow(), allow()], Outcome::allow("reads")),
+            (vec![allow(), Ok(Outcome::pass())], Outcome::pass()),
+            (vec![Ok(Outcome::pass()), allow()], Outcome::pass()),
+            (vec![Ok(Outcome::ask("sure?")), allow()], Outcome::ask("sure?")),
+            (vec![allow(), Ok(Outcome::ask("sure?"))], Outcome::ask("sure?")),
+            (vec![allow(), Ok(Outcome::block("no"))], Outcome::block("no")),
+        ] {
+            assert_eq!(together(answers, None).unwrap().action, want.action);
+        }
+        assert!(together(vec![allow(), failure()], None).is_err());
+        assert!(together(vec![allow()], Some("beyond")).is_err());
     }
 
     #[test]

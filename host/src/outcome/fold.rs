@@ -53,6 +53,8 @@ pub struct Fold {
     changed_by: Vec<String>,
     /// The hook whose `mutate` or `callback` holds.
     turned_by: Option<String>,
+    /// True if a hook blocked, asked or failed, also if the user allowed what it blocked: nothing is allowed then.
+    disputed: bool,
 }
 
 impl Default for Fold {
@@ -75,7 +77,13 @@ impl Fold {
             cut: None,
             changed_by: Vec::new(),
             turned_by: None,
+            disputed: false,
         }
+    }
+
+    /// Notes that a hook failed, or did not have all that it needed: it might have objected, so nothing is allowed.
+    pub fn dispute(&mut self) {
+        self.disputed = true;
     }
 
     /// Takes the note on context that was cut from the last outcome, for its report.
@@ -127,6 +135,7 @@ impl Fold {
 
     /// Sets the block. The first one counts, unless the user does not trust its hook and trusts this one.
     fn rule_out(&mut self, author: Author<'_>, reason: String) {
+        self.disputed = true;
         if self.verdict.block.as_ref().is_none_or(|first| author.is_trusted() && !first.trusted) {
             self.verdict.block = Some(ruling(author, reason));
         }
@@ -134,6 +143,7 @@ impl Fold {
 
     /// Sets the question by the same rule. A question that is not asked becomes a note.
     fn ask(&mut self, author: Author<'_>, reason: String) {
+        self.disputed = true;
         let asked = ruling(author, reason);
         let unasked = match self.verdict.ask.take() {
             Some(first) if !author.is_trusted() || first.trusted => {
@@ -215,6 +225,10 @@ impl Fold {
             Action::Block(_) => self.not_allowed(author, event, "block"),
             Action::Ask(reason) if allows.ask => self.ask(author, reason),
             Action::Ask(_) => self.not_allowed(author, event, "ask at"),
+            Action::Allow(reason) if allows.allow && author.is_trusted() => {
+                self.verdict.allowed.get_or_insert_with(|| ruling(author, reason));
+            }
+            Action::Allow(_) => self.not_allowed(author, event, "allow"),
             Action::Modify(value) if allows.modify => {
                 // A change of the answer since then, such as a removed secret, counts.
                 let exact = exact.filter(|exact| *exact.value() == value);
@@ -247,6 +261,9 @@ impl Fold {
             let text =
                 format!("several hooks changed the same value, each what the one before left: {names}");
             verdict.warnings.push(Warning { hook: None, text });
+        }
+        if self.disputed {
+            verdict.allowed = None;
         }
         if verdict.block.is_some() {
             verdict.ask = None;
@@ -300,6 +317,8 @@ impl Fold {
             _ => return,
         };
         self.verdict.modified = true;
+        // What was allowed is the input before.
+        self.verdict.allowed = None;
         self.changed_by.push(author.shown());
         changes.push(Change { what, before, after: value });
     }
@@ -435,6 +454,7 @@ mod tests {
             (before(), callback("compact")),
             (before(), Outcome::pass().and_callback(Callback { name: "compact".into(), args: Vec::new() })),
             (before(), Outcome::follow_up("more")),
+            (after(), Outcome::allow("reads")),
             (stop(), Outcome::inject("text")),
         ] {
             let (verdict, _) = fold(event, vec![outcome.clone()]);

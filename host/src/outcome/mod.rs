@@ -35,6 +35,8 @@ pub enum Action {
     Block(String),
     /// Let the user decide, for this reason.
     Ask(String),
+    /// The call needs no question of the agent's own, for this reason.
+    Allow(String),
     /// Replace what the event is about by this value.
     Modify(Value),
     /// Replace the conversation.
@@ -92,6 +94,12 @@ impl Outcome {
         Action::Ask(reason.into()).into()
     }
 
+    /// Creates an answer that the call needs no question of the agent's own, for this reason. It is never more than
+    /// pass if another hook blocks, asks, fails or changes the call.
+    pub fn allow(reason: impl Into<String>) -> Self {
+        Action::Allow(reason.into()).into()
+    }
+
     /// Creates a change: the value replaces the input, the output, the message or the error of the event.
     pub fn modify(value: impl Into<Value>) -> Self {
         Action::Modify(value.into()).into()
@@ -122,6 +130,7 @@ impl Outcome {
             follow_up: !self.follow_ups.is_empty(),
             mutate: matches!(self.action, Action::Mutate(_)),
             callback: matches!(self.action, Action::Callback(_)) || self.callback.is_some(),
+            allow: matches!(self.action, Action::Allow(_)),
         }
     }
 
@@ -132,6 +141,7 @@ impl Outcome {
             Action::Modify(_) => refused.modify,
             Action::Mutate(_) => refused.mutate,
             Action::Callback(_) => refused.callback,
+            Action::Allow(_) => refused.allow,
             Action::Pass | Action::Block(_) | Action::Ask(_) => false,
         };
         if is_refused {
@@ -182,15 +192,19 @@ pub struct Answers {
     pub mutate: bool,
     /// Run a recipe.
     pub callback: bool,
+    /// Spare the user a question of the agent's own about a tool call.
+    #[serde(default)]
+    pub allow: bool,
 }
 
 impl Answers {
     /// Every answer.
-    pub const ALL: Self = Self { modify: true, inject: true, follow_up: true, mutate: true, callback: true };
+    pub const ALL: Self =
+        Self { modify: true, inject: true, follow_up: true, mutate: true, callback: true, allow: true };
 
     /// No answer beside pass, block, ask and warnings.
     pub const NONE: Self =
-        Self { modify: false, inject: false, follow_up: false, mutate: false, callback: false };
+        Self { modify: false, inject: false, follow_up: false, mutate: false, callback: false, allow: false };
 
     /// Returns the answers of `self` that `other` does not have.
     #[must_use]
@@ -201,6 +215,7 @@ impl Answers {
             follow_up: self.follow_up && !other.follow_up,
             mutate: self.mutate && !other.mutate,
             callback: self.callback && !other.callback,
+            allow: self.allow && !other.allow,
         }
     }
 
@@ -218,6 +233,7 @@ impl Answers {
             (self.follow_up, "follow-up"),
             (self.mutate, "mutate"),
             (self.callback, "callback"),
+            (self.allow, "allow"),
         ]
         .into_iter()
         .filter_map(|(has, name)| has.then_some(name))
@@ -225,7 +241,7 @@ impl Answers {
     }
 }
 
-/// A block or a question, with the hook that it is from.
+/// A block, a question or a permission, with the hook that it is from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ruling {
@@ -321,6 +337,8 @@ pub struct Verdict {
     pub block: Option<Ruling>,
     /// The user is to decide. Never together with `block`.
     pub ask: Option<Ruling>,
+    /// The agent need not ask a question of its own about the call. Never together with `block` or `ask`.
+    pub allowed: Option<Ruling>,
     /// True if a hook changed the value that the event is about. The event has the new value.
     pub modified: bool,
     /// Text for the model's next step, in run order.

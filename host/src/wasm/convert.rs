@@ -277,6 +277,7 @@ pub(super) fn manifest(manifest: exported::Manifest) -> Result<Manifest, HookErr
             follow_up: declared.contains(wit::Answers::FOLLOW_UP),
             mutate: declared.contains(wit::Answers::MUTATE),
             callback: declared.contains(wit::Answers::CALLBACK),
+            allow: false,
         },
         capabilities: manifest.capabilities.into_iter().map(capability).collect::<Result<Vec<_>, _>>()?,
         on_failure: manifest.on_failure.map(|policy| match policy {

@@ -10,6 +10,7 @@ use crate::outcome::{Action, Outcome};
 /// that only run executables.
 ///
 /// * kodelet has no questions: an `ask` becomes a block, which is the safe side.
+/// * kodelet has no word for `allow`: `"allowed": true` is hookbox's own, and kodelet passes over it.
 /// * kodelet's JSON has no fields for injected context, warnings, a block after a tool call, and a changed
 ///   message. They are written as a Base Coat envelope, which hookbox accepts from native hooks. kodelet's
 ///   own fields are added, so that kodelet acts on them.
@@ -23,6 +24,7 @@ pub fn answer(event: &EventName, outcome: &Outcome) -> Value {
     match &outcome.action {
         Action::Pass => {}
         Action::Ask(_) if !event.allows().ask => {}
+        Action::Allow(_) if !event.allows().allow => {}
         Action::Block(reason) | Action::Ask(reason) => {
             spoken = knows_blocked(event);
             if spoken {
@@ -30,6 +32,11 @@ pub fn answer(event: &EventName, outcome: &Outcome) -> Value {
             }
             out.insert("reason".to_owned(), json!(reason));
             envelope = ("block", None);
+        }
+        Action::Allow(reason) => {
+            out.insert("blocked".to_owned(), Value::Bool(false));
+            out.insert("allowed".to_owned(), Value::Bool(true));
+            out.insert("reason".to_owned(), json!(reason));
         }
         Action::Modify(value) => {
             let (kodelet, field) = match event {
