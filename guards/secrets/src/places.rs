@@ -3,7 +3,8 @@
 use hookbox_sdk::text::Secrets;
 
 /// Endings of paths to files with secrets. The first component must match as a whole.
-const FILES: [&str; 50] = [
+const FILES: [&str; 51] = [
+    ".claude/.credentials.json",
     "id_rsa",
     "id_dsa",
     "id_ecdsa",
@@ -140,8 +141,14 @@ pub(crate) fn variable(text: &str) -> Option<&str> {
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
         let (name, after) = rest.split_at_checked(end)?;
         // `${NAME:+set}` and the like do not show the value.
-        let is_whole = inner.is_none() || after.starts_with('}');
-        (is_whole && is_secret_name(name)).then_some(name)
+        // A part of it is enough to use it elsewhere: `${NAME:0:9}`.
+        let shows = inner.is_none()
+            || after.starts_with(['}', '#', '%', '/', '^', ',', '@', '-'])
+            || after.starts_with(":-")
+            || after
+                .strip_prefix(':')
+                .is_some_and(|it| it.trim_start().starts_with(|it: char| it.is_ascii_digit()));
+        (shows && is_secret_name(name)).then_some(name)
     })
 }
 
@@ -212,7 +219,10 @@ mod tests {
             ("$GITHUB_TOKEN", Some("GITHUB_TOKEN")),
             ("a=${DB_PASSWORD}!", Some("DB_PASSWORD")),
             ("$AWS_SECRET_ACCESS_KEY", Some("AWS_SECRET_ACCESS_KEY")),
+            ("${TOKEN:0:4}", Some("TOKEN")),
+            ("${TOKEN:-none}", Some("TOKEN")),
             ("${TOKEN:+set}", None),
+            ("${TOKEN+set}", None),
             ("$HOME $PATH", None),
             ("$", None),
             ("${", None),

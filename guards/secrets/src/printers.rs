@@ -15,7 +15,15 @@ const fn printer(words: &'static str, shows: &'static str, safer: &'static str) 
 }
 
 /// The commands. A word with `*` at its end is a beginning.
-const PRINTERS: [Printer; 59] = [
+const PRINTERS: [Printer; 63] = [
+    printer("glab config get token", "the token of GitLab", "glab auth status"),
+    printer("glab auth status --show-token", "the token of GitLab", "glab auth status"),
+    printer(
+        "docker inspect *.Config.Env}}",
+        "variables of a container",
+        "docker inspect --format '{{.State.Status}}'",
+    ),
+    printer("podman inspect *.Config.Env}}", "variables of a container", "podman ps"),
     printer("gh auth token", "the token of GitHub", "gh auth status"),
     printer("gh auth status --show-token", "the token of GitHub", "gh auth status"),
     printer("gcloud auth print-access-token", "an access token", "gcloud auth list"),

@@ -94,7 +94,7 @@ const UNCHECKED: [&str; 12] = [
 ];
 
 /// Variables that switch a check off, or name a registry.
-const VARIABLES: [&str; 15] = [
+const VARIABLES: [&str; 16] = [
     "PIP_INDEX_URL",
     "PIP_EXTRA_INDEX_URL",
     "PIP_TRUSTED_HOST",
@@ -110,6 +110,7 @@ const VARIABLES: [&str; 15] = [
     "GOFLAGS",
     "NODE_TLS_REJECT_UNAUTHORIZED",
     "PYTHONHTTPSVERIFY",
+    "GIT_SSL_NO_VERIFY",
 ];
 
 /// Keys of git with which it runs a program, or checks less.
@@ -205,6 +206,7 @@ pub(crate) fn exported(line: &str, hosts: &[String]) -> Option<Finding> {
 fn weakens(name: &str, value: &str, hosts: &[String]) -> bool {
     match name {
         "NODE_TLS_REJECT_UNAUTHORIZED" | "PYTHONHTTPSVERIFY" => value == "0",
+        "GIT_SSL_NO_VERIFY" => !matches!(value, "" | "0" | "false"),
         "GOSUMDB" => value == "off",
         "GOFLAGS" => value.contains("insecure"),
         "GOPROXY" => value.split([',', '|']).any(|it| url(it).is_some_and(|it| !is_known(it, hosts))),
