@@ -62,12 +62,18 @@ impl Machine<'_> {
         let now = self.scope.variables.insert(name.clone(), vec![unknown(&text)]).unwrap_or_default();
         for value in [value, &now] {
             let joined = value.iter().map(|it| it.text.as_str()).collect::<Vec<_>>().join(" ");
-            let is_known = value.iter().all(|it| matches!(it.sort, Sort::Plain | Sort::Pattern));
-            let entry = (name.clone(), joined);
-            let is_new = is_known && entry.1.len() < MAX_VALUE && !self.reading.values.contains(&entry);
-            if is_new && self.reading.values.len() < MAX_VALUES {
-                self.reading.values.push(entry);
+            if value.iter().all(|it| matches!(it.sort, Sort::Plain | Sort::Pattern)) {
+                self.may_be(&name, &joined);
             }
+        }
+    }
+
+    /// Adds a value that a variable may have.
+    pub(crate) fn may_be(&mut self, name: &str, value: &str) {
+        let all = &mut self.reading.values;
+        let is_new = || all.iter().all(|it| (it.0.as_str(), it.1.as_str()) != (name, value));
+        if all.len() < MAX_VALUES && value.len() < MAX_VALUE && is_new() {
+            all.push((name.to_owned(), value.to_owned()));
         }
     }
 

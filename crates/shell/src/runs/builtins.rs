@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::machine::{Feed, Machine, size, unknown};
+use super::machine::{Feed, Machine, SIZE, size, unknown};
 use super::tree::{Assign, Node, Redirect, Stage, Word};
 use super::wrappers::quoted;
 use super::{Arg, Run, Sort, Unread};
@@ -28,7 +28,7 @@ impl Machine<'_> {
                 [value] if !assign.is_array => vec![self.join(value)],
                 values => values.iter().flat_map(|it| self.expand(it)).collect(),
             };
-            if words.is_empty() {
+            if words.is_empty() || assign.is_array {
                 self.set(&assign.name, values, assign.appends, assign.is_array);
             } else {
                 assignments.push((assign.name.clone(), values.into_iter().next().unwrap_or_default()));
@@ -186,7 +186,19 @@ impl Machine<'_> {
                 }
                 silent
             }
+            "mapfile" | "readarray"
+                if feed.text.as_ref().is_some_and(|it| self.charge(it.len() + it.lines().count() * SIZE)) =>
+            {
+                let name = args.iter().rev().map(|it| it.text.as_str()).find(|it| super::is_name(it));
+                let lines = feed.text.as_deref().unwrap_or_default().lines().map(Arg::plain).collect();
+                self.scope.variables.insert(name.unwrap_or("MAPFILE").to_owned(), lines);
+                silent
+            }
             "read" | "mapfile" | "readarray" => {
+                // Each line of a loop's input is a value.
+                if let (Some(text), "read", Some(last)) = (feed.text.as_deref(), name, args.last()) {
+                    text.lines().for_each(|it| self.may_be(&last.text, it));
+                }
                 let known = feed.text.as_deref().filter(|it| it.lines().nth(1).is_none() && name == "read");
                 let names = args.iter().filter(|it| super::is_name(&it.text));
                 for arg in names {
@@ -223,7 +235,10 @@ impl Machine<'_> {
                 silent
             }
             "source" | "." => {
-                let text = args.first().and_then(|it| self.file(&it.text))?;
+                let text = args.first().and_then(|it| match crate::is_terminal(&it.text) {
+                    true => feed.text.clone(),
+                    false => self.file(&it.text),
+                })?;
                 self.push(run.clone(), feed);
                 Some(self.script_fed(&text, feed))
             }

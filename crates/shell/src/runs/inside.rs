@@ -2,7 +2,7 @@
 
 use super::machine::{Feed, Machine};
 use super::wrappers::{Options, is_in, quoted};
-use super::{Arg, Place, Run, Sort};
+use super::{Arg, Mode, Place, Redirection, Run, Sort};
 
 /// The options of `docker run` and of its kin that have a value.
 const RUN_LONG: &str = "--add-host --annotation --cap-add --cap-drop --cidfile --cpus --device --dns --entrypoint --env \
@@ -236,6 +236,12 @@ impl Machine<'_> {
                         args.iter().find_map(|it| it.text.strip_prefix(long)?.strip_prefix('='))?.to_owned()
                     }
                 };
+                // `script -c COMMAND FILE`
+                let file = at.and_then(|at| args.get(at + 2)).filter(|_| name == "script");
+                if let Some(file) = file.filter(|it| !it.text.starts_with('-')) {
+                    let redirection = Redirection { descriptor: 1, mode: Mode::Write, target: file.clone() };
+                    self.push(Run { redirections: vec![redirection], ..Run::default() }, feed);
+                }
                 Some(self.in_shell(name, &text, None, feed))
             }
         }

@@ -348,7 +348,9 @@ impl Parser<'_> {
             self.at = start;
             return self.open_quote();
         }
-        let text = super::escapes::decoded(rest.get(..end).unwrap_or_default());
+        let mut text = super::escapes::decoded(rest.get(..end).unwrap_or_default());
+        // Nothing follows a null byte.
+        text.truncate(text.find('\0').unwrap_or(text.len()));
         push(parts, text.as_bytes(), true);
         self.at += end + 1;
     }

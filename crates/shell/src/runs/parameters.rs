@@ -4,6 +4,38 @@ use super::lex::push;
 use super::parse::Parser;
 use super::tree::{Parameter, Part, Word};
 
+/// Returns a value after `${x:2:3}`, `${x/a/b}`, `${x//a/b}`, `${x^}`, `${x^^}`, `${x,}` or `${x,,}`.
+pub(crate) fn edited(value: &str, operator: &str, operand: &str) -> Option<String> {
+    let first = |letter: char, rest: &str, is_upper: bool| {
+        let letter = if is_upper { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() };
+        format!("{letter}{rest}")
+    };
+    match (operator, operand) {
+        (":", range) => {
+            let (from, count) =
+                range.split_once(':').map_or((range, None), |(from, count)| (from, Some(count)));
+            let from: usize = from.trim().parse().ok()?;
+            let count = count.map_or(Ok(usize::MAX), |it| it.trim().parse()).ok()?;
+            Some(value.chars().skip(from).take(count).collect())
+        }
+        ("/", change) => {
+            let (change, is_all) = change.strip_prefix('/').map_or((change, false), |it| (it, true));
+            let (old, new) = change.split_once('/').unwrap_or((change, ""));
+            if old.is_empty() || old.starts_with(['#', '%']) {
+                return None;
+            }
+            Some(value.replacen(old, new, if is_all { usize::MAX } else { 1 }))
+        }
+        ("^", "^") => Some(value.to_ascii_uppercase()),
+        (",", ",") => Some(value.to_ascii_lowercase()),
+        ("^" | ",", "") => {
+            let letter = value.chars().next()?;
+            Some(first(letter, value.get(letter.len_utf8()..)?, operator == "^"))
+        }
+        _ => None,
+    }
+}
+
 impl Parser<'_> {
     /// Reads `${…}` from its brace on.
     pub(super) fn braced(&mut self, parts: &mut Vec<Part>, is_quoted: bool) {

@@ -364,7 +364,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             // The arrays of `declare -a x=(…)`.
-            let Some(mut word) = self.word() else {
+            let Some(word) = self.word() else {
                 if self.peek() == Some(b'(') && words.len() == 1 && assigns.is_empty() && redirects.is_empty()
                 {
                     let name = words.pop().and_then(|it: Word| it.bare().map(str::to_owned));
@@ -380,7 +380,11 @@ impl<'a> Parser<'a> {
                 && words.first().and_then(Word::bare).is_some_and(super::is_declaration)
             {
                 self.at += 1;
-                word.parts.extend(self.array().into_iter().flat_map(|it| it.parts));
+                let name = word.bare().unwrap_or_default().trim_end_matches('=');
+                let (name, appends) = name.strip_suffix('+').map_or((name, false), |it| (it, true));
+                let name = name.to_owned();
+                assigns.push(Assign { name, appends, values: self.array(), is_array: true });
+                continue;
             }
             words.push(word);
         }

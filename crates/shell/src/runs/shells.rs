@@ -1,7 +1,7 @@
 //! Programs, and the shells among them.
 
 use super::machine::{Feed, Machine, size};
-use super::{Arg, Place, Run, Sort, Unread, wrappers};
+use super::{Arg, Mode, Place, Redirection, Run, Sort, Unread, wrappers};
 use crate::ShellWords;
 
 impl Machine<'_> {
@@ -10,6 +10,11 @@ impl Machine<'_> {
         if let Some(wrapped) = wrappers::unwrapped(&run) {
             let mut assignments = run.assignments;
             assignments.extend(wrapped.assignments);
+            if let Some(file) = &wrapped.output {
+                let target = Arg::plain(file.as_str());
+                let redirections = vec![Redirection { descriptor: 1, mode: Mode::Write, target }];
+                self.push(Run { redirections, ..Run::default() }, feed);
+            }
             let inner =
                 Run { words: wrapped.words, assignments, redirections: run.redirections, ..Run::default() };
             let directory = wrapped.directory.map(Arg::plain);
@@ -45,7 +50,7 @@ impl Machine<'_> {
                     run.words.first().filter(|it| it.text.contains('/')).and_then(|it| self.file(&it.text));
                 let words = run.words.clone();
                 let at = self.push(run, feed);
-                self.copied(name, &words);
+                self.copied(name, &words, feed);
                 if let Some(text) = script {
                     self.started(&text, words, at, feed);
                     return None;
@@ -78,12 +83,19 @@ impl Machine<'_> {
     }
 
     /// Remembers the text of a file that is copied or moved.
-    fn copied(&mut self, name: &str, words: &[Arg]) {
-        let files: Vec<&Arg> = words.iter().skip(1).filter(|it| !it.text.starts_with('-')).collect();
-        if let ("cp" | "mv" | "install", [from, to]) = (name, files.as_slice())
-            && let Some(text) = self.files.get(&self.path(&from.text)).cloned()
-        {
-            self.write(&to.text, text, false);
+    fn copied(&mut self, name: &str, words: &[Arg], feed: &Feed) {
+        let letters = if name == "install" { "mog" } else { "" };
+        let options =
+            wrappers::Options::of(words.get(1..).unwrap_or_default(), letters, "--mode --owner --group");
+        let files: Vec<&Arg> = options.rest.iter().filter(|it| !it.text.starts_with('-')).collect();
+        if let ("cp" | "mv" | "install", [from, to]) = (name, files.as_slice()) {
+            let known = match crate::is_terminal(&from.text) {
+                true => feed.text.clone().map(Some),
+                false => self.files.get(&self.path(&from.text)).cloned(),
+            };
+            if let Some(text) = known {
+                self.write(&to.text, text, false);
+            }
         }
     }
 
@@ -198,7 +210,10 @@ impl Machine<'_> {
             Some(replaced) => {
                 let value = match given.as_slice() {
                     [one] => one.clone(),
-                    _ => Arg { text: "{}".to_owned(), sort: Sort::Input },
+                    all => {
+                        all.iter().for_each(|it| self.may_be("{}", &it.text));
+                        Arg { text: "{}".to_owned(), sort: Sort::Input }
+                    }
                 };
                 for word in words.iter_mut().filter(|it| it.text.contains(&replaced)) {
                     word.sort = if word.is_plain() { value.sort } else { word.sort };

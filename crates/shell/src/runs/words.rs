@@ -276,7 +276,11 @@ impl Machine<'_> {
             Some((plain, index)) => (plain, Some(index.trim_end_matches(']'))),
             None => (name.as_str(), None),
         };
-        let value = self.variable(plain, index);
+        // `${!x}` is the variable that `x` names.
+        let named = plain.strip_prefix('!').filter(|_| operator.is_empty());
+        let named = named.and_then(|it| self.variable(it, None)).and_then(|it| it.into_iter().next());
+        let named = named.filter(Arg::is_plain);
+        let value = self.variable(named.as_ref().map_or(plain, |it| it.text.as_str()), index);
         let shown =
             || if operator.is_empty() { format!("${plain}") } else { format!("${{{name}{operator}…}}") };
         let is_empty =
@@ -320,9 +324,15 @@ impl Machine<'_> {
                     _ => vec![unknown(&shown())],
                 }
             }
-            _ => {
-                self.join(operand);
-                vec![unknown(&shown())]
+            operator => {
+                let operand = self.join(operand);
+                let edited = match value.as_deref() {
+                    Some([value]) if value.is_plain() && operand.is_plain() && !is_glob(&operand.text) => {
+                        super::parameters::edited(&value.text, operator, &operand.text)
+                    }
+                    _ => None,
+                };
+                vec![edited.map_or_else(|| unknown(&shown()), Arg::plain)]
             }
         }
     }

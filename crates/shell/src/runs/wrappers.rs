@@ -144,6 +144,7 @@ pub(crate) fn is_in(list: &str, word: &str) -> bool {
 }
 
 /// The command that a wrapper runs.
+#[derive(Default)]
 pub(crate) struct Wrapped {
     /// The words.
     pub(crate) words: Vec<Arg>,
@@ -153,13 +154,15 @@ pub(crate) struct Wrapped {
     pub(crate) script: Option<String>,
     /// The variables that it sets.
     pub(crate) assignments: Vec<(String, Arg)>,
+    /// The file that it writes.
+    pub(crate) output: Option<String>,
 }
 
 /// Returns what the program of a run starts, if it is one that only does that.
 pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
     let name = run.program()?;
     let args = run.args();
-    let mut found = Wrapped { words: Vec::new(), directory: None, script: None, assignments: Vec::new() };
+    let mut found = Wrapped::default();
     if let Some((_, subcommands)) = SUBCOMMANDS.iter().find(|(program, _)| *program == name) {
         let sub = args.iter().position(|it| !it.text.starts_with('-'))?;
         if !subcommands.contains(&args.get(sub)?.text.as_str()) {
@@ -191,6 +194,9 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
         "env" => options.value('C', "--chdir"),
         _ => None,
     };
+    if matches!(name, "strace" | "ltrace" | "time" | "gtime") {
+        found.output = options.value('o', "--output").filter(|it| !it.starts_with('|') && !it.is_empty());
+    }
     if matches!(name, "sudo" | "doas") && options.read.iter().any(|(it, _)| *it == "-l" || *it == "-v") {
         return None;
     }
