@@ -133,7 +133,7 @@ impl Conditions {
             return self.match_command(given);
         }
         let is_it = |given: &&Given<'_>| {
-            !given.has_output && self.whole.iter().any(|it| it.is(&self.with, &given.words))
+            !given.has_output && self.whole.iter().any(|it| it.is(&self.with, &given.whole))
         };
         given.as_ref().is_some_and(is_it)
     }

@@ -213,9 +213,9 @@ fn matched(command: Option<&Given<'_>>, path: Option<&CallPath>, view: &View<'_>
     let exception = |key, text: String| is_plain(&text).then_some((key, text));
     match (command, path) {
         (Some(command), _) => {
-            let line: Vec<String> = command.words.iter().map(|word| text::shell_word(word)).collect();
+            let line: Vec<String> = command.whole.iter().map(|word| text::shell_word(word)).collect();
             let exception = exception("command", line.join(" ")).filter(|_| !command.has_output);
-            Matched { on: command.words.join(" "), exception }
+            Matched { on: command.whole.join(" "), exception }
         }
         (None, Some(path)) => {
             Matched { on: path.path.clone(), exception: exception("path", path.path.clone()) }

@@ -1,9 +1,11 @@
 //! An event as rules see it. What costs time is worked out once, by the first rule that needs it.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+use hookbox_shell::runs::{Arg, Known, Mode, Run, Unread, runs};
 use serde_json::Value;
 
 use super::path::{self, CallPath};
@@ -33,30 +35,60 @@ pub(super) struct Commands {
 /// A command of a shell line.
 #[derive(Debug)]
 pub(super) struct Line {
-    pub(super) words: Vec<String>,
-    /// True if its output goes to a file: its words are not the whole command.
-    pub(super) has_output: bool,
+    /// The program and its arguments.
+    words: Vec<String>,
+    /// The command as the line has it, with the programs that start this one.
+    whole: Arc<[Arg]>,
+    /// True if the output of the command goes to a file: its words are not the whole command.
+    has_output: bool,
 }
 
 /// A command as rules match it.
 #[derive(Clone, Debug)]
 pub(super) struct Given<'w> {
+    /// The program and its arguments.
     pub(super) words: Vec<&'w str>,
+    /// The command as the line has it: an exception names all of it.
+    pub(super) whole: Vec<&'w str>,
     pub(super) has_output: bool,
 }
 
 impl Line {
-    fn of(command: hookbox_shell::Command) -> Self {
-        // The reader gives the descriptors of `2>&1` as words, too.
-        let is_harmless =
-            |file: &str| hookbox_shell::is_terminal(file) || matches!(file, "/dev/null" | "1" | "2");
-        let has_output = command.outputs.iter().any(|file| !is_harmless(&file.text));
-        Self { words: command.words.into_iter().map(|word| word.text).collect(), has_output }
-    }
-
     pub(super) fn given(&self) -> Given<'_> {
-        Given { words: self.words.iter().map(String::as_str).collect(), has_output: self.has_output }
+        let whole: Vec<&str> = self.whole.iter().map(|it| it.text.as_str()).collect();
+        Given { words: self.words.iter().map(String::as_str).collect(), whole, has_output: self.has_output }
     }
+}
+
+/// Returns the commands of a line, and of those that start others also their words as the line has them.
+fn read(line: &str, home: Option<&str>, cwd: &str) -> Commands {
+    let cwd = Some(cwd).filter(|it| it.starts_with('/'));
+    let reading = runs(line, &Known { cwd, home, ..Known::default() });
+    // The redirections of a command are those of its wrappers, and of what `find` starts.
+    let written: BTreeSet<*const Arg> =
+        reading.runs.iter().filter(|it| has_output(it)).map(|it| it.whole.as_ptr()).collect();
+    let mut all: Vec<Line> = Vec::new();
+    for Run { words, whole, .. } in reading.runs {
+        let has_output = written.contains(&whole.as_ptr());
+        let is_whole = words.iter().map(|it| &it.text).eq(whole.iter().map(|it| &it.text));
+        let is_known = |it: &Line| Arc::ptr_eq(&it.whole, &whole);
+        if !is_whole && !whole.is_empty() && !all.last().is_some_and(is_known) {
+            let words = whole.iter().map(|it| it.text.clone()).collect();
+            all.push(Line { words, whole: Arc::clone(&whole), has_output });
+        }
+        if !words.is_empty() {
+            all.push(Line { words: words.into_iter().map(|it| it.text).collect(), whole, has_output });
+        }
+    }
+    Commands { all, unread: reading.unread.contains(&Unread::Limit) }
+}
+
+/// Returns true if the output of a command goes to a file.
+fn has_output(run: &Run) -> bool {
+    let is_harmless = |file: &str| hookbox_shell::is_terminal(file) || file == "/dev/null";
+    run.redirections
+        .iter()
+        .any(|it| matches!(it.mode, Mode::Write | Mode::Append | Mode::Both) && !is_harmless(&it.target.text))
 }
 
 impl<'e> View<'e> {
@@ -70,10 +102,10 @@ impl<'e> View<'e> {
         self.commands.get_or_init(|| {
             let mut found = Commands::default();
             for line in self.event.tool_call().map(lines).unwrap_or_default() {
-                let scripts = hookbox_shell::scripts(&line);
-                found.unread |= scripts.unread;
-                let commands = scripts.parts.into_iter().flat_map(|part| part.script.commands);
-                found.all.extend(commands.map(Line::of).filter(|it| !it.words.is_empty()));
+                let home = self.homes.first().and_then(|it| it.to_str());
+                let read = read(&line, home, &self.event.context.cwd);
+                found.unread |= read.unread;
+                found.all.extend(read.all);
             }
             found
         })

@@ -1,6 +1,7 @@
 //! Simple commands, and the builtins that change a shell.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::machine::{Feed, Machine, SIZE, size, unknown};
 use super::tree::{Assign, Node, Redirect, Stage, Word};
@@ -9,6 +10,13 @@ use super::{Arg, Run, Sort, Unread};
 
 /// The programs that start each other in one command.
 const MAX_VIA: usize = 16;
+
+/// Returns a command as the line has it.
+fn whole(assignments: &[(String, Arg)], words: &[Arg]) -> Arc<[Arg]> {
+    let set =
+        |(name, value): &(String, Arg)| Arg { text: format!("{name}={}", value.text), sort: value.sort };
+    assignments.iter().map(set).chain(words.iter().cloned()).collect()
+}
 
 impl Machine<'_> {
     /// Follows a simple command. Returns its output if that is known.
@@ -22,6 +30,7 @@ impl Machine<'_> {
         if !self.step() {
             return None;
         }
+        let before = self.reading.runs.len();
         let mut assignments = Vec::new();
         for assign in assigns {
             let values: Vec<Arg> = match assign.values.as_slice() {
@@ -36,20 +45,27 @@ impl Machine<'_> {
         }
         let words: Vec<Arg> = words.iter().flat_map(|it| self.expand(it)).collect();
         let redirections = self.redirections(redirects);
-        if words.is_empty() {
+        let inner = before..self.reading.runs.len();
+        let whole = whole(&assignments, &words);
+        self.charge(size(&whole));
+        let around = (std::mem::replace(&mut self.whole, whole), std::mem::replace(&mut self.inner, inner));
+        let output = self.expanded(Run { words, assignments, redirections, ..Run::default() }, feed);
+        (self.whole, self.inner) = around;
+        output
+    }
+
+    /// Follows a command with its words and redirections.
+    fn expanded(&mut self, run: Run, feed: &Feed) -> Option<String> {
+        let redirections = run.redirections.clone();
+        if run.words.is_empty() {
             if !redirections.is_empty() {
-                self.push(Run { redirections: redirections.clone(), ..Run::default() }, feed);
+                self.push(run, feed);
                 self.written(&redirections, Some(String::new()));
             }
             return Some(String::new());
         }
         let fed = if redirections.is_empty() { None } else { Some(self.fed(&redirections, feed)) };
         let feed = fed.as_ref().unwrap_or(feed);
-        let run = Run { words, assignments, redirections, ..Run::default() };
-        if run.redirections.is_empty() {
-            return self.call(run, feed);
-        }
-        let redirections = run.redirections.clone();
         let output = self.call(run, feed);
         self.written(&redirections, output)
     }

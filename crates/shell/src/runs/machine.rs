@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::alternatives::Chain;
 use super::tree::{List, Mode, Node, Pipeline, Redirect, Stage, Word};
@@ -77,6 +78,10 @@ pub(crate) struct Machine<'k> {
     pub(crate) documents: Vec<Rc<Word>>,
     pub(crate) place: Place,
     pub(crate) via: Vec<String>,
+    /// The words of the line that are being followed.
+    pub(crate) whole: Arc<[Arg]>,
+    /// The commands in the substitutions of those words.
+    pub(crate) inner: Range<usize>,
     pub(crate) scripts: usize,
     /// The scripts that run at the end of this one.
     pub(crate) traps: Vec<String>,
@@ -104,6 +109,8 @@ impl<'k> Machine<'k> {
             documents: Vec::new(),
             place: Place::Here,
             via: Vec::new(),
+            whole: Arc::default(),
+            inner: 0..0,
             scripts: 0,
             traps: Vec::new(),
             nesting: 0,
@@ -449,6 +456,8 @@ impl<'k> Machine<'k> {
             is_fed: feed.is_given,
             place: self.place,
             via: self.via.clone(),
+            inner: self.inner.clone(),
+            whole: Arc::clone(&self.whole),
             input: from.collect(),
             ..run
         };

@@ -13,6 +13,9 @@
 //! assert_eq!(run.directory.as_deref(), Some("/srv"));
 //! ```
 
+use std::ops::Range;
+use std::sync::Arc;
+
 mod aliases;
 mod alternatives;
 mod arithmetic;
@@ -29,11 +32,13 @@ mod parameters;
 mod parse;
 mod redirects;
 mod shells;
+mod tokens;
 mod tree;
 mod words;
 mod wrappers;
 
 use machine::Machine;
+pub use tokens::{Token, tokens};
 pub use tree::Mode;
 
 /// The longest line that is read, in bytes.
@@ -136,6 +141,11 @@ pub struct Run {
     pub input: Vec<usize>,
     /// True if its standard input is not the line's: it is a pipe, a file or a text.
     pub is_fed: bool,
+    /// The places in [`Reading::runs`] of the commands in its substitutions, whose output is in its words or its input.
+    pub inner: Range<usize>,
+    /// The command as the line has it: assignments, the programs that start this one with their words, and its words.
+    /// Commands that are started by the same words share it.
+    pub whole: Arc<[Arg]>,
     /// The call in another language that has the same effect, if it is one: `shutil.rmtree`.
     pub call: Option<String>,
 }

@@ -44,9 +44,10 @@ async fn unread_parts_of_a_line_lose_no_question_and_no_block() {
         ("echo '; git push --force", false, true),
         ("$(echo x); git push --force", false, true),
         ("$(git push --force) x", false, true),
-        ("git status; $(echo git) push --force", true, false),
-        ("git status; `echo git` push --force", true, false),
-        ("git status; $(echo git) push", true, false),
+        ("git status; $(echo git) push --force", false, true),
+        ("git status; $(cat x) push --force", true, false),
+        ("git status; sudo `cat x` push --force", true, false),
+        ("git status; $(cat x) push", true, false),
     ] {
         let outcome = run(&rules("pass"), &call("bash", json!({"command": line}))).await.unwrap();
         let found = (matches!(outcome.action, Action::Ask(_)), matches!(outcome.action, Action::Block(_)));
@@ -56,7 +57,7 @@ async fn unread_parts_of_a_line_lose_no_question_and_no_block() {
     let descriptor = Descriptor::new("x.rules.toml", Kind::Rules).on_failure(OnFailure::Block);
     let hook = RulesHook::new(descriptor, guard, None);
     let budget = Budget::for_kind(Kind::Rules);
-    let event = call("bash", json!({"command": "git status; $(echo git) push --force"}));
+    let event = call("bash", json!({"command": "git status; $(cat x) push --force"}));
     let error = hook.run(&event, &budget).await.unwrap_err();
     assert!(error.message.contains("computes the name"), "{error}");
 }
