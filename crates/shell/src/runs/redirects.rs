@@ -78,14 +78,21 @@ impl Parser<'_> {
             let mut text = Vec::new();
             while self.at < self.bytes.len() {
                 let rest = self.bytes.get(self.at..).unwrap_or_default();
-                let end = rest.iter().position(|it| *it == b'\n').unwrap_or(rest.len());
+                let end = line_end(rest, !pending.is_quoted);
                 self.count(end + 1);
                 let mut line = rest.get(..end).unwrap_or_default();
                 if pending.strips_tabs {
                     let tabs = line.iter().take_while(|it| **it == b'\t').count();
                     line = line.get(tabs..).unwrap_or_default();
                 }
-                if line == pending.delimiter.as_bytes() {
+                let mut joined = line.split(|it| *it == b'\n').peekable();
+                let mut rest_of_delimiter = Some(pending.delimiter.as_bytes());
+                while let Some(part) = joined.next() {
+                    let part =
+                        if joined.peek().is_some() { part.strip_suffix(b"\\").unwrap_or(part) } else { part };
+                    rest_of_delimiter = rest_of_delimiter.and_then(|it| it.strip_prefix(part));
+                }
+                if rest_of_delimiter.is_some_and(<[u8]>::is_empty) {
                     self.at += end + usize::from(end < rest.len());
                     break;
                 }
@@ -104,5 +111,20 @@ impl Parser<'_> {
                 *place = Rc::new(word);
             }
         }
+    }
+}
+
+/// Returns the length of a line. Without quotes around the delimiter, a backslash at its end joins the next one.
+fn line_end(text: &[u8], joins: bool) -> usize {
+    let mut from = 0;
+    loop {
+        let rest = text.get(from..).unwrap_or_default();
+        let Some(end) = rest.iter().position(|it| *it == b'\n') else { return text.len() };
+        let backslashes =
+            rest.get(..end).unwrap_or_default().iter().rev().take_while(|it| **it == b'\\').count();
+        if !joins || backslashes % 2 == 0 {
+            return from + end;
+        }
+        from += end + 1;
     }
 }
