@@ -142,6 +142,9 @@ mod wasm;
 #[cfg(not(feature = "component"))]
 #[path = "wasm/absent.rs"]
 mod wasm;
+#[cfg(feature = "component")]
+#[cfg_attr(not(test), allow(dead_code, reason = "the import `work-tree` of 0.2.0 will call it"))]
+mod work_tree;
 
 pub use async_trait::async_trait;
 
