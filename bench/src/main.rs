@@ -16,6 +16,7 @@ mod calls;
 mod charts;
 mod extism;
 mod growth;
+mod guards;
 mod place;
 mod processes;
 mod row;
@@ -54,13 +55,24 @@ fn main() -> ExitCode {
         starts::found_and_called(dir.as_ref());
         return ExitCode::SUCCESS;
     }
+    if let [first, path] = args.as_slice()
+        && first == "guard-lines"
+    {
+        let failures = guards::lines(path.as_ref(), &Place::find());
+        return if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    let only_guards = args.iter().any(|it| it == "--guards");
     let (quick, save) = (args.iter().any(|it| it == "--quick"), args.iter().any(|it| it == "--save"));
-    if args.iter().any(|it| it != "--quick" && it != "--save") {
-        eprintln!("usage: cargo xtask bench [--quick] [--save]");
+    if args.iter().any(|it| !["--quick", "--save", "--guards"].contains(&it.as_str())) {
+        eprintln!("usage: cargo xtask bench [--quick] [--save | --guards]");
         return ExitCode::from(2);
     }
     let (extent, place) = (Extent { quick }, Place::find());
     let mut summary = Summary::default();
+    if only_guards {
+        summary.add(guards::rows(extent, &place));
+        return ExitCode::SUCCESS;
+    }
     for (what, part) in PARTS {
         eprintln!("== {what}");
         summary.add(part(extent, &place));
@@ -75,10 +87,11 @@ fn main() -> ExitCode {
 /// Rows that are measured together.
 type Part = fn(Extent, &Place) -> Vec<Row>;
 
-const PARTS: [(&str, Part); 5] = [
+const PARTS: [(&str, Part); 6] = [
     ("calls, against the bare engine", calls::rows),
     ("calls, against Extism", extism::rows),
     ("calls, against processes", spawned::rows),
+    ("the guards", guards::rows),
     ("starts and memory", starts::rows),
     ("one event as a process", processes::rows),
 ];

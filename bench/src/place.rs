@@ -20,6 +20,11 @@ impl Place {
         self.target.join("hooks").join(name)
     }
 
+    /// A guard, as a component.
+    pub(crate) fn guard(&self, name: &str) -> PathBuf {
+        self.target.join("guards").join(format!("{name}.wasm"))
+    }
+
     /// A component of the tests, such as `floor.wasm`.
     pub(crate) fn test_hook(&self, name: &str) -> PathBuf {
         self.target.join("test-hooks").join(name)

@@ -18,11 +18,15 @@ const PLUGIN: &str = "wasm32-unknown-unknown";
 impl Tree {
     /// Builds everything that the bench compares, and runs it. `--quick` does without the network and the packaged program.
     pub(crate) fn bench(&self, args: &[&str]) -> Result<(), Box<dyn Error>> {
+        if args.contains(&"--guards") {
+            self.component("sample-hooks", "hooks", "guardrail")?;
+            self.components("guards", "guards")?;
+            return run(&mut self.bench_program(args)?, "measure the guards");
+        }
         self.components("sample-hooks", "hooks")?;
+        self.components("guards", "guards")?;
         self.twins()?;
         self.components("tests/guests", "test-hooks").and_then(|()| self.forge())?;
-        let build =
-            |args: &[&str], purpose| run(cargo().current_dir(&self.root).arg("build").args(args), purpose);
         if !args.contains(&"--quick") {
             self.dist()?;
             for (name, peer) in [("Extism", self.extism()), (SAFETY_NET, self.safety_net().map(drop))] {
@@ -31,10 +35,19 @@ impl Tree {
                 }
             }
         }
-        build(&["--profile", "bench", "--package", "hookbox-bench"], "build the bench")?;
+        run(&mut self.bench_program(args)?, "measure")
+    }
+
+    /// Builds the crate `bench`, and returns its program with these arguments.
+    pub(crate) fn bench_program(&self, args: &[&str]) -> Result<Command, Box<dyn Error>> {
+        let mut build = cargo();
+        build.current_dir(&self.root).args(["build", "--profile", "bench", "--package", "hookbox-bench"]);
+        run(&mut build, "build the bench")?;
         // Cargo's directory for the profile `bench` is that of `release`.
         let program = format!("release/hookbox-bench{}", env::consts::EXE_SUFFIX);
-        run(Command::new(self.target.join(program)).args(args), "measure")
+        let mut command = Command::new(self.target.join(program));
+        command.args(args);
+        Ok(command)
     }
 
     /// Installs Extism's library and builds the guest for it.

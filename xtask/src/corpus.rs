@@ -1,6 +1,7 @@
 //! Measures the guards with labelled commands: `cargo xtask corpus`.
 
 use std::error::Error;
+use std::process::Command;
 
 use super::{Tree, cargo, run};
 
@@ -11,6 +12,12 @@ impl Tree {
     /// Runs the program that measures, in the workspace of the guards: their crates stay out of this one's lock.
     pub(super) fn corpus(&self, args: &[&str]) -> Result<(), Box<dyn Error>> {
         let (preset, mut args) = split(args)?;
+        if let Some(at) = args.iter().position(|it| *it == "--components") {
+            args.remove(at);
+            let count = (at < args.len()).then(|| args.remove(at)).unwrap_or_default();
+            self.generated_components(count, &args)?;
+        }
+        let is_generated = args.contains(&"--generate");
         // The directory of the peer follows its option.
         let peer = if let Some(at) = args.iter().position(|it| *it == "--peer") {
             args.remove(at);
@@ -18,18 +25,41 @@ impl Tree {
         } else {
             None
         };
-        let mut command = cargo();
-        // The directory of `--dir` is relative to that of the user.
-        command.args(["run", "--quiet", "--manifest-path"]).arg(self.root.join("guards/Cargo.toml"));
-        command.arg("--target-dir").arg(self.guests()).args(["--package", "rates", "--"]).args(args);
+        let mut command = self.rates(is_generated);
+        command.args(args);
         if let Some(peer) = peer {
             command.arg("--peer").arg(peer);
         }
-        command.env_remove("CARGO_TARGET_DIR").env_remove("HOOKBOX_SETTINGS");
         if let Some(preset) = preset {
             command.env("HOOKBOX_SETTINGS", format!("{{\"preset\":\"{preset}\"}}"));
         }
         run(&mut command, "measure the guards")
+    }
+
+    /// Returns the command that starts the program of the rates, in a fast build or not.
+    fn rates(&self, is_fast: bool) -> Command {
+        let mut command = cargo();
+        // The directory of `--dir` is relative to that of the user.
+        command.args(["run", "--quiet", "--manifest-path"]).arg(self.root.join("guards/Cargo.toml"));
+        command.arg("--target-dir").arg(self.guests());
+        command.args(if is_fast { &["--profile", "generate"][..] } else { &[] });
+        command.args(["--package", "rates", "--"]);
+        command.env_remove("CARGO_TARGET_DIR").env_remove("HOOKBOX_SETTINGS");
+        command
+    }
+
+    /// Sends the first generated lines through the guards as components.
+    fn generated_components(&self, count: &str, args: &[&str]) -> Result<(), Box<dyn Error>> {
+        self.components("guards", "guards")?;
+        let file = self.target.join("generated-lines.jsonl");
+        let mut command = self.rates(true);
+        command.args(["--generate", count]).arg("--into").arg(&file);
+        if let [.., "--seed", seed] | ["--seed", seed, ..] = args {
+            command.args(["--seed", seed]);
+        }
+        run(&mut command, "generate lines")?;
+        let mut program = self.bench_program(&["guard-lines"])?;
+        run(program.arg(&file), "ask the guards as components")
     }
 }
 

@@ -25,10 +25,10 @@ usage: cargo run -p xtask -- COMMAND
   twins       build the native form of every sample hook into target/hooks/native/NAME
   test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm
   test-clients  run real agents against a mock model, with hookbox as their hook command
-  bench       measure hookbox beside what people would use instead (`--quick`: in two minutes, without the network)
+  bench       measure hookbox beside what people would use instead (`--quick`: in two minutes, without the network; `--guards`: the guards only)
   wit-reference  write docs/src/wit.md from wit/
   guards      build every guard into target/guards/NAME.wasm
-  corpus      measure the guards with labelled commands (`--misses`, `--dir DIR`, `--write`, `--check`, `--preset PRESET`, `--peer`)
+  corpus      measure the guards with labelled commands (`--misses`, `--dir DIR`, `--write`, `--check`, `--preset PRESET`, `--peer`, `--generate N`)
   dist        build the program as packages have it, into target/dist/hookbox
   tools       install what the Python and TypeScript tests need into target/tools
   package     package every published crate, and compile the packages together, outside the repository's tree";

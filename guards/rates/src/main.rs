@@ -3,7 +3,9 @@
 //! `cargo xtask corpus` starts it.
 
 mod corpus;
+mod generate;
 mod guards;
+mod lines;
 mod peer;
 mod table;
 
@@ -13,13 +15,17 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask corpus [--dir DIR] [--misses] [--check | --write] [--preset PRESET] [--peer]
+       cargo xtask corpus --generate N [--seed N] [--components N]
 
   --dir DIR        measure with the `.jsonl` files of DIR instead of guards/corpus
   --misses         list every wrong answer
   --write          put the table into guards/README.md
   --check          fail if the table in guards/README.md differs
   --preset PRESET  measure `relaxed`, `standard` (the default) or `strict`
-  --peer           ask cc-safety-net about the same commands, and print both; `--write` puts that table into the page";
+  --peer           ask cc-safety-net about the same commands, and print both; `--write` puts that table into the page
+  --generate N     ask the guards about N generated lines, and fail at a panic, an error or a timeout
+  --seed N         make other lines
+  --into FILE      write the generated lines into FILE, and ask nothing";
 
 /// The lines around the table in the page.
 const BEGIN: &str = "<!-- rates: written by `cargo xtask corpus --write` -->\n";
@@ -44,16 +50,32 @@ struct Args {
     then: Then,
     /// The directory in which npm has installed the peer.
     peer: Option<PathBuf>,
+    /// The number of lines to generate.
+    generate: Option<u64>,
+    seed: u64,
+    /// The file for the generated lines.
+    into: Option<PathBuf>,
 }
 
 impl Args {
     /// Reads the arguments. xtask makes a setting of the guards from `--preset`, and gives `--peer` its directory.
     fn parse(args: impl IntoIterator<Item = String>) -> Option<Self> {
-        let mut found = Self { dir: None, misses: false, then: Then::Print, peer: None };
+        let mut found = Self {
+            dir: None,
+            misses: false,
+            then: Then::Print,
+            peer: None,
+            generate: None,
+            seed: generate::SEED,
+            into: None,
+        };
         let mut args = args.into_iter();
         while let Some(arg) = args.next() {
             match (arg.as_str(), found.then) {
                 ("--dir", _) => found.dir = Some(args.next()?.into()),
+                ("--generate", _) => found.generate = Some(args.next()?.parse().ok()?),
+                ("--seed", _) => found.seed = args.next()?.parse().ok()?,
+                ("--into", _) => found.into = Some(args.next()?.into()),
                 ("--peer", _) => found.peer = Some(args.next()?.into()),
                 ("--misses", _) => found.misses = true,
                 ("--write", Then::Print) => found.then = Then::Write,
@@ -85,6 +107,12 @@ fn run(args: &Args) -> Result<(), String> {
     let guards = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let dir = args.dir.clone().unwrap_or_else(|| guards.join("corpus"));
     let lines = corpus::read(&dir)?;
+    if let Some(count) = args.generate {
+        return match &args.into {
+            Some(path) => generate::write(count, args.seed, &lines, path),
+            None => generate::judge(count, args.seed, &lines),
+        };
+    }
     let (table, begin, end) = if let Some(peer) = &args.peer {
         let table = peer::compare(&lines, peer)?;
         print!("{table}");
@@ -142,8 +170,18 @@ mod tests {
         let parse = |line: &str| Args::parse(line.split_whitespace().map(str::to_owned));
         assert_eq!(parse("").unwrap().then, Then::Print);
         assert!(parse("--misses --dir x").unwrap().misses);
+        assert_eq!(parse("--generate 20 --seed 3").map(|it| (it.generate, it.seed)), Some((Some(20), 3)));
         assert_eq!(parse("--peer x --write").unwrap().peer, Some(PathBuf::from("x")));
-        for wrong in ["--dir", "--nope", "--write --check", "--dir x --write", "--peer", "--peer x --check"] {
+        for wrong in [
+            "--dir",
+            "--nope",
+            "--write --check",
+            "--dir x --write",
+            "--peer",
+            "--peer x --check",
+            "--generate",
+            "--generate x",
+        ] {
             assert!(parse(wrong).is_none(), "{wrong}");
         }
     }
