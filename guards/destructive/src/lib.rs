@@ -9,7 +9,7 @@ mod remove;
 mod services;
 mod test_databases;
 
-use hookbox_judge::{Denial, Scene, answer};
+use hookbox_judge::{Denial, Scene, Unknown, answer};
 use hookbox_sdk::prelude::*;
 
 /// The hook.
@@ -47,7 +47,7 @@ impl Hook for Guard {
     }
 
     fn before_tool_call(cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
-        answer(cx, call, rule)
+        answer(cx, call, rule, &Unknown)
     }
 }
 

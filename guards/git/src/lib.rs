@@ -5,7 +5,7 @@
 mod judge;
 mod refs;
 
-use hookbox_judge::answer;
+use hookbox_judge::{Unknown, answer};
 use hookbox_sdk::prelude::*;
 
 pub use judge::rule;
@@ -26,7 +26,7 @@ impl Hook for Guard {
     }
 
     fn before_tool_call(cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
-        answer(cx, call, rule)
+        answer(cx, call, rule, &Unknown)
     }
 }
 

@@ -3,6 +3,7 @@
 //! A guard is a [`Rule`]: it sees one command with all of its line, and says what would be lost, why, and a safer
 //! command.
 
+mod around;
 mod makers;
 mod paths;
 
@@ -10,6 +11,7 @@ use hookbox_sdk::prelude::*;
 use hookbox_shell::runs::{Arg, Known, Reading, Run, Unread, runs};
 use serde::Deserialize;
 
+pub use around::{PathKind, PathState, Surroundings, Tree, Unknown};
 pub use makers::is_made_again;
 pub use paths::{Area, is_generated};
 
@@ -77,6 +79,10 @@ pub struct Scene<'a> {
     pub cwd: &'a str,
     /// The strictness.
     pub preset: Preset,
+    /// The text of the line.
+    pub line: &'a str,
+    /// The state of the disk.
+    pub around: &'a dyn Surroundings,
 }
 
 impl Scene<'_> {
@@ -99,15 +105,27 @@ impl Scene<'_> {
 /// Judges one command.
 pub type Rule = fn(&Scene<'_>) -> Option<Denial>;
 
-/// Returns the reason to deny a line, with the command that is denied.
+/// Returns the reason to deny a line, with the command that is denied. It knows nothing about the disk.
 pub fn judge(line: &str, cwd: Option<&str>, settings: &Settings, rule: Rule) -> Option<(String, Denial)> {
+    judge_in(line, cwd, settings, rule, &Unknown)
+}
+
+/// Returns the reason to deny a line in its surroundings, with the command that is denied.
+pub fn judge_in(
+    line: &str,
+    cwd: Option<&str>,
+    settings: &Settings,
+    rule: Rule,
+    around: &dyn Surroundings,
+) -> Option<(String, Denial)> {
     let is_allowed = |text: &str| settings.allows(text);
     if is_allowed(line) {
         return None;
     }
     let reading = runs(line, &Known { cwd, ..Known::default() });
     for (at, run) in reading.runs.iter().enumerate() {
-        let scene = Scene { reading: &reading, run, at, cwd: cwd.unwrap_or("."), preset: settings.preset };
+        let (cwd, preset) = (cwd.unwrap_or("."), settings.preset);
+        let scene = Scene { reading: &reading, run, at, cwd, preset, line, around };
         let Some(denial) = rule(&scene) else { continue };
         let shown = shown(run);
         if !is_allowed(&shown) {
@@ -194,19 +212,19 @@ pub fn has(args: &[Arg], letter: char, long: &str) -> bool {
     })
 }
 
-/// Answers a tool call.
+/// Answers a tool call in its surroundings.
 ///
 /// # Errors
 ///
 /// The settings cannot be read.
-pub fn answer(cx: &Context, call: &ToolCall, rule: Rule) -> Result<Answer, Error> {
+pub fn answer(cx: &Context, call: &ToolCall, rule: Rule, around: &dyn Surroundings) -> Result<Answer, Error> {
     let lines = call.command_lines();
     if lines.is_empty() {
         return Ok(Answer::pass());
     }
     let settings: Settings = settings()?;
     let cwd = Some(cx.cwd.as_str()).filter(|it| it.starts_with('/'));
-    let mut denied = lines.iter().filter_map(|line| judge(line, cwd, &settings, rule));
+    let mut denied = lines.iter().filter_map(|line| judge_in(line, cwd, &settings, rule, around));
     let Some((command, denial)) = denied.next() else { return Ok(Answer::pass()) };
     let Denial { what, why, safer } = denial;
     let reason = format!("`{command}` {what}: {why}. Safer: {safer}");
