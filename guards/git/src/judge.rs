@@ -3,7 +3,7 @@
 use hookbox_judge::{Area, Denial, Preset, Scene, has, operands};
 use hookbox_shell::runs::{Arg, Place, Run};
 
-use crate::refs;
+use crate::{refs, state};
 
 /// Endings of files, by which a name without `--` is a path and not a branch.
 const ENDINGS: &str = "rs ts tsx js jsx mjs cjs py go java kt c h cc cpp hpp cs rb php swift scala ex exs erl hs ml clj lua \
@@ -107,6 +107,14 @@ fn git(scene: &Scene<'_>, deeper: usize) -> Option<Denial> {
     if args.iter().any(|it| matches!(it.text.as_str(), "--help" | "-h")) || is_temporary(scene, directory) {
         return None;
     }
+    let denial = of_sub(scene, sub, args)?;
+    // The directory of an alias is that of the command before it.
+    let is_kept = deeper == ALIASES && state::keeps(scene, sub, args, directory);
+    (!is_kept).then_some(denial)
+}
+
+/// Judges a subcommand, without a look at the repository.
+fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
     let is_dry = has(args, '\0', "--dry-run");
     let is_strict = scene.preset == Preset::Strict;
     let is_relaxed = scene.preset == Preset::Relaxed;

@@ -4,6 +4,7 @@
 
 mod judge;
 mod refs;
+mod state;
 
 use hookbox_judge::{Unknown, answer};
 use hookbox_sdk::prelude::*;
@@ -32,5 +33,7 @@ impl Hook for Guard {
 
 hookbox_sdk::export_hook!(Guard, settings: SCHEMA);
 
+#[cfg(test)]
+mod test_state;
 #[cfg(test)]
 mod tests;
