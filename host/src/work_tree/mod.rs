@@ -10,6 +10,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
@@ -17,7 +18,7 @@ use tokio::time::Instant;
 
 use self::git::Git;
 
-/// The time for one question. It is less than a hook's own, so that a guard can still answer after it.
+/// The time for all questions of a call. It is less than a hook's own, so that a guard can still answer after it.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// The longest name of a reference, in bytes: that of a path.
@@ -70,18 +71,24 @@ pub(crate) struct PathState {
 pub(crate) struct WorkTrees {
     cwd: PathBuf,
     patience: Duration,
+    ends: OnceLock<Instant>,
     git: OnceCell<Option<(Git, PathBuf)>>,
 }
 
 impl WorkTrees {
     /// Makes it for an event of an agent that works in `cwd`. It runs nothing yet.
     pub(crate) fn of(cwd: &Path) -> Self {
-        Self { cwd: cwd.to_owned(), patience: PATIENCE, git: OnceCell::new() }
+        Self { cwd: cwd.to_owned(), patience: PATIENCE, ends: OnceLock::new(), git: OnceCell::new() }
+    }
+
+    /// Returns the end of the time for questions, which begins with the first one.
+    fn ends(&self) -> Instant {
+        *self.ends.get_or_init(|| Instant::now() + self.patience)
     }
 
     /// Returns the work tree that a directory belongs to.
     pub(crate) async fn tree(&self, directory: &Path) -> Option<Tree> {
-        let ends = Instant::now() + self.patience;
+        let ends = self.ends();
         let (git, checkout) = self.checkout(directory, ends).await?;
         let index = git.index(&checkout.root, None, ends).await?;
         let status = git.status(&checkout.root, None, ends).await?;
@@ -104,21 +111,21 @@ impl WorkTrees {
         {
             return None;
         }
-        let ends = Instant::now() + self.patience;
+        let ends = self.ends();
         let (git, checkout) = self.checkout(directory, ends).await?;
         git.is_pushed(&checkout.root, reference, ends).await
     }
 
     /// Returns the state of an absolute path. A symlink at its end is not followed.
     pub(crate) async fn path(&self, path: &Path) -> Option<PathState> {
-        let ends = Instant::now() + self.patience;
+        let ends = self.ends();
         let kind = kind(path)?;
         let (parent, name) = (path.parent()?, path.file_name()?);
         // What is missing may be in a directory that is missing, too.
         let place = parent.ancestors().find(|it| it.is_dir())?.canonicalize().ok()?;
         let (git, checkout) = self.checkout(&place, ends).await?;
         let state = |tracked, changed, ignored| Some(PathState { kind, tracked, changed, ignored });
-        if !parent.is_dir() {
+        if kind == PathKind::Missing {
             return state(false, false, false);
         }
         let relative = place.strip_prefix(&checkout.root).ok()?.join(name);
