@@ -7,6 +7,7 @@ mod moved;
 mod overwrite;
 mod remove;
 mod services;
+mod state;
 mod test_databases;
 
 use hookbox_judge::{Denial, Scene, Unknown, answer};

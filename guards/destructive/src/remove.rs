@@ -3,6 +3,8 @@
 use hookbox_judge::{Area, Denial, Preset, Scene, has, is_generated, is_made_again, operands};
 use hookbox_shell::runs::{Arg, Place, Run, Sort};
 
+use crate::state::is_excused;
+
 /// Judges a program that removes files.
 pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     let args = scene.run.args();
@@ -95,14 +97,15 @@ fn removal(scene: &Scene<'_>, target: &Arg, recursive: bool) -> Option<Denial> {
         Area::Unknown => format!("removes {text}, whose value is not known and may be empty"),
         _ => format!("removes {text}"),
     };
+    let is_excused = || matches!(area, Area::Project | Area::Elsewhere) && is_excused(scene, target);
     if recursive {
         if scene.preset == Preset::Relaxed && !matches!(area, Area::System | Area::Whole) {
             return None;
         }
-        return Some(denial(&what, &safer(target)));
+        return (!is_excused()).then(|| denial(&what, &safer(target)));
     }
     let is_all = target.sort == Sort::Pattern;
-    match area {
+    let denial = match area {
         Area::System if !is_home(target) || is_all => Some(denial(&what, &safer(target))),
         Area::Device => Some(denial(&what, "ls -l /dev")),
         _ if scene.preset == Preset::Relaxed => None,
@@ -112,7 +115,8 @@ fn removal(scene: &Scene<'_>, target: &Arg, recursive: bool) -> Option<Denial> {
         // Code that goes through a directory removes more than one file.
         Area::Unknown if run.call.is_some() && goes_through(scene) => Some(denial(&what, &safer(target))),
         _ => None,
-    }
+    };
+    denial.filter(|_| !is_excused())
 }
 
 /// Returns true if code of the line lists files.
@@ -255,7 +259,12 @@ fn find(scene: &Scene<'_>) -> Option<Denial> {
     if !args.iter().any(|it| it.text == "-delete") {
         return None;
     }
-    found(scene, scene.run)
+    let is_start = |it: &&Arg| !it.text.starts_with('-');
+    let mut places = args.iter().take_while(is_start).peekable();
+    // Behind `-L` are the targets of links.
+    let follows = args.iter().any(|it| it.text == "-follow");
+    let is_own = places.peek().is_some() && !follows && places.all(|it| is_excused(scene, it));
+    if is_own { None } else { found(scene, scene.run) }
 }
 
 /// Judges the removal of what `find` finds.
