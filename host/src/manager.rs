@@ -20,7 +20,9 @@ pub use self::watch::{WatchError, Watcher};
 pub use crate::builtin::Protection;
 pub use crate::discovery::source::HookSource;
 use crate::discovery::{Approvable, LastGood};
-pub use crate::discovery::{DEFAULT_ROOTS, Entry, EntryStatus, Kept, Problem, Progress, SwitchedOff};
+pub use crate::discovery::{
+    DEFAULT_ROOTS, Entry, EntryStatus, Kept, Problem, Progress, SwitchedOff, Tightened,
+};
 use crate::event::EventName;
 use crate::hook::{Hook, Kind, OnFailure, Subscription};
 use crate::live::{Live, Snapshot};

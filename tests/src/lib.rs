@@ -60,6 +60,7 @@ mod self_protection;
 mod store;
 mod telemetry;
 mod test_command;
+mod tighten;
 mod trust;
 
 use std::fs;

@@ -12,7 +12,7 @@ use hookbox_agents::Agent;
 use hookbox_agents::bridge::doctor::{self, Examination, Status};
 use hookbox_agents::config::Surroundings;
 
-use crate::error::{EXIT_FAILED, hint, is_coloured};
+use crate::error::{EXIT_FAILED, hint, is_coloured, warn_with_hint};
 use crate::{named, options, output};
 
 /// The column of the messages.
@@ -45,6 +45,9 @@ impl Doctor {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         self.locate.enter()?;
         let manager = unless_interrupted(self.locate.manager()).await??;
+        for problem in manager.problems().iter() {
+            warn_with_hint(problem, problem.hint.as_ref());
+        }
         let home = self.locate.home()?;
         let project = std::env::current_dir()?;
         let system = options::system_root(self.system_root.as_deref())?;

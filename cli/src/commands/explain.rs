@@ -14,6 +14,7 @@ use hookbox::session::{Asked, ExplainedHook, Explanation};
 use hookbox::{Event, EventData, EventName, Kind, ToolCall, escape};
 use serde_json::{Value, json};
 
+pub(super) use self::account::tightened;
 use self::account::{account, place};
 use self::way_through::{WayThrough, way_through};
 use super::run;

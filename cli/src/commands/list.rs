@@ -8,7 +8,8 @@ use clap::Args;
 use hookbox::manager::{Entry, EntryStatus};
 use hookbox::{EventName, Kind, escape, trust};
 
-use crate::error::{hint, warn, warn_with_hint};
+use super::explain::tightened;
+use crate::error::{hint, note, warn, warn_with_hint};
 use crate::{options, output};
 
 /// List all hooks in run order, including inactive ones.
@@ -73,6 +74,11 @@ impl List {
             let command = trust::command(&flags, &entry.name, entry.path.as_deref(), is_unique);
             let name = escape(&entry.name, 200);
             hint(format_args!("{name} has no {}: `{command}` grants it", lacks.join(", ")));
+        }
+        for entry in entries.iter() {
+            for it in &entry.tightened {
+                note(format_args!("{} has {}", escape(&entry.name, 200), tightened(it)));
+            }
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -19,7 +19,7 @@ pub use find::last_read::Kept;
 pub use find::options::{DEFAULT_ROOTS, Options};
 pub use find::{FoundComponent, PluginFile, components, document, names, reader, repository};
 pub(crate) use find::{outermost_repository, source, source_hook};
-pub use load::{Approvable, Discovery, Entry, EntryStatus, examine_plugin, forget, remembered};
+pub use load::{Approvable, Discovery, Entry, EntryStatus, Tightened, examine_plugin, forget, remembered};
 pub(crate) use load::{Details, LastGood, discover, guard_of_unseen};
 pub use problem::Problem;
 pub use progress::Progress;

@@ -17,6 +17,7 @@ pub use self::descriptor::{
 };
 pub use self::digest::{Digest, DigestError};
 pub use self::failure::{Cause, HookError, Limit, LimitKind};
+pub(crate) use self::settings_schema::Tighter;
 pub use self::settings_schema::{SettingsFault, SettingsSchema, ValueType};
 
 use crate::event::Event;

@@ -19,7 +19,7 @@ const MAX_SHOWN: usize = 80;
 /// The schema of a hook's settings, or of one value in them.
 ///
 /// It has these keywords of JSON Schema: `type`, `properties`, `additionalProperties` (true or false), `items`, `enum`,
-/// `default`, `description`, `title` and `$schema`.
+/// `default`, `description`, `title` and `$schema`, and one of its own, `x-hookbox-tighten`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SettingsSchema {
@@ -49,6 +49,9 @@ pub struct SettingsSchema {
     /// False if a table has no other keys than those.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub additional_properties: Option<bool>,
+    /// True if a repository may set a stricter value than the user's. The values go from the loosest to the strictest.
+    #[serde(rename = "x-hookbox-tighten", default, skip_serializing_if = "std::ops::Not::not")]
+    pub tighten: bool,
 }
 
 /// The type of a value.
@@ -119,10 +122,30 @@ impl SettingsSchema {
         if schema.depth() > MAX_DEPTH {
             return Err(format!("it is more than {MAX_DEPTH} schemas deep"));
         }
-        match schema.kind {
-            Some(ValueType::Object) => Ok(schema),
-            _ => Err("its type is not \"object\"".to_owned()),
+        if schema.kind != Some(ValueType::Object) {
+            return Err("its type is not \"object\"".to_owned());
         }
+        if schema.has_misplaced_tighten() {
+            return Err(
+                "x-hookbox-tighten is for a key of the table with an enum and one of its values as default"
+                    .to_owned(),
+            );
+        }
+        Ok(schema)
+    }
+
+    /// Returns true if the strictness of a value that a repository may tighten is not known.
+    fn has_misplaced_tighten(&self) -> bool {
+        let below_keys = |it: &Self| it.properties.values().chain(it.items.as_deref()).any(Self::has_tighten);
+        let has_no_order =
+            |it: &Self| it.tighten && !it.default.as_ref().is_some_and(|default| it.values.contains(default));
+        self.tighten
+            || self.items.as_deref().is_some_and(Self::has_tighten)
+            || self.properties.values().any(|it| below_keys(it) || has_no_order(it))
+    }
+
+    fn has_tighten(&self) -> bool {
+        self.tighten || self.properties.values().chain(self.items.as_deref()).any(Self::has_tighten)
     }
 
     fn depth(&self) -> usize {
@@ -144,11 +167,56 @@ impl SettingsSchema {
 
     /// Returns the fault of a setting, which a hook gets as text, or as JSON text.
     fn objection_to_text(&self, key: &str, text: &str) -> Option<String> {
-        let value = match self.kind {
+        self.objection(&text::escape(key, MAX_SHOWN), &self.value(text))
+    }
+
+    /// Returns the value of a setting, which a hook gets as text, or as JSON text.
+    fn value(&self, text: &str) -> Value {
+        match self.kind {
             Some(ValueType::String) => Value::from(text),
             _ => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)),
+        }
+    }
+
+    /// Compares a repository's value of a setting with the user's, and returns the rank of the repository's if it is
+    /// stricter.
+    ///
+    /// # Errors
+    ///
+    /// The reason why the repository cannot set it: the setting is not one to tighten, or the value is unknown or looser.
+    pub(crate) fn tighter(
+        &self,
+        key: &str,
+        users: Option<&str>,
+        theirs: &str,
+    ) -> Result<Option<Tighter>, String> {
+        let shown_key = text::escape(key, MAX_SHOWN);
+        let Some(schema) = self.properties.get(key).filter(|it| it.tighten) else {
+            return Err(format!("{shown_key} is not a setting that a repository can make stricter"));
         };
-        self.objection(&text::escape(key, MAX_SHOWN), &value)
+        if let Some(objection) = schema.objection_to_text(key, theirs) {
+            return Err(objection);
+        }
+        let rank = |value: &Value| schema.values.iter().position(|it| it == value);
+        let default = schema.default.as_ref();
+        // A value that the hook does not know is reported as the user's mistake.
+        let users = users.map(|text| schema.value(text)).filter(|value| rank(value).is_some());
+        let Some(users) = users.as_ref().or(default) else { return Ok(None) };
+        let theirs = schema.value(theirs);
+        match (rank(&theirs), rank(users)) {
+            (Some(theirs), Some(before)) if theirs > before => {
+                // The schema's own form of the value: the repository may have another one.
+                let value = schema.values.get(theirs).map(plain).unwrap_or_default();
+                Ok(Some(Tighter { rank: theirs, value, before: plain(users) }))
+            }
+            (Some(rank), Some(before)) if rank < before => {
+                let (theirs, users) = (shown(&theirs), shown(users));
+                Err(format!(
+                    "{shown_key}: {theirs} is looser than {users}: a repository can only make it stricter"
+                ))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Returns the fault of a value at this path.
@@ -195,6 +263,22 @@ impl SettingsSchema {
     }
 }
 
+/// A repository's value of a setting, which is stricter than the user's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tighter {
+    /// Its place among the values: a higher one is stricter.
+    pub(crate) rank: usize,
+    /// The value, as a hook gets it.
+    pub(crate) value: String,
+    /// The value without it, as a hook gets it.
+    pub(crate) before: String,
+}
+
+/// Returns a value as a hook gets it.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 /// Writes the type of the value and its default, such as `list of text, default ["a"]`.
 impl fmt::Display for SettingsSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -221,83 +305,4 @@ fn shown(value: &Value) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SCHEMA: &str = r#"{
-        "type": "object", "additionalProperties": false,
-        "properties": {
-            "deny": {"type": "array", "items": {"type": "string"}, "default": ["sudo"], "description": "Blocked."},
-            "also_deny": {"type": "array", "items": {"type": "string"}},
-            "mode": {"enum": ["ask", "block"], "default": "block"},
-            "limit": {"type": "integer"},
-            "ratio": {"type": "number"},
-            "loud": {"type": "boolean"},
-            "name": {"type": "string"},
-            "by_tool": {"type": "object", "additionalProperties": false, "properties": {"shell": {"type": "integer"}}},
-            "free": {"type": "object"},
-            "any": {}
-        }
-    }"#;
-
-    #[test]
-    fn a_setting_that_does_not_fit_is_named_with_the_nearest_key() {
-        let schema = SettingsSchema::parse(SCHEMA.as_bytes()).unwrap();
-        for (key, text, fault) in [
-            ("deny", "[\"rm\"]", None),
-            ("deny", "rm", Some("deny: expected a list, found \"rm\"")),
-            ("deny", "[\"rm\",1]", Some("deny[1]: expected a text, found 1")),
-            ("also_denny", "[]", Some("the hook has no setting also_denny; did you mean also_deny?")),
-            ("mode", "ask", None),
-            ("mode", "warn", Some("mode: expected one of \"ask\", \"block\", found \"warn\"")),
-            ("limit", "5", None),
-            ("limit", "5.5", Some("limit: expected a whole number, found 5.5")),
-            ("ratio", "5", None),
-            ("loud", "yes", Some("loud: expected true or false, found \"yes\"")),
-            ("name", "5", None),
-            ("by_tool", "{\"shell\":1}", None),
-            ("by_tool", "{\"shel\":1}", Some("the hook has no setting by_tool.shel; did you mean shell?")),
-            ("by_tool", "{\"shell\":\"x\"}", Some("by_tool.shell: expected a whole number, found \"x\"")),
-            ("free", "{\"x\":1}", None),
-            ("any", "x", None),
-        ] {
-            let settings = Settings::from([(key.to_owned(), text.to_owned())]);
-            let found = schema.faults(&settings);
-            let found: Vec<&str> = found.iter().map(|it| it.message.as_str()).collect();
-            assert_eq!(found, Vec::from_iter(fault), "{key} = {text}");
-        }
-    }
-
-    #[test]
-    fn a_schema_that_is_not_understood_is_refused() {
-        let deep = format!("{}{}", r#"{"type":"array","items":"#.repeat(9), "{}".to_owned() + &"}".repeat(9));
-        for (json, why) in [
-            ("", "EOF"),
-            ("{}", "its type is not"),
-            (r#"{"type": "array"}"#, "its type is not"),
-            (r#"{"type": ["object", "null"]}"#, "expected"),
-            (r#"{"type": "object", "required": ["a"]}"#, "unknown field `required`"),
-            (r#"{"type": "object", "properties": {"a": {"pattern": "x"}}}"#, "unknown field `pattern`"),
-            (&format!(r#"{{"type": "object", "properties": {{"a": {deep}}}}}"#), "more than 8"),
-            (&format!(r#"{{"type": "object"}}{}"#, " ".repeat(MAX_SCHEMA)), "are allowed"),
-        ] {
-            let error = SettingsSchema::parse(json.as_bytes()).unwrap_err();
-            assert!(error.contains(why), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_schema_is_written_as_it_was_read_and_shown_in_words() {
-        let schema = SettingsSchema::parse(SCHEMA.as_bytes()).unwrap();
-        let written = serde_json::to_vec(&schema).unwrap();
-        assert_eq!(SettingsSchema::parse(&written), Ok(schema.clone()));
-        for (key, want) in [
-            ("deny", "a list, each a text, default [\"sudo\"]"),
-            ("mode", "\"ask\" or \"block\", default \"block\""),
-            ("limit", "a whole number"),
-            ("any", "any value"),
-        ] {
-            assert_eq!(schema.properties[key].to_string(), want);
-        }
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use hookbox::capability::Capability;
 use hookbox::internal::discovery::show_duration;
+use hookbox::manager::Tightened;
 use hookbox::outcome::Ruling;
 use hookbox::session::{Asked, ExplainedHook, Explanation};
 use hookbox::{Kind, escape};
@@ -153,6 +154,16 @@ fn origin(hook: &ExplainedHook, line: &mut impl FnMut(&str, &str)) {
         let from = place(&file, hook.settings_line, None);
         line("settings", &format!("{} ({from})", escape(&rows, 2_000)));
     }
+    for it in &entry.tightened {
+        line("stricter", &tightened(it));
+    }
+}
+
+/// Describes a setting that a repository made stricter.
+pub(in crate::commands) fn tightened(it: &Tightened) -> String {
+    let (setting, value) = (escape(&it.setting, 80), escape(&it.value, 80));
+    let (before, place) = (escape(&it.instead_of, 80), place(&it.file, Some(it.line), None));
+    format!("{setting} = {value} instead of {before}, set by the repository ({place})")
 }
 
 /// Describes the permissions of a hook. `None` if they are not known: a component that does not run was not read.

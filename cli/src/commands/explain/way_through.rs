@@ -165,6 +165,10 @@ async fn tried(
     explanation: &Explanation,
     session: &Session,
 ) -> Option<String> {
+    // The repository's value would win.
+    if hook.entry.tightened.iter().any(|it| named.contains_key(&it.setting)) {
+        return None;
+    }
     let mut settings = hook.settings.clone();
     for (name, value) in named {
         // A hook gets a value that is not a text as JSON.

@@ -13,6 +13,7 @@ use super::gate::{Gate, Judgement};
 use super::judged_candidate::{JudgedCandidate, Position};
 use super::launch::Launcher;
 use super::selection::{Selection, select};
+use super::tighten::Wishes;
 use super::{builtins, discovered::Discovery, lapsed, missing};
 use crate::discovery::find::candidate::{Candidate, State};
 use crate::discovery::find::last_read::{Kept, Since};
@@ -20,7 +21,9 @@ use crate::discovery::find::options::Options;
 use crate::discovery::find::scan::Scan;
 use crate::discovery::problem::Problem;
 use crate::files;
-use crate::hook::{Cause, Descriptor, Digest, HookError, Kind, Limits, Manifest, OnFailure, Subscription};
+use crate::hook::{
+    Cause, Descriptor, Digest, HookError, Kind, Limits, Manifest, OnFailure, Settings, Subscription,
+};
 use crate::outcome::Answers;
 use crate::rules::RulesHook;
 use crate::text;
@@ -34,6 +37,7 @@ pub(super) async fn assemble(
     options: &Options,
     examiner: &Examiner,
     last: &Arc<LastGood>,
+    wishes: &Wishes,
 ) -> Discovery {
     let (problems, kept) = (std::mem::take(&mut scan.problems), std::mem::take(&mut scan.kept));
     let judged: Vec<JudgedCandidate<'_>> = scan
@@ -51,10 +55,10 @@ pub(super) async fn assemble(
     let mut assembly = Assembly { problems, last: Arc::clone(last), kept, unread, ..Assembly::default() };
     let mut launcher = Launcher::new(options, gate.repository(), last);
     for (judged, selection) in judged.iter().zip(selections) {
-        assembly.add(judged, selection, gate, &options.limits, &mut launcher);
+        assembly.add(judged, selection, (gate, wishes), &options.limits, &mut launcher);
     }
     assembly.next.servers = launcher.into_servers();
-    missing::guards(&scan.roots, &scan.candidates, options, &mut assembly);
+    missing::guards(&scan.roots, &scan.candidates, options, wishes, &mut assembly);
     assembly.problems.extend(lapsed::gone(gate, &judgements, options));
     let mut discovery = assembly.finish();
     discovery.builtins = builtins::user_settings(&scan.roots, &mut discovery.problems);
@@ -67,7 +71,7 @@ impl Assembly {
         &mut self,
         judged: &JudgedCandidate<'_>,
         selection: Selection,
-        gate: &Gate,
+        (gate, wishes): (&Gate, &Wishes),
         flags: &Limits,
         launcher: &mut Launcher,
     ) {
@@ -152,7 +156,7 @@ impl Assembly {
                 remember(&self.last.components, &mut self.next.components, judged, &*component, |it| {
                     it.digest()
                 });
-                let settings = judged.table.map(|it| it.settings.clone()).unwrap_or_default();
+                let settings = self.tightened(judged, wishes, component.manifest());
                 let access = self.access(judged, gate, &component);
                 let hook = ComponentHook::new(*component, descriptor, settings).with_access(access);
                 self.hooks.push((position, Arc::new(hook)));
@@ -224,6 +228,22 @@ impl Assembly {
         let problem = Problem::new(&kept.path, message);
         self.problems.push(Problem { hook: kept.hook.clone(), ..problem });
         self.kept.push(kept);
+    }
+
+    /// Returns the settings of a component, as far as a repository made them stricter, and reports what it cannot set.
+    fn tightened(&mut self, judged: &JudgedCandidate<'_>, wishes: &Wishes, manifest: &Manifest) -> Settings {
+        let mut settings = judged.table.map(|it| it.settings.clone()).unwrap_or_default();
+        let (tightened, problems) = wishes.apply(judged.candidate, manifest.settings.as_ref(), &mut settings);
+        self.problems.extend(problems);
+        if let Some((_, entry)) = self.rows.last_mut() {
+            entry.tightened = tightened;
+        }
+        if let Some(details) =
+            self.details.get_mut(&(judged.candidate.name.clone(), judged.candidate.path.clone()))
+        {
+            details.settings.clone_from(&settings);
+        }
+        settings
     }
 
     /// Returns the access of a component, and reports the rights that it lost and those that it cannot have.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
+use super::tighten::Tightened;
 use crate::capability::Capability;
 use crate::discovery::find::settings;
 use crate::event::EventName;
@@ -76,6 +77,9 @@ pub struct Entry {
     pub observe: bool,
     /// Its wall-clock limit, such as `30s`.
     pub timeout: String,
+    /// Its settings that a repository made stricter.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tightened: Vec<Tightened>,
 }
 
 impl Entry {
@@ -106,6 +110,7 @@ impl Entry {
             on_failure: descriptor.on_failure,
             observe: active && !subscriptions.is_empty() && subscriptions.iter().all(|it| it.observe),
             timeout: units::show_duration(descriptor.budget.wall),
+            tightened: Vec::new(),
         }
     }
 

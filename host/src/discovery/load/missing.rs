@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::assembly::{Assembly, BLOCKS};
 use super::entry::EntryStatus;
 use super::judged_candidate::{Position, budget};
+use super::tighten::{Wishes, has};
 use crate::builtin;
 use crate::discovery::find::candidate::{Candidate, kind_by_name};
 use crate::discovery::find::declared::Source;
@@ -26,25 +27,19 @@ pub(super) fn guards(
     roots: &[RootDir],
     candidates: &[Candidate],
     options: &Options,
+    wishes: &Wishes,
     assembly: &mut Assembly,
 ) {
     for root in roots {
-        let here = |name: &str| {
-            candidates.iter().any(|it| {
-                // A hook of a source belongs to no root: the settings of each root may name it.
-                let is_outside = it.declared.as_ref().is_some_and(|it| it.outside.is_some());
-                (is_outside || it.dir.root == root.root)
-                    && it.dir.tier.origin() == root.origin
-                    && it.name == name
-            })
-        };
+        let here = |name: &str| has(candidates, root, name);
         for (name, table) in &root.tables {
             // A hook renamed to `….disable` is switched off, not lost.
             let is_there = here(name) || here(&format!("{name}.disable"));
             // Built-in hooks have no file, and their settings are read elsewhere. A source that was not given finds no
             // hooks.
             let is_searched = !source::is_name(name) || options.covers(name);
-            if !is_there && !builtin::is_builtin(name) && is_searched {
+            let is_wish = root.origin == Origin::Repo && wishes.covers(name, table);
+            if !is_there && !is_wish && !builtin::is_builtin(name) && is_searched {
                 let names = candidates.iter().filter(|it| {
                     it.dir.root == root.root && it.dir.tier.origin() == root.origin && it.declared.is_none()
                 });

@@ -22,6 +22,7 @@ mod launch;
 mod missing;
 mod selection;
 mod shadow;
+mod tighten;
 mod unreadable_guard;
 
 use std::path::{Path, PathBuf};
@@ -33,6 +34,7 @@ pub use self::discovered::Discovery;
 pub use self::entry::{Entry, EntryStatus};
 pub(crate) use self::fallback::LastGood;
 pub use self::hook_cache::{forget, remembered};
+pub use self::tighten::Tightened;
 pub(crate) use self::unreadable_guard::guard as guard_of_unseen;
 
 use super::find::global_settings::GlobalSettings;
@@ -90,10 +92,12 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
     }
     let examiner = examine::Examiner::new(&options, runtime);
     let mut discovery = Discovery::default();
+    let wishes = tighten::Wishes::of(scans.iter().map(|it| &it.scan));
     // The outermost first: an inner repository takes nothing away from it, no time either.
     for JudgedScan { scan, gate, judgements } in scans {
         let access = scan.repository.clone();
-        discovery.take(assemble::assemble(scan, &gate, judgements, &options, &examiner, last).await);
+        let of_scan = assemble::assemble(scan, &gate, judgements, &options, &examiner, last, &wishes).await;
+        discovery.take(of_scan);
         if let (Some(repo), true) = (gate.repository(), access.is_some_and(|it| it.is_exhausted())) {
             let message = "was not searched as a whole: the system ran out of file descriptors or memory";
             problems.push(Problem { hides: true, ..Problem::new(repo, message) });
@@ -189,5 +193,6 @@ pub async fn examine_plugin(dir: &Path, called: &str, runtime: &Runtime) -> Disc
         }
     };
     let examiner = examine::Examiner::new(&options, runtime);
-    assemble::assemble(scan, &gate, judgements, &options, &examiner, &Arc::default()).await
+    let (last, wishes) = (Arc::default(), tighten::Wishes::default());
+    assemble::assemble(scan, &gate, judgements, &options, &examiner, &last, &wishes).await
 }
