@@ -254,7 +254,11 @@ impl Machine<'_> {
                 let text = args.first().and_then(|it| match crate::is_terminal(&it.text) {
                     true => feed.text.clone(),
                     false => self.file(&it.text),
-                })?;
+                });
+                if text.is_none() && args.first().is_some_and(|it| it.text.starts_with("/dev/fd/")) {
+                    self.reading.miss(Unread::Script);
+                }
+                let text = text?;
                 self.push(run.clone(), feed);
                 Some(self.script_fed(&text, feed))
             }

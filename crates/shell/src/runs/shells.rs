@@ -190,6 +190,12 @@ impl Machine<'_> {
             "aEILnPsd",
             "--arg-file --max-args --max-procs --delimiter --replace --max-lines",
         );
+        let from_file = options.value('a', "--arg-file").map(|it| Feed {
+            from: 0..0,
+            is_given: !crate::is_terminal(&it),
+            text: self.file(&it),
+        });
+        let feed = from_file.as_ref().unwrap_or(feed);
         let replaced = options
             .value('I', "--replace")
             .or_else(|| options.read.iter().any(|(it, _)| *it == "-i").then(|| "{}".to_owned()));

@@ -44,6 +44,8 @@ fn a_line_runs_these_commands() {
         (r"env -S'A=1\_rm\_x'", vec!["rm x"]),
         (r#"env -S 'rm "a\_b" \\_c'"#, vec![r"rm a b \_c"]),
         ("sudo -- rm x", vec!["rm x"]),
+        ("setpriv --reuid 0 --clear-groups prlimit --nofile=9 numactl -N 0 rm x", vec!["rm x"]),
+        ("echo a > l; xargs -a l rm", vec!["echo a", "rm a"]),
         ("command -v rm", vec!["command -v rm"]),
         ("time -p rm x; ! rm y", vec!["rm x", "rm y"]),
         ("nohup rm x & disown", vec!["rm x", "disown"]),

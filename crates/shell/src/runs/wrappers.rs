@@ -17,7 +17,7 @@ const fn wrapper(name: &'static str, letters: &'static str, long: &'static str, 
     Wrapper { name, letters, long, own }
 }
 
-const WRAPPERS: [Wrapper; 48] = [
+const WRAPPERS: [Wrapper; 55] = [
     wrapper(
         "sudo",
         "CDghpRrTtUu",
@@ -69,6 +69,18 @@ const WRAPPERS: [Wrapper; 48] = [
     wrapper("proxychains", "f", "", 0),
     wrapper("proxychains4", "f", "", 0),
     wrapper("cgexec", "g", "", 0),
+    wrapper(
+        "setpriv",
+        "",
+        "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig",
+        0,
+    ),
+    wrapper("prlimit", "p", "--pid", 0),
+    wrapper("numactl", "CNimPp", "--interleave --membind --cpunodebind --physcpubind --preferred", 0),
+    wrapper("fakeroot", "lsib", "--lib --faked", 0),
+    wrapper("winpty", "", "", 0),
+    wrapper("dbus-run-session", "", "--config-file --dbus-daemon", 0),
+    wrapper("valgrind", "", "", 0),
     wrapper("arch", "", "", 0),
     wrapper("env", "CSu", "--chdir --unset --split-string", 0),
 ];
