@@ -49,7 +49,7 @@ impl Settings {
         let each = reading.runs.iter().enumerate().flat_map(|(at, run)| {
             [packages::judge(run, &self.hosts), writes::judge(&reading, at, run)].into_iter().flatten()
         });
-        let exported = packages::exported(line, &self.hosts);
+        let exported = packages::exported(&reading, &self.hosts);
         found.by_ref().chain(exported).chain(each).find(|it| self.stops(it))
     }
 

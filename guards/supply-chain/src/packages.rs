@@ -1,7 +1,7 @@
 //! Packages from registries and hosts that are not well known, and switched off checks.
 
-use hookbox_shell::runs::Run;
-use hookbox_shell::{Token, assignment};
+use hookbox_shell::assignment;
+use hookbox_shell::runs::{Reading, Run};
 
 use crate::{Finding, Preset};
 
@@ -193,12 +193,9 @@ fn is_known(url: &str, hosts: &[String]) -> bool {
 }
 
 /// Judges the variables that a line exports.
-pub(crate) fn exported(line: &str, hosts: &[String]) -> Option<Finding> {
-    let tokens = hookbox_shell::tokens(line);
-    let words = tokens.windows(2).filter_map(|it| match it {
-        [Token::Word(export), Token::Word(word)] if export == "export" => assignment(word),
-        _ => None,
-    });
+pub(crate) fn exported(reading: &Reading, hosts: &[String]) -> Option<Finding> {
+    let exports = reading.runs.iter().filter(|it| it.program() == Some("export"));
+    let words = exports.flat_map(Run::args).filter_map(|it| assignment(&it.text));
     let mut weak = words.filter(|(name, value)| weakens(name, value, hosts));
     weak.next().map(|_| CHECKS)
 }

@@ -6,6 +6,7 @@ mod pattern;
 
 use hookbox_sdk::prelude::*;
 
+use hookbox_shell::runs::{Known, Reading, Unread, runs};
 use pattern::Pattern;
 
 /// The hook.
@@ -49,19 +50,33 @@ impl Settings {
         let letters = hookbox_shell::unquoted(line);
         // The letters of `$'…'` are not in the line, and those of `r$()m` and `r{,}m` are apart.
         let is_escaped = line.contains(['$', '`', '{']);
-        let mut scripts = None;
+        let mut readings = None;
         let mut patterns = self.deny.iter().chain(&self.also_deny);
         let found = patterns.find(|text| {
             if !is_escaped && !pattern::may_match(text, &letters) {
                 return false;
             }
             let pattern = Pattern::parse(text);
-            let scripts = scripts.get_or_insert_with(|| hookbox_shell::scripts(line));
-            scripts.parts.iter().any(|part| pattern.matches(part))
+            let readings = readings.get_or_insert_with(|| readings_of(line));
+            readings.iter().any(|(line, reading)| pattern.matches(line, reading))
         });
         let denied = found.map(|pattern| format!("Security policy: '{pattern}' is not allowed"));
-        denied.or_else(|| scripts.filter(|it| it.unread).map(|_| UNREAD.to_owned()))
+        let is_cut = |(_, it): &(String, Reading)| it.unread.contains(&Unread::Limit);
+        denied.or_else(|| readings.filter(|it| it.iter().any(is_cut)).map(|_| UNREAD.to_owned()))
     }
+}
+
+/// Returns a line with its commands. A quote that is never closed may hide the rest: it is read without quotes, too.
+fn readings_of(line: &str) -> Vec<(String, Reading)> {
+    let reading = runs(line, &Known::default());
+    let is_odd = reading.unread.contains(&Unread::Syntax);
+    let mut found = vec![(line.to_owned(), reading)];
+    if is_odd {
+        let letters = hookbox_shell::unquoted(line);
+        let reading = runs(&letters, &Known::default());
+        found.push((letters, reading));
+    }
+    found
 }
 
 impl Hook for Guardrail {
@@ -314,7 +329,7 @@ mod tests {
         let evals = |times: usize| "eval ".repeat(times) + "rm";
         let quoted = (0..12).fold("sudo x".to_owned(), |it, _| format!("eval {}", shell_quoted(&it)));
         for (line, expected) in [
-            ("$(echo ".repeat(18) + "$(rm -rf x)" + &")".repeat(18), Some(UNREAD)),
+            ("$(echo ".repeat(60) + "$(rm -rf x)" + &")".repeat(60), Some(UNREAD)),
             ("$(echo ".repeat(8) + "$(rm x)" + &")".repeat(8), None),
             ("eval 'rm -rf x'".to_owned() + &"; eval 'a b'".repeat(300), Some("rm -rf")),
             ((0..400).map(|it| format!("ssh h 'rm {it}'\n")).collect(), None),
@@ -322,7 +337,8 @@ mod tests {
             (evals(5), None),
             (evals(40), Some(UNREAD)),
             (format!("bash -c 'rm {}'", "x".repeat(2 << 20)), Some(UNREAD)),
-            (format!("cat > x <<'E'\nrm {}\nE", "x".repeat(2 << 20)), None),
+            (format!("cat > x <<'E'\nrm {}\nE", "x".repeat(512 << 10)), None),
+            (format!("cat > x <<'E'\nrm {}\nE", "x".repeat(2 << 20)), Some(UNREAD)),
         ] {
             assert_eq!(denied(&line).as_deref(), expected, "{line:.80}");
         }

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use hookbox_shell::{
-    Command, Input, Part, Script, ShellWords, Token, Use, Word, assignment, base_name, program_starts, use_of,
-};
+use hookbox_shell::runs::{Arg, Mode, Reading, Redirection, Run, Sort, Token, tokens};
+use hookbox_shell::{ShellWords, base_name, program_starts, unquoted};
 
 /// A pattern.
 #[derive(Debug, PartialEq)]
@@ -17,20 +16,13 @@ pub(crate) enum Pattern {
     Tokens(Vec<Token>),
 }
 
-/// Words before a command that leave it a command.
-const WRAPPERS: [&str; 24] = [
-    "sudo", "doas", "env", "command", "exec", "builtin", "nohup", "time", "timeout", "nice", "ionice",
-    "stdbuf", "setsid", "xargs", "busybox", "if", "then", "else", "elif", "while", "until", "do", "!",
-    "chroot",
-];
-
 /// The shells.
 const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "dash", "ksh", "fish"];
 
 impl Pattern {
     /// Reads a pattern: it is a piece of shell text.
     pub(crate) fn parse(text: &str) -> Self {
-        let tokens = hookbox_shell::tokens(text);
+        let tokens = tokens(text).or_else(|| tokens(&unquoted(text))).unwrap_or_default();
         let is_or = |pair: &[Token]| pair.iter().all(|it| *it == Token::Operator('|'));
         if tokens.windows(2).any(is_or) {
             return Self::Tokens(tokens);
@@ -49,23 +41,19 @@ impl Pattern {
         }
     }
 
-    /// Returns true if the script contains this pattern. An empty pattern matches nothing.
-    pub(crate) fn matches(&self, part: &Part) -> bool {
-        let script = &part.script;
+    /// Returns true if a line contains this pattern. An empty pattern matches nothing.
+    pub(crate) fn matches(&self, line: &str, reading: &Reading) -> bool {
         match self {
-            Self::Words(words) => script.commands.iter().any(|command| runs(words, command)),
+            Self::Words(words) => reading.runs.iter().any(|run| runs(words, run)),
             Self::Pipeline(stages) => {
                 let Some((last, before)) = stages.split_last() else { return false };
-                script.commands.iter().enumerate().any(|(index, command)| {
-                    let Some(at) = start(last, command) else { return false };
-                    let sources = read_by(at, index, script);
-                    let mut upstream = sources.into_iter().filter_map(|at| script.commands.get(at));
-                    before.iter().all(|stage| upstream.any(|command| start(stage, command).is_some()))
+                reading.runs.iter().filter(|run| starts(last, run)).any(|run| {
+                    let sources = read_by(run, reading);
+                    let mut upstream = sources.into_iter().filter_map(|at| reading.runs.get(at));
+                    before.iter().all(|stage| upstream.any(|run| stage.is_empty() || starts(stage, run)))
                 })
             }
-            Self::Tokens(tokens) => {
-                hookbox_shell::tokens(&part.text).windows(tokens.len().max(1)).any(|window| window == tokens)
-            }
+            Self::Tokens(tokens) => has_row(tokens, line, reading),
         }
     }
 }
@@ -93,13 +81,19 @@ fn contains(letters: &[u8], word: &[u8]) -> bool {
     false
 }
 
+/// Returns the words of a command, and those with the programs that start it.
+fn rows(run: &Run) -> [Vec<&str>; 2] {
+    [run.texts(), run.whole.iter().map(|it| it.text.as_str()).collect()]
+}
+
 /// Returns true if a command runs these words: a row of them, or `rm` with these flags.
-fn runs(words: &[String], command: &Command) -> bool {
+fn runs(words: &[String], run: &Run) -> bool {
     let Some(first) = words.first() else { return false };
-    let given = command.texts_of_words();
-    program_starts(&given, |name| name == first).into_iter().any(|at| {
-        let rest = given.get(at + 1..).unwrap_or_default();
-        begins(rest, words.get(1..).unwrap_or_default()) || is_rm(words) && rm_flags(rest, words)
+    rows(run).iter().any(|given| {
+        program_starts(given, |name| name == first).into_iter().any(|at| {
+            let rest = given.get(at + 1..).unwrap_or_default();
+            begins(rest, words.get(1..).unwrap_or_default()) || is_rm(words) && rm_flags(rest, words)
+        })
     })
 }
 
@@ -108,85 +102,70 @@ fn begins(words: &[&str], with: &[String]) -> bool {
     words.len() >= with.len() && words.iter().zip(with).all(|(word, wanted)| word == wanted)
 }
 
-/// Returns the place of a command of a pipeline at which it starts with these words.
-fn start(words: &[String], command: &Command) -> Option<usize> {
-    let given = command.texts_of_words();
-    let position = given.iter().take_while(|word| assignment(word).is_some()).count();
-    let matches = |at: &usize| {
-        let rest = given.get(*at..).unwrap_or_default();
-        rest.len() >= words.len()
-            && rest.iter().zip(words).all(|(word, wanted)| word == wanted || base_name(word) == wanted)
+/// Returns true if a command of a pipeline starts with these words. A text that a shell computes is the shell's.
+fn starts(words: &[String], run: &Run) -> bool {
+    let is_first = |given: &Vec<&str>| {
+        given.len() >= words.len()
+            && given.iter().zip(words).all(|(word, wanted)| word == wanted || base_name(word) == wanted)
     };
-    let wrapped = given.get(position).is_some_and(|word| WRAPPERS.contains(&base_name(word)));
-    let last = if wrapped { given.len() } else { position + 1 };
-    (position..last.max(position + 1)).find(matches)
+    rows(run).iter().any(is_first) || is_computed(run) && matches!(words, [one] if shell(run) == Some(one))
 }
 
-/// Returns the commands whose output the program at this place reads as its input or runs. A shell with a script of its own
-/// does not run its input.
-fn read_by(at: usize, index: usize, script: &Script) -> BTreeSet<usize> {
-    let Some(command) = script.commands.get(index) else { return BTreeSet::new() };
-    let given = command.texts_of_words();
-    let arguments = given.get(at + 1..).unwrap_or_default();
-    let is_shell = given.get(at).is_some_and(|word| SHELLS.contains(&base_name(word)));
-    let replaced = replaced(given.get(..at).unwrap_or_default());
-    let shell = ShellWords::of(arguments);
-    let runs_input = shell.runs_input() || replaced.is_some_and(|it| runs_replaced(&shell, it));
-    let mut direct = Vec::new();
-    if !is_shell || runs_input {
-        direct.extend(command.upstream.iter().cloned().flatten());
-        if command.input == Input::Given {
-            direct.extend(&command.inner);
+/// Returns the shell whose script has a command.
+fn shell(run: &Run) -> Option<&str> {
+    run.via.iter().rev().map(String::as_str).find(|it| SHELLS.contains(it))
+}
+
+/// Returns true if the program of a command is a text that another command prints.
+fn is_computed(run: &Run) -> bool {
+    let is_replaced = |it: &Arg| it.text.contains("{}") && run.via.iter().any(|it| it == "xargs");
+    run.words.first().is_some_and(|it| !it.is_plain() || is_replaced(it))
+}
+
+/// Returns the commands whose output a program reads as its input or runs. A shell with a script of its own does not run
+/// its input.
+fn read_by(run: &Run, reading: &Reading) -> BTreeSet<usize> {
+    let given = run.texts();
+    let is_shell = run.program().is_some_and(|it| SHELLS.contains(&it));
+    let is_input = |it: &Redirection| matches!(it.mode, Mode::Read | Mode::Text);
+    let has_input = run.redirections.iter().any(is_input);
+    let words = ShellWords::of(given.get(1..).unwrap_or_default());
+    let script = run.words.get(run.words.len() - words.operands.len());
+    let is_fed = script.is_some_and(|it| it.sort == Sort::Input) && !words.only_checks();
+    let mut direct: Vec<usize> = Vec::new();
+    if !is_shell || words.runs_input() || is_fed {
+        direct.extend(&run.input);
+        direct.extend(run.inner.clone().filter(|_| has_input));
+    }
+    if !is_shell || script.is_some_and(|it| it.text.starts_with("/dev/fd/")) {
+        direct.extend(run.inner.clone());
+    }
+    sources(reading, direct)
+}
+
+/// Returns the commands whose output reaches one of these, directly or through others, in the order of the line.
+fn sources(reading: &Reading, of: Vec<usize>) -> BTreeSet<usize> {
+    let (mut found, mut waiting) = (BTreeSet::new(), of);
+    while let Some(at) = waiting.pop() {
+        if let Some(run) = reading.runs.get(at).filter(|_| found.insert(at)) {
+            waiting.extend(run.input.iter().copied().chain(run.inner.clone()));
         }
     }
-    if !is_shell || arguments.iter().any(|word| runs_substitution(word)) {
-        direct.extend(&command.inner);
-    }
-    script.sources(direct)
+    found
 }
 
-/// Returns the text that `xargs` replaces with its input, if it is among these words: `{}` in `xargs -I{}`.
-fn replaced<'w>(words: &[&'w str]) -> Option<&'w str> {
-    let at = words.iter().position(|word| base_name(word) == "xargs")?;
-    let mut options = words.iter().skip(at + 1);
-    let mut found = "{}";
-    while let Some(option) = options.next() {
-        match option.strip_prefix("-I").or_else(|| option.strip_prefix("--replace=")) {
-            Some("") => found = options.next()?,
-            Some(text) => found = text,
-            None => {}
-        }
-    }
-    Some(found)
-}
-
-/// Returns true if a shell runs words that `xargs` adds to its own, or puts in the place of a text.
-fn runs_replaced(shell: &ShellWords<'_, '_>, replaced: &str) -> bool {
-    if shell.only_checks() {
-        return false;
-    }
-    let Some(script) = shell.operands.first() else { return true };
-    let is_one = |word: &&str| word.contains('$') || word.contains(replaced);
-    if !shell.letters.contains('c') {
-        return script.contains(replaced);
-    }
-    hookbox_shell::read(script).commands.iter().any(|command| {
-        let words = command.texts_of_words();
-        let is_before = |word: &&str| assignment(word).is_some() || WRAPPERS.contains(&base_name(word));
-        let program = words.iter().find(|word| !is_before(word));
-        program.is_some_and(is_one) || use_of(&words) == Use::Shell && words.iter().any(is_one)
-    })
-}
-
-/// Returns true if a shell runs the output of a substitution in this word.
-fn runs_substitution(word: &str) -> bool {
-    let is_substitution = |word: &Word| word.text.starts_with(['$', '`']) && word.text.contains(['(', '`']);
-    word.starts_with("<(")
-        || word.contains(['(', '`'])
-            && hookbox_shell::read(word)
-                .commands
-                .iter()
-                .any(|it| it.words.first().is_some_and(is_substitution))
+/// Returns true if a text, or a script in the words or the input of a shell, has a row of words and operators.
+fn has_row(row: &[Token], line: &str, reading: &Reading) -> bool {
+    let has = |text: &str| {
+        let tokens = tokens(text).or_else(|| tokens(&unquoted(text))).unwrap_or_default();
+        tokens.windows(row.len().max(1)).any(|window| window == row)
+    };
+    let shells = reading.runs.iter().filter(|it| it.program().is_some_and(|it| SHELLS.contains(&it)));
+    let texts = |run: &Run| -> Vec<String> {
+        let targets = run.redirections.iter().map(|it| &it.target.text);
+        run.args().iter().map(|it| &it.text).chain(targets).cloned().collect()
+    };
+    has(line) || shells.flat_map(texts).any(|it| it.contains(char::is_whitespace) && has(&it))
 }
 
 /// Returns whether a pattern is `rm` with flags, which are compared by their meaning.

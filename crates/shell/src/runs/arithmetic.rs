@@ -32,15 +32,35 @@ impl Parser<'_> {
         false
     }
 
+    /// Returns true at a `<<` that a number does not follow.
+    fn begins_document(&self) -> bool {
+        let mut rest = self.bytes.get(self.at..).unwrap_or_default().iter();
+        let is_sign = rest.next() == Some(&b'<') && rest.next() == Some(&b'<');
+        let next = rest.take(64).find(|it| !matches!(it, b' ' | b'\t'));
+        is_sign && next.is_some_and(|it| it.is_ascii_alphabetic() || b"_'\"\\".contains(it))
+    }
+
     /// Reads the rest of `((…))`, and returns the expansions in it.
     pub(crate) fn arithmetic(&mut self) -> Vec<Part> {
-        let (mut parts, mut depth) = (Vec::new(), 0usize);
+        let (mut parts, mut depth, mut is_quoted) = (Vec::new(), 0usize, false);
         while let Some(byte) = self.peek() {
             match byte {
+                b'\\' => self.at += 2,
+                b'"' => {
+                    is_quoted = !is_quoted;
+                    self.at += 1;
+                }
+                b'\'' if !is_quoted => self.part(&mut parts),
+                b'(' | b')' | b'<' if is_quoted => self.at += 1,
                 b'$' | b'`' => self.expansion(&mut parts, true),
                 b')' if depth == 0 => {
                     self.at += 2;
                     break;
+                }
+                b'<' if self.begins_document() => {
+                    // A shell without arithmetic reads a here-document.
+                    self.error();
+                    self.at += 2;
                 }
                 _ => {
                     depth += usize::from(byte == b'(');
@@ -50,7 +70,35 @@ impl Parser<'_> {
             }
         }
         self.at = self.at.min(self.bytes.len());
-        parts.retain(|it| !matches!(it, Part::Bare(_) | Part::Quoted(_)));
-        parts
+        expansions(parts)
     }
+
+    /// Reads the rest of `$[…]`, which only bash knows, and returns the expansions in it.
+    pub(crate) fn old_arithmetic(&mut self) -> Vec<Part> {
+        self.error();
+        let (mut parts, mut depth) = (Vec::new(), 0usize);
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'\\' => self.at += 1,
+                b'$' | b'`' => {
+                    self.expansion(&mut parts, true);
+                    continue;
+                }
+                b'[' => depth += 1,
+                b']' if depth == 0 => break,
+                b']' => depth -= 1,
+                _ => {}
+            }
+            self.at += 1;
+        }
+        self.at = (self.at + 1).min(self.bytes.len());
+        expansions(parts)
+    }
+}
+
+/// Returns the parts that are no texts.
+fn expansions(parts: Vec<Part>) -> Vec<Part> {
+    let mut parts = parts;
+    parts.retain(|it| !matches!(it, Part::Bare(_) | Part::Quoted(_)));
+    parts
 }

@@ -38,6 +38,10 @@ impl Machine<'_> {
                 values => values.iter().flat_map(|it| self.expand(it)).collect(),
             };
             if words.is_empty() || assign.is_array {
+                // The commands in its substitutions set a variable.
+                if self.reading.runs.len() > before {
+                    assignments.push((assign.name.clone(), values.first().cloned().unwrap_or_default()));
+                }
                 self.set(&assign.name, values, assign.appends, assign.is_array);
             } else {
                 assignments.push((assign.name.clone(), values.into_iter().next().unwrap_or_default()));
@@ -58,7 +62,7 @@ impl Machine<'_> {
     fn expanded(&mut self, run: Run, feed: &Feed) -> Option<String> {
         let redirections = run.redirections.clone();
         if run.words.is_empty() {
-            if !redirections.is_empty() {
+            if !redirections.is_empty() || !run.assignments.is_empty() {
                 self.push(run, feed);
                 self.written(&redirections, Some(String::new()));
             }
@@ -164,11 +168,13 @@ impl Machine<'_> {
                 silent
             }
             "popd" => {
+                self.push(run.clone(), feed);
                 let before = self.scope.directory.take();
                 self.may_be_in(before);
                 silent
             }
             "export" | "declare" | "typeset" | "local" | "readonly" => {
+                self.push(run.clone(), feed);
                 for arg in args.iter().filter(|it| !it.text.starts_with('-')) {
                     if let Some((name, value)) = crate::assignment(&arg.text) {
                         let value = Arg { text: value.to_owned(), sort: arg.sort };
@@ -178,6 +184,7 @@ impl Machine<'_> {
                 silent
             }
             "unset" => {
+                self.push(run.clone(), feed);
                 for arg in args.iter().filter(|it| !it.text.starts_with('-')) {
                     self.assign(&arg.text, vec![Arg::plain("")]);
                     self.functions.remove(&arg.text);
@@ -186,12 +193,14 @@ impl Machine<'_> {
             }
             "set" => {
                 let at = args.iter().position(|it| it.text == "--")?;
+                self.push(run.clone(), feed);
                 let mut parameters = args.get(at..).unwrap_or_default().to_vec();
                 parameters.iter_mut().take(1).for_each(|it| it.text = "sh".to_owned());
                 self.scope.parameters = Some(parameters);
                 silent
             }
             "shift" => {
+                self.push(run.clone(), feed);
                 let count = args.first().and_then(|it| it.text.parse::<usize>().ok()).unwrap_or(1);
                 let moved = self.scope.parameters.as_ref().map_or(0, |it| size_of_val(it.as_slice()));
                 if self.charge(moved)
@@ -206,11 +215,13 @@ impl Machine<'_> {
                 if feed.text.as_ref().is_some_and(|it| self.charge(it.len() + it.lines().count() * SIZE)) =>
             {
                 let name = args.iter().rev().map(|it| it.text.as_str()).find(|it| super::is_name(it));
+                self.push(run.clone(), feed);
                 let lines = feed.text.as_deref().unwrap_or_default().lines().map(Arg::plain).collect();
                 self.scope.variables.insert(name.unwrap_or("MAPFILE").to_owned(), lines);
                 silent
             }
             "read" | "mapfile" | "readarray" => {
+                self.push(run.clone(), feed);
                 // Each line of a loop's input is a value.
                 if let (Some(text), "read", Some(last)) = (feed.text.as_deref(), name, args.last()) {
                     text.lines().for_each(|it| self.may_be(&last.text, it));
@@ -227,6 +238,7 @@ impl Machine<'_> {
                 silent
             }
             "alias" => {
+                self.push(run.clone(), feed);
                 for arg in args {
                     if let Some((name, value)) = arg.text.split_once('=') {
                         self.aliases.insert(name.to_owned(), value.to_owned());
@@ -235,12 +247,14 @@ impl Machine<'_> {
                 silent
             }
             "eval" => {
+                self.push(run.clone(), feed);
                 let line = args.iter().map(|it| it.text.as_str()).collect::<Vec<_>>().join(" ");
                 Some(self.script_fed(&line, feed))
             }
             "trap" => {
                 let text = args.iter().find(|it| !it.text.starts_with('-'))?;
                 let text = text.text.clone();
+                self.push(run.clone(), feed);
                 // With the values that the variables have then.
                 let at_end = |it: &Arg| matches!(it.text.as_str(), "EXIT" | "0" | "SIGEXIT");
                 if args.iter().skip(1).any(at_end) {
@@ -263,6 +277,7 @@ impl Machine<'_> {
                 Some(self.script_fed(&text, feed))
             }
             "printf" if args.first().is_some_and(|it| it.text == "-v") => {
+                self.push(run.clone(), feed);
                 let words = args.get(2..).unwrap_or_default();
                 let value = super::outputs::printf(words).map_or_else(|| unknown("$(printf)"), Arg::plain);
                 let name = args.get(1).map(|it| it.text.clone()).unwrap_or_default();

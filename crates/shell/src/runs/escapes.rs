@@ -1,7 +1,18 @@
 //! Escapes in texts.
 
-/// Returns the text of `$'…'`, and of the format of `printf` and the words of `echo -e`.
-pub(crate) fn decoded(bytes: &[u8]) -> String {
+/// Returns the text of `$'…'`, which a zero ends.
+pub(crate) fn quoted(bytes: &[u8]) -> String {
+    let mut text = decoded(bytes, true);
+    text.truncate(text.find('\0').unwrap_or(text.len()));
+    text
+}
+
+/// Returns the text of the format of `printf`, and of the words of `echo -e`.
+pub(crate) fn printed(text: &str) -> String {
+    decoded(text.as_bytes(), false)
+}
+
+fn decoded(bytes: &[u8], is_quote: bool) -> String {
     let mut found = Vec::with_capacity(bytes.len());
     let mut at = 0;
     let number = |from: usize, base: u32, most: usize| {
@@ -23,12 +34,23 @@ pub(crate) fn decoded(bytes: &[u8]) -> String {
             b'r' => b'\r',
             b'a' | b'b' | b'f' | b'v' => b' ',
             b'e' | b'E' => 0x1B,
+            // `\cJ` is a control character.
+            b'c' if is_quote && bytes.get(at).is_some() => {
+                at += 1;
+                bytes.get(at - 1).map_or(b' ', |it| it & 0x1F)
+            }
+            b'x' if is_quote && bytes.get(at) == Some(&b'{') => {
+                let (count, value) = number(at + 1, 16, bytes.len());
+                at += 1 + count;
+                at += usize::from(bytes.get(at) == Some(&b'}'));
+                u8::try_from(value & 0xFF).unwrap_or(b' ')
+            }
             b'x' | b'u' | b'U' | b'0'..=b'7' => {
                 let (from, base, most) = match kind {
                     b'x' => (at, 16, 2),
                     b'u' => (at, 16, 4),
                     b'U' => (at, 16, 8),
-                    b'0' => (at, 8, 3),
+                    b'0' if !is_quote => (at, 8, 3),
                     _ => (at - 1, 8, 3),
                 };
                 let (count, value) = number(from, base, most);

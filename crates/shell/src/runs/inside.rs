@@ -55,7 +55,9 @@ const GIT_SETTINGS: [&str; 9] = [
 ];
 
 /// Programs with an option whose value is a script.
-const SCRIPT_OPTIONS: [(&str, char, &str); 12] = [
+const SCRIPT_OPTIONS: [(&str, char, &str); 14] = [
+    ("fly", 'C', "--command"),
+    ("flyctl", 'C', "--command"),
     ("nu", 'c', "--commands"),
     ("xonsh", 'c', "--command"),
     ("elvish", 'c', "--command"),

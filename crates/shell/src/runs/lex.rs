@@ -226,7 +226,9 @@ impl Parser<'_> {
     /// Reads the list of a substitution, and its `)`.
     fn substitution(&mut self) -> List {
         let pending = std::mem::take(&mut self.pending);
+        self.substitutions += 1;
         let list = self.list();
+        self.substitutions -= 1;
         if !self.pending.is_empty() {
             self.bodies();
         }
@@ -258,6 +260,18 @@ impl Parser<'_> {
                     .unwrap_or(b"$(\xe2\x80\xa6)");
                 let raw: Rc<str> = String::from_utf8_lossy(raw).into();
                 parts.push(Part::Substitution(Rc::new(list), raw, is_quoted));
+            }
+            Some(b'[') => {
+                self.at += 1;
+                let inner = self.old_arithmetic();
+                parts.push(Part::Arithmetic(inner));
+            }
+            Some(b'{') if self.bytes.get(self.at + 1).is_some_and(|it| b"| \t\n".contains(it)) => {
+                // A substitution without a shell of its own, since bash 5.3.
+                self.at += 2;
+                let list = self.list();
+                self.close(b"}");
+                parts.push(Part::Substitution(Rc::new(list), "${ \u{2026}; }".into(), is_quoted));
             }
             Some(b'{') => self.braced(parts, is_quoted),
             Some(b'\'') if !is_quoted => {
@@ -348,9 +362,7 @@ impl Parser<'_> {
             self.at = start;
             return self.open_quote();
         }
-        let mut text = super::escapes::decoded(rest.get(..end).unwrap_or_default());
-        // Nothing follows a null byte.
-        text.truncate(text.find('\0').unwrap_or(text.len()));
+        let text = super::escapes::quoted(rest.get(..end).unwrap_or_default());
         push(parts, text.as_bytes(), true);
         self.at += end + 1;
     }

@@ -82,6 +82,8 @@ pub(crate) struct Machine<'k> {
     pub(crate) whole: Arc<[Arg]>,
     /// The commands in the substitutions of those words.
     pub(crate) inner: Range<usize>,
+    /// Those that read what the next command prints, in `>(…)`.
+    pub(crate) readers: Vec<Range<usize>>,
     pub(crate) scripts: usize,
     /// The scripts that run at the end of this one.
     pub(crate) traps: Vec<String>,
@@ -111,6 +113,7 @@ impl<'k> Machine<'k> {
             via: Vec::new(),
             whole: Arc::default(),
             inner: 0..0,
+            readers: Vec::new(),
             scripts: 0,
             traps: Vec::new(),
             nesting: 0,
@@ -462,6 +465,10 @@ impl<'k> Machine<'k> {
             ..run
         };
         self.reading.runs.push(run);
+        for range in std::mem::take(&mut self.readers) {
+            let readers = self.reading.runs.get_mut(range).into_iter().flatten();
+            readers.filter(|it| it.input.is_empty()).for_each(|it| it.input.push(at));
+        }
         at
     }
 }

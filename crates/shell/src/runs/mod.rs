@@ -269,6 +269,8 @@ fn is_declaration(word: &str) -> bool {
 #[cfg(test)]
 mod cost;
 #[cfg(test)]
+mod readings;
+#[cfg(test)]
 mod test_options;
 #[cfg(test)]
 mod tests;

@@ -74,7 +74,7 @@ fn echo(args: &[Arg]) -> Option<String> {
     let words: Vec<&str> = args.iter().skip(options).map(|it| it.text.as_str()).collect();
     let mut text = words.join(" ");
     if has('e') {
-        text = escapes::decoded(text.as_bytes());
+        text = escapes::printed(&text);
     }
     if !has('n') {
         text.push('\n');
@@ -104,7 +104,7 @@ pub(crate) fn printf(args: &[Arg]) -> Option<String> {
                 plain.push(letter);
                 continue;
             }
-            text.push_str(&escapes::decoded(std::mem::take(&mut plain).as_bytes()));
+            text.push_str(&escapes::printed(&std::mem::take(&mut plain)));
             let kind = letters.by_ref().find(|it| it.is_ascii_alphabetic() || *it == '%');
             if kind == Some('%') {
                 text.push('%');
@@ -113,12 +113,12 @@ pub(crate) fn printf(args: &[Arg]) -> Option<String> {
             if let Some((value, rest)) = values.split_first() {
                 values = rest;
                 match kind {
-                    Some('b') => text.push_str(&escapes::decoded(value.text.as_bytes())),
+                    Some('b') => text.push_str(&escapes::printed(&value.text)),
                     _ => text.push_str(&value.text),
                 }
             }
         }
-        text.push_str(&escapes::decoded(plain.as_bytes()));
+        text.push_str(&escapes::printed(&plain));
         if values.is_empty() || values.len() == before || text.len() > MAX_OUTPUT {
             return Some(text);
         }

@@ -43,6 +43,8 @@ pub(crate) struct Parser<'a> {
     pub(crate) searched: usize,
     /// The number of open quotes.
     pub(crate) reopened: usize,
+    /// The number of substitutions around this place.
+    pub(crate) substitutions: usize,
     /// The number of bytes that were looked at or copied.
     pub(crate) work: Cell<usize>,
     /// The number at which the rest is given up.
@@ -93,6 +95,7 @@ impl<'a> Parser<'a> {
             is_cut: false,
             searched: 0,
             reopened: 0,
+            substitutions: 0,
             work: Cell::new(0),
             max_work: bytes.len().saturating_mul(WORK_PER_BYTE) + MIN_WORK,
         }

@@ -75,56 +75,59 @@ impl Parser<'_> {
     /// Reads the here-documents of the line that has just ended.
     pub(crate) fn bodies(&mut self) {
         for pending in std::mem::take(&mut self.pending) {
-            let mut text = Vec::new();
-            while self.at < self.bytes.len() {
-                let rest = self.bytes.get(self.at..).unwrap_or_default();
-                let end = line_end(rest, !pending.is_quoted);
-                self.count(end + 1);
-                let mut line = rest.get(..end).unwrap_or_default();
-                if pending.strips_tabs {
-                    let tabs = line.iter().take_while(|it| **it == b'\t').count();
-                    line = line.get(tabs..).unwrap_or_default();
-                }
-                let mut joined = line.split(|it| *it == b'\n').peekable();
-                let mut rest_of_delimiter = Some(pending.delimiter.as_bytes());
-                while let Some(part) = joined.next() {
-                    let part =
-                        if joined.peek().is_some() { part.strip_suffix(b"\\").unwrap_or(part) } else { part };
-                    rest_of_delimiter = rest_of_delimiter.and_then(|it| it.strip_prefix(part));
-                }
-                if rest_of_delimiter.is_some_and(<[u8]>::is_empty) {
-                    self.at += end + usize::from(end < rest.len());
-                    break;
-                }
-                // The end of a substitution may be on the line of the delimiter. Without a delimiter bash takes the rest.
-                let after = line.strip_prefix(pending.delimiter.as_bytes());
-                if self.depth > 1 && after.is_some_and(|it| it.first() == Some(&b')')) {
-                    self.at += rest.len().min(end) - after.map_or(0, <[u8]>::len);
-                    break;
-                }
-                text.extend_from_slice(line);
-                text.push(b'\n');
-                self.at += end + usize::from(end < rest.len());
-            }
+            let text = self.text_of(&pending);
             let word = self.document(&text, pending.is_quoted);
             if let Some(place) = self.documents.get_mut(pending.document) {
                 *place = Rc::new(word);
             }
         }
     }
+
+    /// Reads the text of a here-document, up to its delimiter.
+    fn text_of(&mut self, pending: &Pending) -> Vec<u8> {
+        let mut text = Vec::new();
+        while self.at < self.bytes.len() {
+            let begin = self.at;
+            let mut line = self.line();
+            while !pending.is_quoted && is_continued(&line) && self.at < self.bytes.len() {
+                line.truncate(line.len().saturating_sub(1));
+                line.extend(self.line());
+            }
+            if pending.strips_tabs {
+                let tabs = line.iter().take_while(|it| **it == b'\t').count();
+                line.drain(..tabs);
+            }
+            let after = line.strip_prefix(pending.delimiter.as_bytes());
+            if after.is_some_and(<[u8]>::is_empty) {
+                break;
+            }
+            // The end of a substitution may be on the line of the delimiter. Without a delimiter bash takes the rest.
+            if self.substitutions > 0 && after.is_some_and(|it| it.contains(&b')')) {
+                // A line that was joined is read once more, as commands.
+                let is_whole = self.bytes.get(begin..self.at).is_some_and(|it| it.len() <= line.len() + 1);
+                self.at = begin;
+                if is_whole {
+                    self.at += line.len() - after.map_or(0, <[u8]>::len);
+                }
+                break;
+            }
+            text.extend(line);
+            text.push(b'\n');
+        }
+        text
+    }
+
+    /// Reads a line, without its end.
+    fn line(&mut self) -> Vec<u8> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let end = rest.iter().position(|it| *it == b'\n').unwrap_or(rest.len());
+        self.count(end + 1);
+        self.at += end + usize::from(end < rest.len());
+        rest.get(..end).unwrap_or_default().to_vec()
+    }
 }
 
-/// Returns the length of a line. Without quotes around the delimiter, a backslash at its end joins the next one.
-fn line_end(text: &[u8], joins: bool) -> usize {
-    let mut from = 0;
-    loop {
-        let rest = text.get(from..).unwrap_or_default();
-        let Some(end) = rest.iter().position(|it| *it == b'\n') else { return text.len() };
-        let backslashes =
-            rest.get(..end).unwrap_or_default().iter().rev().take_while(|it| **it == b'\\').count();
-        if !joins || backslashes % 2 == 0 {
-            return from + end;
-        }
-        from += end + 1;
-    }
+/// Returns true if a line of a here-document goes on in the next one.
+fn is_continued(line: &[u8]) -> bool {
+    line.iter().rev().take_while(|it| **it == b'\\').count() % 2 == 1
 }

@@ -13,9 +13,15 @@ fn an_option_or_a_variable_may_have_a_command() {
     for (line, expected) in [
         ("nu -c 'rm x'", vec!["rm x"]),
         ("just --command rm x", vec!["rm x"]),
-        ("trap 'rm $d' EXIT; d=x; ls", vec!["ls", "rm x"]),
-        ("trap 'rm $d' INT; d=x; trap 'ls $d' EXIT TERM", vec!["rm $d", "ls x"]),
-        ("sh -c \"trap 'rm x' EXIT; ls\"; pwd", vec!["sh -c trap 'rm x' EXIT; ls", "ls", "rm x", "pwd"]),
+        ("trap 'rm $d' EXIT; d=x; ls", vec!["trap rm $d EXIT", "ls", "rm x"]),
+        (
+            "trap 'rm $d' INT; d=x; trap 'ls $d' EXIT TERM",
+            vec!["trap rm $d INT", "rm $d", "trap ls $d EXIT TERM", "ls x"],
+        ),
+        (
+            "sh -c \"trap 'rm x' EXIT; ls\"; pwd",
+            vec!["sh -c trap 'rm x' EXIT; ls", "trap rm x EXIT", "ls", "rm x", "pwd"],
+        ),
         ("npx -c 'rm x'", vec!["rm x"]),
         ("npx --call='rm x' -p y", vec!["rm x"]),
         ("npm exec -c 'rm x && ls'", vec!["rm x", "ls"]),
@@ -31,7 +37,10 @@ fn an_option_or_a_variable_may_have_a_command() {
         ("git -c core.pager='rm x' log", vec!["rm x", "git -c core.pager=rm x log"]),
         ("echo 'rm x' > e; BASH_ENV=e bash -c ls", vec!["echo rm x", "bash -c ls", ". e", "rm x", "ls"]),
         ("BASH_ENV='$(rm x)' bash -c ls", vec!["bash -c ls", "rm x", ".", "ls"]),
-        ("echo 'rm x' > e; export ENV=e; sh -c ls", vec!["echo rm x", "sh -c ls", ". e", "rm x", "ls"]),
+        (
+            "echo 'rm x' > e; export ENV=e; sh -c ls",
+            vec!["echo rm x", "export ENV=e", "sh -c ls", ". e", "rm x", "ls"],
+        ),
         ("ENV=production sh build.sh", vec!["sh build.sh", ". production"]),
     ] {
         assert_eq!(seen(line), expected, "{line}");

@@ -177,7 +177,11 @@ impl Machine<'_> {
                     making.begun |= *is_quoted;
                 }
                 Part::Process(list, is_read) => {
+                    let before = self.reading.runs.len();
                     let output = self.apart(|it| it.list(list, &Feed::default()));
+                    if !is_read {
+                        self.readers.push(before..self.reading.runs.len());
+                    }
                     let path = format!("/dev/fd/{}", 63 + self.files.len());
                     if *is_read {
                         self.files.insert(path.clone(), output.map(Into::into));
@@ -332,7 +336,15 @@ impl Machine<'_> {
                     }
                     _ => None,
                 };
-                vec![edited.map_or_else(|| unknown(&shown()), Arg::plain)]
+                // A number tells that it is a part of the value.
+                let numbers = |it: char| it.is_ascii_digit() || matches!(it, ':' | ' ' | '-');
+                let written = match operator {
+                    ":" if operand.text.len() < 32 && operand.text.chars().all(numbers) => {
+                        format!("${{{name}:{}}}", operand.text)
+                    }
+                    _ => shown(),
+                };
+                vec![edited.map_or_else(|| unknown(&written), Arg::plain)]
             }
         }
     }

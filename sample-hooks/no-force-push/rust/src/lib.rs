@@ -1,6 +1,7 @@
 //! Blocks a forced push, and suggests `--force-with-lease`.
 
 use hookbox_sdk::prelude::*;
+use hookbox_shell::runs::{Known, Run, Unread, runs};
 
 /// The hook.
 pub struct Guard;
@@ -18,22 +19,20 @@ impl Hook for Guard {
     }
 
     fn before_tool_call(_cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
-        let read = hookbox_shell::scripts(call.command.as_deref().unwrap_or_default());
-        let mut commands = read.parts.iter().flat_map(|part| &part.script.commands);
-        if commands.any(|command| forces(&command.texts_of_words())) {
+        let reading = runs(call.command.as_deref().unwrap_or_default(), &Known::default());
+        if reading.runs.iter().any(forces) {
             return Ok(Answer::block(REASON));
         }
-        if read.unread {
+        if reading.unread.contains(&Unread::Limit) {
             return Err(Error::new("the line has too many commands within commands to be read"));
         }
         Ok(Answer::pass())
     }
 }
 
-/// Returns true if the words of a command run `git push` with `--force`, `-f` or `+branch`, unless it is a dry run.
-fn forces(words: &[&str]) -> bool {
-    let starts = hookbox_shell::program_starts(words, |name| name == "git");
-    starts.into_iter().filter_map(|at| words.get(at + 1..)).any(is_forced_push)
+/// Returns true if a command is `git push` with `--force`, `-f` or `+branch`, unless it is a dry run.
+fn forces(run: &Run) -> bool {
+    run.program() == Some("git") && is_forced_push(run.texts().get(1..).unwrap_or_default())
 }
 
 /// Judges the words behind `git`.
@@ -82,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_line_that_is_not_read_to_its_end_is_a_failure() {
-        let line = "$(echo ".repeat(20) + "ls" + &")".repeat(20);
+        let line = "$(echo ".repeat(60) + "ls" + &")".repeat(60);
         let call = ToolCall::new("bash", json!({ "command": line }));
         assert!(Guard::before_tool_call(&Context::default(), &call).is_err());
     }

@@ -1,0 +1,146 @@
+//! Texts that are easily read in a way that bash does not.
+
+use super::*;
+
+/// Returns the commands of a line, as their words.
+fn seen(line: &str) -> Vec<String> {
+    let reading = runs(line, &Known::default());
+    reading.runs.iter().filter(|it| !it.words.is_empty()).map(|it| it.texts().join(" ")).collect()
+}
+
+#[test]
+fn the_escapes_of_a_quote_are_those_of_bash() {
+    for (text, word) in [
+        ("ls\\nsudo \\x78", "ls\nsudo x"),
+        ("r\\155", "rm"),
+        ("\\563udo", "sudo"),
+        ("\\x{73}udo", "sudo"),
+        ("\\x{173}udo", "sudo"),
+        ("\\u0073\\U00000075do", "sudo"),
+        ("ls\\cJrm", "ls\nrm"),
+        ("it\\'s \\9", "it's \\9"),
+        // Without a digit it is no escape.
+        ("\\xyz\\u", "\\xyz\\u"),
+        // A zero ends the text.
+        ("rm\\0x\\'y", "rm"),
+        ("rm\\x{}y", "rm"),
+        ("rm\\u0000y", "rm"),
+        ("rm\\c@y", "rm"),
+    ] {
+        assert_eq!(seen(&format!("$'{text}'"))[0], word, "{text}");
+    }
+}
+
+#[test]
+fn a_command_that_bash_runs_is_a_command() {
+    let mut missed = Vec::new();
+    for text in [
+        "for d do rm x; done",
+        "for do do rm x; done",
+        "for d\ndo rm x; done",
+        "select d do rm x; done",
+        "while read do; do rm x; done",
+        // Comments.
+        ": `# note`; rm x",
+        ": $(# note )\nrm x)",
+        "a=(\n# don't\n1)\nrm x # '",
+        "a=(# don't\n1)\nrm x # '",
+        "a=(\\ #'\n')\nrm x # '",
+        // Backquotes.
+        "echo `echo \\`rm x\\``",
+        "echo `echo \\`echo \\\\\\`rm x\\\\\\`\\``",
+        "echo \"`echo \\\"\\`rm x\\`\\\"`\"",
+        "echo `cat <<E\na\nE`\nrm x",
+        // `<<` is a number's.
+        "((i=1<<2))\nrm x",
+        "(( i = (1<<2) <<3 ))\nrm x",
+        "echo $((1<<2))\nrm x",
+        "echo $(((1<<2)))\nrm x",
+        "echo $[1<<2]\nrm x",
+        "echo $((1 + $(rm x)))",
+        "for ((i=1<<2; i<5; i++)); do\necho; done\nrm x",
+        "for ((i=1<<2; i<5; i++)) do\nrm x\ndone",
+        "if ((1<<2)); then\nrm x; fi",
+        "(( '((' ))\nrm x\n))",
+        "((cat <<E\n'\nE\n); rm x)",
+        "echo ${a:-$b<<E}\nrm x",
+        "echo ${a/\\}/<<E}\nrm x",
+        "echo \"${a:-\"<<E\"}\"\nrm x",
+        "echo \"${a:-'\"'}\"; rm x # '",
+        // The end of a here-document.
+        "cat <<EOF\nEO\\\nF\nrm x",
+        "cat <<-E\n\tE\\\n\nrm x",
+        "cat <<E\nx\\\\\nE\nrm x",
+        "echo $(cat <<E\na\nE)\nrm x",
+        "echo $(cat <<E\na\nE ); rm x",
+        "echo $(cat <<E\na\nE;rm x;\\\n\\\n)",
+        // A substitution without a subshell, since bash 5.3.
+        "echo ${ rm x; }",
+        "echo \"${ { ls; }; rm x; }\"",
+        "echo ${| ls; }\nrm x",
+        // The brackets of patterns.
+        "echo $(case a in a) rm x;; esac)",
+        "echo $(case a in (a) rm x;; esac)",
+        "echo $(case a in b|a) rm x;; esac)",
+        "echo $(case if in if) rm x;; esac)",
+        "echo $(case esac in (esac) rm x;; esac)",
+        "echo $(case esac in a|esac) rm x;; esac)",
+        "echo $(case a in @(a|b)) rm x;; esac)",
+        "echo $(case a in b) ls;;& a) rm x;; esac)",
+        "echo $(case a\nin\nb) ls;;\na) rm x;; esac)",
+        "echo $(case a in esac); rm x",
+        "case in in in) rm x;; esac",
+        "case a in a) in; rm x;; esac",
+        "'case' a in; rm x",
+    ] {
+        if seen(text).iter().all(|words| words != "rm x") {
+            missed.push((text, seen(text)));
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
+fn a_text_that_bash_does_not_run_is_not_a_command() {
+    for text in [
+        "cat <<E\nrm x\nE",
+        "cat <<'E'\nE\\\n\nrm x\nE",
+        "cat <<E\nE)\nrm x\nE",
+        "while test a do rm x; do :; done",
+        "echo ${a:-;rm x;}",
+        "echo \"${a:-;rm x;}\"",
+        "case a in rm x) ls;; esac",
+        "echo \"`echo \\\"; rm x;\\\"`\"",
+    ] {
+        assert!(seen(text).iter().all(|words| words != "rm x"), "{text}: {:?}", seen(text));
+    }
+}
+
+#[test]
+fn a_text_that_is_not_read_whole_is_known() {
+    let nested = |begin: &str, end: &str, times: usize| begin.repeat(times) + "rm x" + &end.repeat(times);
+    for (text, is_unread) in [
+        (nested("$(echo ", ")", 8), false),
+        (nested("$(echo ", ")", 60), true),
+        (nested("${a:-", "}", 60), true),
+        (nested("echo \"$(", ")\"", 60), true),
+        (nested("cat <<E\n$(", ")\nE\n", 60), true),
+        (nested("( ", ")", 30), false),
+        (nested("( ", ")", 60), true),
+        (nested("((", "))", 10_000), false),
+        (nested("((", " ) )", 2_000), true),
+    ] {
+        assert_eq!(runs(&text, &Known::default()).unread.contains(&Unread::Limit), is_unread, "{text:.60}");
+    }
+}
+
+#[test]
+fn a_row_of_tokens_has_no_spaces_and_no_comments() {
+    let word = |text: &str| Token::Word(text.to_owned());
+    assert_eq!(tokens(":() { :|:& };: # x"), tokens(":(){:|:&};:"));
+    assert_eq!(
+        tokens("a 'b c'|\"d\"\ne").unwrap(),
+        [word("a"), word("b c"), Token::Operator('|'), word("d"), Token::Operator(';'), word("e")]
+    );
+    assert_ne!(tokens("':(){:|:&};:'"), tokens(":(){:|:&};:"));
+}
