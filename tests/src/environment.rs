@@ -22,8 +22,10 @@ pub(crate) struct TestEnvironment {
 }
 
 /// The commands of the program that find hooks.
-const TAKES_HOME: [&str; 11] =
-    ["allow", "bridge", "cache", "explain", "grants", "list", "mcp", "plugin", "run", "trust", "untrust"];
+const TAKES_HOME: [&str; 12] = [
+    "allow", "bridge", "cache", "explain", "grants", "guard", "list", "mcp", "plugin", "run", "trust",
+    "untrust",
+];
 
 /// The result of the program.
 #[derive(Debug)]
@@ -145,12 +147,17 @@ impl TestEnvironment {
     }
 
     /// Returns the arguments. If the user who runs the tests has hooks, they name the home directory of the
-    /// test, because the program would report those hooks as hidden.
+    /// test, because the program would report those hooks as hidden. `install` adds no guards, which take their time to
+    /// compile, unless a test gives `--guards` or `--preset`.
     fn args<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Vec<OsString> {
         let mut args: Vec<OsString> = args.into_iter().map(|it| it.as_ref().to_owned()).collect();
         let takes_home = args.first().is_some_and(|it| TAKES_HOME.iter().any(|name| it == name));
         let names_home = args.iter().any(|it| it == "--home") || self.variables.contains_key("HOME");
         let own = std::env::home_dir().unwrap_or_default();
+        let says = |options: &[&str]| args.iter().any(|it| options.iter().any(|option| it == option));
+        if says(&["install"]) && !says(&["--guards", "--preset", "--project", "--system", "--system-root"]) {
+            args.extend(["--guards".into(), "none".into()]);
+        }
         if takes_home && !names_home && DEFAULT_ROOTS.iter().any(|root| own.join(root).exists()) {
             args.extend(["--home".into(), self.path("home").into()]);
         }

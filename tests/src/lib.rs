@@ -26,6 +26,7 @@ mod environment_of_hooks;
 mod explain;
 mod explain_page;
 mod foreign;
+mod guard;
 mod hostile;
 mod hostile_repository;
 mod human;

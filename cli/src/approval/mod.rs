@@ -154,9 +154,42 @@ pub(crate) fn has_terminal() -> bool {
 
 /// Asks on the terminal; anything but a yes is a no.
 pub(crate) fn ask(question: &str) -> bool {
+    ask_with(question, false)
+}
+
+/// Asks on the terminal. `default` is the answer of an empty line.
+pub(crate) fn ask_with(question: &str, default: bool) -> bool {
     // If the question cannot be written, the answer is no.
-    let _ = write!(anstream::stderr(), "{question} [y/N] ");
+    let choices = if default { "[Y/n]" } else { "[y/N]" };
+    let _ = write!(anstream::stderr(), "{question} {choices} ");
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);
-    read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+    // The end of the input is not an empty line.
+    read.is_ok_and(|bytes| bytes > 0) && is_yes(&answer, default)
+}
+
+/// Reads an answer; anything but a yes and an empty line is a no.
+fn is_yes(answer: &str, default: bool) -> bool {
+    match answer.trim().to_ascii_lowercase().as_str() {
+        "" => default,
+        answer => matches!(answer, "y" | "yes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_yes;
+
+    #[test]
+    fn an_empty_line_is_the_default_and_anything_unclear_a_no() {
+        for (answer, with_no, with_yes) in [
+            ("\n", false, true),
+            ("Y\n", true, true),
+            (" yes \n", true, true),
+            ("n\n", false, false),
+            ("x", false, false),
+        ] {
+            assert_eq!((is_yes(answer, false), is_yes(answer, true)), (with_no, with_yes), "{answer}");
+        }
+    }
 }

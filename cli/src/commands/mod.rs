@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod explain;
 pub(crate) mod grants;
+pub(crate) mod guard;
 pub(crate) mod inspect;
 pub(crate) mod install;
 pub(crate) mod list;

@@ -15,7 +15,8 @@ const REMOVALS: &str = "rmtree rmSync rmdirSync rm_rf rm_r remove_dir_all remove
 
 /// Subcommands of hookbox that anybody may run, and those that only the user may run.
 const HOOKBOX_READS: &str = "list run exec inspect explain demo help bridge doctor schema completions";
-const PRIVILEGED: [&str; 7] = ["allow", "trust", "untrust", "grants", "plugin", "install", "uninstall"];
+const PRIVILEGED: [&str; 8] =
+    ["allow", "trust", "untrust", "grants", "guard", "plugin", "install", "uninstall"];
 
 /// Programs that run the words after their variables.
 const WRAPPERS: &str = "sudo doas command nohup time env";
@@ -69,7 +70,7 @@ pub(super) fn privileged(words: &[(&str, bool)]) -> Option<&'static str> {
                 "grants" => {
                     !named(&["add", "remove"]) && !rest.iter().any(|(word, _)| word.contains(['$', '`']))
                 }
-                "plugin" => matches!(first, Some("list" | "show" | "help")),
+                "guard" | "plugin" => matches!(first, Some("list" | "show" | "help")),
                 "install" | "uninstall" => has("--dry-run"),
                 _ => false,
             };

@@ -82,6 +82,10 @@ impl Client {
         let program = place.program(self.shows_warnings && !installed.is_gone)?;
         let mut args = vec!["install", self.name, installed.level()];
         args.extend(installed.is_strict.then_some("--strict"));
+        // Each case has guards of its own.
+        if installed.level() == "--user" {
+            args.extend(["--guards", "none"]);
+        }
         self.hookbox(&[&args[..], &["--program", &program.to_string_lossy()]].concat(), place)?;
         if installed.is_gone {
             fs::remove_file(program)?;

@@ -7,7 +7,7 @@ mod beside;
 use crate::environment::{Output, TestEnvironment};
 
 /// Every command that needs a human.
-const CHANGES: [&[&str]; 15] = [
+const CHANGES: [&[&str]; 18] = [
     &["trust", "guard", "--yes"],
     &["trust", "guard", "--json", "--yes"],
     &["trust", "guard"],
@@ -18,6 +18,9 @@ const CHANGES: [&[&str]; 15] = [
     &["plugin", "add", "../tools", "--global", "--no-trust"],
     &["plugin", "update"],
     &["plugin", "remove", "org/tools"],
+    &["guard", "add", "--all", "--yes"],
+    &["guard", "remove", "git", "--yes"],
+    &["guard", "preset", "relaxed", "--yes"],
     &["install", "claude"],
     &["install", "claude", "--project", "--json"],
     &["uninstall", "claude"],
@@ -26,10 +29,11 @@ const CHANGES: [&[&str]; 15] = [
 ];
 
 /// Commands that change nothing.
-const READS: [&[&str]; 8] = [
+const READS: [&[&str]; 9] = [
     &["list"],
     &["grants"],
     &["grants", "--json"],
+    &["guard", "list"],
     &["plugin", "list"],
     &["plugin", "update", "--dry-run"],
     &["install", "claude", "--dry-run"],

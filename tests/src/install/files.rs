@@ -136,8 +136,9 @@ fn what_a_killed_process_has_left_is_removed() {
 fn many_at_once_are_as_one() {
     let env = TestEnvironment::new();
     env.file(CLAUDE, SETTINGS);
-    let children: Vec<_> =
-        (0..6).map(|_| env.command(program()).args(["install", "claude"]).spawn().unwrap()).collect();
+    let children: Vec<_> = (0..6)
+        .map(|_| env.command(program()).args(["install", "claude", "--guards", "none"]).spawn().unwrap())
+        .collect();
     for child in children {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{output:?}");

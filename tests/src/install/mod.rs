@@ -274,7 +274,7 @@ fn an_installation_without_a_guard_says_so_and_names_the_next_steps() {
     let env = TestEnvironment::new();
     let output = env.hookbox(["install", "claude", "codex"]);
     done(&output);
-    for word in [words, "hint: add a guard", "hookbox doctor claude codex"] {
+    for word in [words, "hookbox guard add --all", "hookbox doctor claude codex"] {
         assert!(output.stderr.contains(word), "{word}: {output:#?}");
     }
     assert_eq!(env.hookbox(["install", "claude", "--json"]).json()[0]["guards"], json!([]));
@@ -307,7 +307,9 @@ fn a_program_below_a_directory_with_a_sign_in_its_name_is_installed_once() {
 fn a_standard_output_that_is_full_keeps_no_agent_from_it() {
     let env = TestEnvironment::new();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let status = env.command(program()).args(["install", "claude", "codex"]).stdout(full).status().unwrap();
+    let mut command = env.command(program());
+    command.args(["install", "claude", "codex", "--guards", "none"]);
+    let status = command.stdout(full).status().unwrap();
     assert!(!status.success());
     assert!(env.path(CLAUDE).exists() && env.path("home/.codex/hooks.json").exists());
 }

@@ -1,5 +1,6 @@
 //! `hookbox install` and `hookbox uninstall`: hookbox in the configuration of other agents.
 
+mod guards;
 mod which;
 
 use std::path::{Path, PathBuf};
@@ -17,10 +18,11 @@ use hookbox_agents::bridge::install::{FileChange, InstallOptions, wanted_events}
 use hookbox_agents::config::Level;
 use serde_json::json;
 
+use self::guards::Offer;
 use self::which::{Which, shown};
 use crate::error::{InputError, hint, warn};
 use crate::interrupt::unless_interrupted;
-use crate::options;
+use crate::{options, output};
 
 /// The name by which a shell finds the program, where others use the configuration as well.
 const NAME: &str = "hookbox";
@@ -57,6 +59,8 @@ pub(crate) struct Install {
     /// Also block tool calls if the program is missing or killed.
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    offer: Offer,
 }
 
 /// Remove hookbox from another agent.
@@ -116,6 +120,7 @@ impl Install {
         if let Some(code) = which.check(&agents, &installer, &options)? {
             return Ok(code);
         }
+        let added = self.offer.accept(&which).await?;
         // A search creates the private directories, and a dry run creates nothing.
         let entries = if which.dry_run { None } else { Some(entries(&which.locate).await) };
         let guards = entries.as_deref().map(guards);
@@ -128,6 +133,7 @@ impl Install {
         let keys = |done: &FileChange| {
             json!({
                 "guards": guards,
+                "guards_added": added,
                 "program": options.program,
                 "deadline": show_duration(options.deadline),
                 "backup": done.original,
@@ -137,6 +143,9 @@ impl Install {
             })
         };
         let code = which.each(&agents, |agent| installer.install(agent, level, &options_of(agent)), keys)?;
+        if !which.json && !added.is_empty() {
+            output::line(&format!("guards: added {}", added.join(", ")))?;
+        }
         if !which.json && code == ExitCode::SUCCESS {
             guards.iter().for_each(|guards| say_next(&agents, guards));
         }
@@ -151,7 +160,11 @@ impl Uninstall {
         let agents = self.which.agents(&installer)?;
         self.which.permit(&agents, &installer)?;
         let keys = |done: &FileChange| json!({ "original": done.original });
-        self.which.each(&agents, |agent| installer.uninstall(agent, level), keys)
+        let code = self.which.each(&agents, |agent| installer.uninstall(agent, level), keys)?;
+        if !self.which.json && !self.which.dry_run {
+            guards::say_they_stay(&self.which)?;
+        }
+        Ok(code)
     }
 }
 
@@ -193,7 +206,7 @@ fn guards(entries: &[Entry]) -> Vec<String> {
 fn say_next(agents: &[Agent], guards: &[String]) {
     if guards.is_empty() {
         warn("no hook of yours blocks a tool call yet: the agent runs everything as before");
-        hint("add a guard, such as the sample: cp target/hooks/guardrail.wasm ~/.hookbox/hooks/");
+        hint("add the guards that hookbox comes with: hookbox guard add --all");
     }
     let names: Vec<&str> = agents.iter().map(|agent| agent.as_str()).collect();
     hint(format_args!("then check that it blocks: hookbox doctor {}", names.join(" ")));

@@ -68,6 +68,11 @@ impl Which {
         }
     }
 
+    /// Returns true if the configuration is that of the user alone.
+    pub(super) fn is_users(&self) -> bool {
+        matches!(self.level(), Level::User | Level::Local)
+    }
+
     pub(super) fn open(&self) -> Result<(Installer, Surroundings), InputError> {
         self.locate.enter()?;
         let options = self.locate.discovery()?;

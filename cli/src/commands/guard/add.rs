@@ -1,0 +1,261 @@
+//! `hookbox guard add`, which `hookbox install` does as well.
+
+use std::process::ExitCode;
+
+use hookbox::capability::Capability;
+use hookbox::escape;
+use hookbox::manager::{EntryStatus, Manager};
+use hookbox_guards::{Guard, Preset, SettingsFile, Status};
+use serde_json::{Value, json};
+
+use super::own::{Own, explained, preset_of};
+use crate::commands::trust;
+use crate::error::{EXIT_FAILED, InputError, hint, say, warn};
+use crate::interrupt::unless_interrupted;
+use crate::progress::working;
+use crate::{approval, compiler, human, options, output};
+
+/// The guards to add.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    pub(crate) guards: Vec<&'static Guard>,
+    pub(crate) preset: Option<Preset>,
+    /// True if files that hookbox did not write are replaced.
+    pub(crate) force: bool,
+}
+
+/// A guard, and what is done with its place.
+#[derive(Debug)]
+pub(crate) struct Added {
+    pub(crate) guard: &'static Guard,
+    deed: Deed,
+    /// The preset that it has now.
+    preset: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deed {
+    Add,
+    Update,
+    Replace,
+    /// It is there, in this version.
+    Stay,
+    /// A file that hookbox did not write is in its place, and stays.
+    Keep,
+}
+
+impl Deed {
+    fn of(status: &Status, force: bool) -> Self {
+        match status {
+            Status::Missing => Self::Add,
+            Status::Older(_) => Self::Update,
+            Status::Current => Self::Stay,
+            Status::Changed if force => Self::Replace,
+            Status::Changed => Self::Keep,
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Update => "update",
+            Self::Replace => "replace",
+            Self::Stay => "stay",
+            Self::Keep => "keep",
+        }
+    }
+
+    /// Returns the word for a deed that is done, as in JSON.
+    fn done(self) -> &'static str {
+        match self {
+            Self::Add => "added",
+            Self::Update => "updated",
+            Self::Replace => "replaced",
+            Self::Stay => "unchanged",
+            Self::Keep => "kept",
+        }
+    }
+
+    fn writes(self) -> bool {
+        matches!(self, Self::Add | Self::Update | Self::Replace)
+    }
+}
+
+impl Added {
+    /// Returns true if the guard was written.
+    pub(crate) fn is_written(&self) -> bool {
+        self.deed.writes()
+    }
+
+    /// Returns true if the file in the place of the guard was left alone.
+    fn is_kept(&self) -> bool {
+        self.deed == Deed::Keep
+    }
+}
+
+pub(super) async fn run(
+    locate: &options::Locate,
+    guards: Vec<&'static Guard>,
+    preset: Option<Preset>,
+    force: bool,
+    yes: bool,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
+    locate.enter()?;
+    human::required(locate, &[], !yes)?;
+    let chosen = Chosen { guards, preset, force };
+    let ask = |question: &str| approval::confirm(question, yes).map(|()| true);
+    let added = add(locate, &chosen, ask).await?;
+    if as_json {
+        let own = Own::find(locate)?;
+        output::json(&added.iter().map(|it| row(&own, it)).collect::<Vec<_>>())?;
+    } else {
+        show_done(&Own::find(locate)?, &added)?;
+    }
+    Ok(if added.iter().any(Added::is_kept) { ExitCode::from(EXIT_FAILED) } else { ExitCode::SUCCESS })
+}
+
+/// Shows the guards, asks, compiles them, and puts them into their places, in this order: an event never waits for one.
+/// Returns nothing after a no.
+pub(crate) async fn add(
+    locate: &options::Locate,
+    chosen: &Chosen,
+    ask: impl FnOnce(&str) -> Result<bool, InputError>,
+) -> anyhow::Result<Vec<Added>> {
+    let own = Own::find(locate)?;
+    let mut settings = own.settings()?;
+    let mut added = Vec::new();
+    for guard in chosen.guards.iter().copied() {
+        let deed = Deed::of(&own.status(guard)?, chosen.force);
+        let before = preset_of(&settings, guard);
+        if let Some(preset) = chosen.preset.filter(|_| deed != Deed::Keep) {
+            settings.set_preset(guard, preset).map_err(explained)?;
+        }
+        let preset = preset_of(&settings, guard);
+        if deed == Deed::Keep {
+            let path = own.shown(&own.path(guard));
+            warn(format_args!("{path}: this is not what hookbox wrote: it stays"));
+            hint(format_args!("to replace it: hookbox guard add {} --force", guard.name));
+        }
+        added.push((Added { guard, deed, preset }, before));
+    }
+    let is_new = |(it, before): &(Added, String)| it.deed.writes() || it.preset != *before;
+    let wanted: Vec<&Added> = added.iter().filter(|it| is_new(it)).map(|(added, _)| added).collect();
+    if !wanted.is_empty() {
+        show(&own, &wanted);
+        if !ask("Put these guards there?")? {
+            return Ok(Vec::new());
+        }
+        let own = own.open(locate)?;
+        let written: Vec<&'static Guard> =
+            wanted.iter().filter(|it| it.deed.writes()).map(|it| it.guard).collect();
+        compile(locate, &written).await?;
+        write(&own, &settings, &written)?;
+        examine(locate, &own, &written).await?;
+    }
+    Ok(added.into_iter().map(|(added, _)| added).collect())
+}
+
+/// Shows what is going to be done.
+fn show(own: &Own, wanted: &[&Added]) {
+    say(format_args!("guards in {}:", own.directory()));
+    for it in wanted {
+        let (name, deed, from) = (it.guard.name, it.deed.as_str(), it.guard.protects_from);
+        say(format_args!("  {name:<12}  {deed:<7}  {:<8}  {from}", it.preset));
+        for right in permissions(it.guard) {
+            say(format_args!("  {:<12}  is granted {right}: {}", "", approval::means(&right)));
+        }
+    }
+}
+
+/// Returns the permissions that a guard asks for.
+fn permissions(guard: &Guard) -> Vec<Capability> {
+    guard.permissions.iter().filter_map(|text| text.parse().ok()).collect()
+}
+
+/// Compiles guards before an event could wait for them.
+async fn compile(locate: &options::Locate, guards: &[&'static Guard]) -> anyhow::Result<()> {
+    let runtime = compiler::cached_runtime(&locate.discovery()?);
+    let all = async {
+        let mut loading = tokio::task::JoinSet::new();
+        for guard in guards.iter().copied() {
+            let runtime = runtime.clone();
+            loading.spawn(async move { (guard, runtime.load(guard.component.to_vec()).await) });
+        }
+        loading.join_all().await
+    };
+    let what = format!("compiling {} guards, once", guards.len());
+    for (guard, loaded) in unless_interrupted(working(&what, all)).await? {
+        loaded.map_err(|error| {
+            let what = format!("{}: cannot be compiled here: {}", guard.name, escape(&error.message, 500));
+            InputError::refused(what, "nothing was changed")
+        })?;
+    }
+    Ok(())
+}
+
+fn write(own: &Own, settings: &SettingsFile, guards: &[&'static Guard]) -> anyhow::Result<()> {
+    // First, so that no guard runs with the wrong preset.
+    settings.write().map_err(explained)?;
+    for guard in guards {
+        own.shelf.add(guard).map_err(explained)?;
+    }
+    Ok(())
+}
+
+/// Grants what the guards ask for, and warns of those that do not run.
+async fn examine(locate: &options::Locate, own: &Own, guards: &[&'static Guard]) -> anyhow::Result<()> {
+    let manager = unless_interrupted(locate.manager()).await??;
+    for guard in guards.iter().copied() {
+        grant(&manager, own, guard)?;
+    }
+    if let Some(why) = manager.switched_off() {
+        warn(why);
+    }
+    let entries = manager.entries();
+    for guard in guards {
+        let path = own.path(guard);
+        let entry = entries.iter().find(|it| it.path.as_deref() == Some(&*path));
+        match entry.filter(|it| it.status != EntryStatus::Active) {
+            Some(entry) => {
+                let problem = entry.problem.as_deref().unwrap_or(entry.status.as_str());
+                warn(format_args!("{} does not run: {problem}", guard.hook()));
+            }
+            None if entry.is_none() => warn(format_args!("{} is not found as a hook", own.shown(&path))),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// Records the grants of a guard, for the bytes that were just written.
+fn grant(manager: &Manager, own: &Own, guard: &Guard) -> anyhow::Result<()> {
+    let rights = permissions(guard);
+    if rights.is_empty() {
+        return Ok(());
+    }
+    let hook = approval::find(manager, &own.path(guard).to_string_lossy())?;
+    let digest = approval::digest(&hook)?;
+    approval::grantable(manager, &hook, &rights)?;
+    let record = trust::record(&hook, digest, approval::asked(&hook), rights)?;
+    approval::update(&approval::trust_file(manager)?, |records| records.insert(record))
+}
+
+fn row(own: &Own, it: &Added) -> Value {
+    json!({
+        "name": it.guard.name,
+        "path": own.path(it.guard),
+        "change": it.deed.done(),
+        "preset": it.preset,
+        "digest": it.guard.digest(),
+    })
+}
+
+fn show_done(own: &Own, added: &[Added]) -> anyhow::Result<()> {
+    for it in added.iter().filter(|it| !it.is_kept()) {
+        let path = own.shown(&own.path(it.guard));
+        output::line(&format!("{} {path} (preset {})", it.deed.done(), it.preset))?;
+    }
+    hint("to see what a guard answers: hookbox explain 'git push --force'");
+    Ok(())
+}

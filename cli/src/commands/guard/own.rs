@@ -1,0 +1,102 @@
+//! The guards of a user: their places, and their settings.
+
+use std::path::{Path, PathBuf};
+
+use hookbox::escape;
+use hookbox::internal::discovery;
+use hookbox::internal::private_dir;
+use hookbox_guards::{GUARDS, Guard, GuardsError, GuardsErrorKind, Preset, SettingsFile, Shelf, Status};
+
+use crate::error::InputError;
+use crate::options;
+
+/// The places of a user's guards.
+#[derive(Debug)]
+pub(crate) struct Own {
+    pub(super) shelf: Shelf,
+    /// The root in the home directory.
+    root: PathBuf,
+    home: PathBuf,
+    /// The private data directory.
+    pub(super) data: PathBuf,
+}
+
+impl Own {
+    /// Finds the places, and makes nothing.
+    pub(crate) fn find(locate: &options::Locate) -> Result<Self, InputError> {
+        let options = locate.discovery()?;
+        let hint = "set HOME to a directory of your own";
+        let none = || InputError::refused("expected a home directory, found none", hint);
+        let home = options.home.clone().ok_or_else(none)?;
+        let data = private_dir::default_data(Some(&home)).ok_or_else(none)?;
+        let root = home.join(options.roots.first().map_or(".hookbox", String::as_str));
+        Ok(Self { shelf: Shelf::new(&root, &data), root, home, data })
+    }
+
+    /// Makes the private data directory, for a change.
+    pub(super) fn open(self, locate: &options::Locate) -> Result<Self, InputError> {
+        let repository = discovery::repository(&locate.discovery()?);
+        let data = private_dir::open(&self.data, repository.as_deref()).map_err(|error| {
+            let hint = "set HOME or XDG_DATA_HOME to a directory of your own, outside the repository";
+            InputError::refused(error.to_string(), hint)
+        })?;
+        Ok(Self { shelf: Shelf::new(&self.root, &data), data, ..self })
+    }
+
+    pub(super) fn status(&self, guard: &Guard) -> anyhow::Result<Status> {
+        self.shelf.status(guard).map_err(explained)
+    }
+
+    /// Returns the guards that have a file in their place.
+    pub(crate) fn present(&self) -> anyhow::Result<Vec<&'static Guard>> {
+        let mut present = Vec::new();
+        for guard in &GUARDS {
+            if self.status(guard)? != Status::Missing {
+                present.push(guard);
+            }
+        }
+        Ok(present)
+    }
+
+    pub(super) fn settings(&self) -> anyhow::Result<SettingsFile> {
+        SettingsFile::read(&self.root).map_err(explained)
+    }
+
+    /// Returns the path of a guard.
+    pub(super) fn path(&self, guard: &Guard) -> PathBuf {
+        self.shelf.path(guard)
+    }
+
+    /// Returns the directory of the guards, to be shown.
+    pub(crate) fn directory(&self) -> String {
+        self.shown(self.shelf.directory())
+    }
+
+    /// Returns a path relative to the home directory, as a record of trust has it.
+    pub(super) fn below_home<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        path.strip_prefix(&self.home).ok()
+    }
+
+    /// Returns a path to be shown: below `~`, if it is in the home directory.
+    pub(super) fn shown(&self, path: &Path) -> String {
+        let short = path.strip_prefix(&self.home).map(|rest| Path::new("~").join(rest));
+        escape(&short.as_deref().unwrap_or(path).to_string_lossy(), 4096)
+    }
+}
+
+/// Returns the preset that a guard has with these settings, as a word.
+pub(super) fn preset_of(settings: &SettingsFile, guard: &Guard) -> String {
+    settings.preset(guard).map_or_else(|| Preset::default().to_string(), |text| escape(&text, 40))
+}
+
+/// Adds the next step to an error.
+pub(super) fn explained(error: GuardsError) -> anyhow::Error {
+    let path = escape(&error.path.to_string_lossy(), 4096);
+    let hint = match &error.kind {
+        GuardsErrorKind::Settings(_) => "correct the file".to_owned(),
+        GuardsErrorKind::Record(_) => format!("move it aside: mv {path} {path}.old"),
+        GuardsErrorKind::Changed | GuardsErrorKind::Locked => "run the command again".to_owned(),
+        _ => "check that the directory and its files are yours".to_owned(),
+    };
+    InputError::refused(error.to_string(), hint).into()
+}

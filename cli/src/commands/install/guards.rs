@@ -1,0 +1,82 @@
+//! The guards that `hookbox install` offers.
+
+use clap::Args;
+use hookbox_guards::{GUARDS, Guard, Preset};
+
+use super::which::Which;
+use crate::approval;
+use crate::commands::guard::{Chosen, Own, add};
+use crate::error::{note, say, warn_with_hint};
+use crate::named::{self, Guards};
+
+/// The offer of the guards that hookbox comes with.
+#[derive(Args, Debug)]
+pub(super) struct Offer {
+    /// The guards to put among your hooks: all, none, or names such as git,secrets [default: all; none if you have one of
+    /// them, and with --project and --system].
+    #[arg(long, value_name = "NAMES", value_parser = named::guards(), conflicts_with_all = ["project", "system"])]
+    guards: Option<Guards>,
+    /// The preset of these guards: relaxed, standard or strict [default: standard].
+    #[arg(long, value_name = "PRESET", value_parser = named::preset(), hide_possible_values = true, conflicts_with_all = ["project", "system"])]
+    preset: Option<Preset>,
+    /// Do not ask about the guards.
+    #[arg(short, long)]
+    yes: bool,
+}
+
+impl Offer {
+    /// Puts the guards into their places, unless the user says no. Returns the names of those that are new or updated.
+    pub(super) async fn accept(self, which: &Which) -> anyhow::Result<Vec<&'static str>> {
+        // Those who share a project or the machine have other home directories.
+        if !which.is_users() {
+            return Ok(Vec::new());
+        }
+        let is_chosen = self.guards.is_some();
+        let wanted = match self.guards {
+            Some(Guards(guards)) => guards,
+            None if Own::find(&which.locate)?.present()?.is_empty() => GUARDS.iter().collect(),
+            None => Vec::new(),
+        };
+        if wanted.is_empty() {
+            if let Some(preset) = self.preset {
+                let next = format!("to set it: hookbox guard preset {preset}").into();
+                warn_with_hint("--preset: no guard is added, and the presets stay", Some(&next));
+            }
+            return Ok(Vec::new());
+        }
+        if which.dry_run {
+            note(format_args!("would add the guards {}", names(&wanted).join(", ")));
+            return Ok(Vec::new());
+        }
+        let asks = !self.yes && !is_chosen && approval::has_terminal();
+        let mut is_declined = false;
+        let chosen = Chosen { guards: wanted, preset: self.preset, force: false };
+        let ask = |question: &str| {
+            if asks {
+                is_declined = !approval::ask_with(question, true);
+            } else if !is_chosen {
+                note("--guards none leaves them out");
+            }
+            Ok(!is_declined)
+        };
+        let added = add(&which.locate, &chosen, ask).await?;
+        let new: Vec<&'static Guard> = added.iter().filter(|it| it.is_written()).map(|it| it.guard).collect();
+        Ok(names(&new))
+    }
+}
+
+/// Says that the guards outlive hookbox in an agent.
+pub(super) fn say_they_stay(which: &Which) -> anyhow::Result<()> {
+    let own = Own::find(&which.locate)?;
+    if which.is_users() && !own.present()?.is_empty() {
+        say(format_args!(
+            "your guards stay in {}; to remove them: hookbox guard remove --all",
+            own.directory()
+        ));
+    }
+    Ok(())
+}
+
+fn names(guards: &[&'static Guard]) -> Vec<&'static str> {
+    guards.iter().map(|guard| guard.name).collect()
+}
