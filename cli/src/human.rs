@@ -1,4 +1,4 @@
-//! Changes that need a human: of trust, of grants, of plugins, and of the configuration of agents.
+//! Changes that need a human: of trust, of grants, of guards, of plugins, and of the configuration of agents.
 
 use std::path::{Path, PathBuf};
 
