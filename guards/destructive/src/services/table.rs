@@ -2,7 +2,7 @@
 
 use hookbox_judge::Preset;
 
-use super::{DISK, Row};
+use super::{DISK, Row, firsts};
 
 const fn standard(
     programs: &'static str,
@@ -10,15 +10,15 @@ const fn standard(
     what: &'static str,
     safer: &'static str,
 ) -> Row {
-    Row { programs, words, what, safer, from: Preset::Standard }
+    Row { programs, firsts: firsts(programs), words, what, safer, from: Preset::Standard }
 }
 
 const fn always(programs: &'static str, words: &'static str, what: &'static str, safer: &'static str) -> Row {
-    Row { programs, words, what, safer, from: Preset::Relaxed }
+    Row { programs, firsts: firsts(programs), words, what, safer, from: Preset::Relaxed }
 }
 
 const fn strict(programs: &'static str, words: &'static str, what: &'static str, safer: &'static str) -> Row {
-    Row { programs, words, what, safer, from: Preset::Strict }
+    Row { programs, firsts: firsts(programs), words, what, safer, from: Preset::Strict }
 }
 
 const VOLUME: &str = "removes volumes with their data";
