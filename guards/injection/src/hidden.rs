@@ -50,7 +50,9 @@ fn of_line(line: &str) -> Option<(usize, &'static str)> {
 }
 
 /// The frames of conversations, and their weights. Only text about models has them.
-const FRAMES: [(&str, u8); 16] = [
+const FRAMES: [(&str, u8); 18] = [
+    ("<assistant>", 2),
+    ("</assistant>", 2),
     ("<|im_start|>", 2),
     ("<|im_end|>", 2),
     ("<|system|>", 2),

@@ -3,6 +3,7 @@
 mod address;
 mod deeds;
 mod foreign;
+mod orders;
 
 use crate::read::{Words, gap};
 use crate::score::{Kind, Sign};
@@ -20,9 +21,10 @@ pub(crate) fn all(words: &Words) -> Vec<Sign> {
                 place.turns(word),
                 deeds::judge(&place, word),
                 deeds::hides(&place, word),
+                orders::judge(&place, word),
             ]
         } else {
-            [None; 5]
+            [None; 6]
         };
         let signs = signs.into_iter().chain([foreign::judge(&place, word)]).flatten();
         found.extend(signs.map(|(kind, weight)| Sign { kind, weight, at, offset: words.offset(at) }));
@@ -176,7 +178,7 @@ impl<'a> Place<'a> {
                 }
                 continue;
             }
-            is_yours |= is(it, &["your", "users"]);
+            is_yours |= is(it, &["your", "users", "its", "their"]);
             is_earlier |= is(
                 it,
                 &[

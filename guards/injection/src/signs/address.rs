@@ -12,7 +12,7 @@ const SURE: &[&str] =
 const PRODUCTS: &[&str] = &["copilot", "claude", "codex", "gemini", "gpt"];
 
 /// The words that other things have as well, such as an agent of a build.
-const VAGUE: &[&str] = &["agent", "agents", "model", "models"];
+const VAGUE: &[&str] = &["agent", "agents", "model", "models", "bot", "bots"];
 
 /// Returns the weight of a text that speaks to a model: 3 if it says so, 1 if it may mean something else.
 pub(super) fn judge(place: &Place<'_>, word: &str) -> Option<(Kind, u8)> {
@@ -30,6 +30,13 @@ pub(super) fn judge(place: &Place<'_>, word: &str) -> Option<(Kind, u8)> {
         let is_this = is(place.word(2), reads) && is(place.word(3), &["this", "the"]);
         return is_this.then_some((Kind::Address, 2));
     }
+    if word == "by" && is(place.word(-1), &["processed", "read", "summarized", "summarised", "handled"]) {
+        return place.has(3, SURE).then_some((Kind::Address, 2));
+    }
+    if word == "whichever" {
+        let is_model = is(place.word(1), SURE) || is(place.word(1), VAGUE);
+        return is_model.then_some((Kind::Address, 2));
+    }
     let is_name = |it: &str| is(it, SURE) || is(it, PRODUCTS) || is(it, VAGUE);
     if !is_name(word) || is_name(place.word(-1)) {
         return None;
@@ -38,7 +45,7 @@ pub(super) fn judge(place: &Place<'_>, word: &str) -> Option<(Kind, u8)> {
     let more = (1..4).take_while(|by| {
         let it = place.word(*by);
         place.gap(*by) & (gap::CLAUSE | gap::OTHER) == 0
-            && (is_name(it) || is(it, &["coding", "reviewers", "reviewer", "language"]))
+            && (is_name(it) || is(it, &["coding", "reviewers", "reviewer", "language", "system", "systems"]))
     });
     let last = more.last().unwrap_or(0);
     let is_sure = (0..=last).any(|by| is(place.word(by), SURE)) || place.word(-1) == "language";
@@ -76,6 +83,8 @@ fn weight(place: &Place<'_>, last: isize, is_sure: bool) -> Option<u8> {
         "task",
         "important",
         "prompt",
+        "hint",
+        "todo",
     ];
     if is(before, &["to", "for"]) && is(earlier, notes) {
         return Some(3);

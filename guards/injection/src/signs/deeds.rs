@@ -40,7 +40,7 @@ pub(super) fn judge(place: &Place<'_>, word: &str) -> Option<(Kind, u8)> {
         "run" | "execute" | "call" | "invoke" | "launch" if !place.is_denied() => run(place)?,
         "send" | "email" | "post" | "upload" | "forward" | "paste" | "exfiltrate" | "leak" | "put"
         | "push" | "pushed" | "read" | "open" | "output" | "append" | "copy" | "print" | "transmit"
-        | "share" | "search" | "replace" | "list" | "reveal" | "show"
+        | "share" | "search" | "write" | "enter" | "cat" | "replace" | "list" | "reveal" | "show"
             if place.has(9, SECRETS) && !place.is_denied() =>
         {
             (Kind::Send, 2)
@@ -87,6 +87,7 @@ pub(super) fn judge(place: &Place<'_>, word: &str) -> Option<(Kind, u8)> {
         {
             (Kind::Disable, 2)
         }
+        "include" if place.has(4, &["link", "image", "url"]) && !place.is_denied() => (Kind::Send, 2),
         "curl" | "wget" if place.is_order() && !place.is_denied() => (Kind::Run, 2),
         "no" if place.word(1) == "verify" => (Kind::Disable, 2),
         _ => return None,
@@ -114,6 +115,7 @@ fn run(place: &Place<'_>) -> Option<(Kind, u8)> {
                 "ps1",
                 "file",
                 "rm",
+                "whatever",
             ],
         )
         .then_some((Kind::Run, 2))

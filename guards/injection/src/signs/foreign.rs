@@ -78,7 +78,10 @@ pub(super) fn judge(place: &Place<'_>, word: &str) -> Option<(Kind, u8)> {
 
 fn is_spaced(place: &Place<'_>, word: &str, [verbs, objects, earlier]: &[&[&str]; 3]) -> bool {
     // `ignore` is English as well, so a verb is a whole word where its beginning would be one.
-    let is_verb = is(word, verbs) || word.len() > 6 && begins(word, verbs) && !word.starts_with("ignored");
+    // An author who writes `we ignore` gives no order.
+    let is_report = word.ends_with("amos") || word.ends_with("iamo");
+    let is_verb = !is_report
+        && (is(word, verbs) || word.len() > 6 && begins(word, verbs) && !word.starts_with("ignored"));
     if !is_verb {
         return false;
     }
