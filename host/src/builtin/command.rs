@@ -3,23 +3,26 @@
 //!
 //! One rule: a command that is not known to only read is a change if it names `hookbox` beside a subcommand that only the
 //! user may run, or a path at or beneath a protected one. For programs that remove or move, a path above one counts, too.
+//! The commands that feed it count as its words.
 
 mod changes;
 mod expansion;
 mod removal;
-mod values;
+mod seen;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
-use hookbox_shell::{Use, Word, assignment, base_name};
+use hookbox_shell::runs::{Known, Reading, Sort, Unread, runs};
+use hookbox_shell::{Use, base_name};
 
-use self::expansion::{GIVEN, without_variables};
+use self::expansion::without_variables;
+use self::seen::Seen;
 use super::hookbox_process;
 use super::programs::{self, is_hookbox};
 use super::protected::Protected;
 
-/// The longest line that is read, in bytes. A longer one is refused if it mentions a protected path.
+/// The longest line that is read to its end, in bytes. A longer one is refused if it mentions a protected path.
 const MAX_LINE: usize = 64 << 10;
 
 /// The depth of scripts within the arguments of programs.
@@ -27,12 +30,6 @@ const MAX_DEPTH: usize = 8;
 
 /// The total length of these scripts, in bytes.
 const MAX_TEXT: usize = 3 * MAX_LINE;
-
-/// The number of readings of a command with variables.
-const MAX_WAYS: usize = 16;
-
-/// The number of directories that relative paths may be relative to.
-const MAX_DIRECTORIES: usize = 16;
 
 /// The reason why a line is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,19 +48,8 @@ pub(super) enum Finding {
 
 /// Judges a line of an agent that works in one of these directories.
 pub(super) fn judge(line: &str, protected: &Protected, directories: &[PathBuf]) -> Option<Finding> {
-    let variables = protected.variables().iter().map(|(name, value)| (name.clone(), vec![value.clone()]));
-    let mut judge = Judge {
-        protected,
-        directories: directories.to_vec(),
-        variables: variables.collect(),
-        read: BTreeSet::new(),
-        text: 0,
-    };
-    if let Some(directory) = directories.first() {
-        judge.assign("PWD", directory.to_string_lossy().into_owned());
-    }
-    let found = judge.script(line, 0);
-    found.or_else(|| (judge.text > MAX_TEXT).then(|| judge.mentioned(line))?)
+    let mut judge = Judge { protected, read: BTreeSet::new(), text: 0 };
+    directories.iter().find_map(|from| judge.line(line, from, 0))
 }
 
 /// Returns the parts of a text that may be paths.
@@ -93,144 +79,98 @@ fn is_text(word: &str) -> bool {
     word.contains(|c: char| c.is_whitespace() || ";|&(`$<>".contains(c))
 }
 
-/// A command with its variables replaced.
-struct Seen {
-    words: Vec<Word>,
-    outputs: Vec<Word>,
-    texts: Vec<String>,
-    directories: Vec<PathBuf>,
-    flow: usize,
-    used: Use,
-}
-
-impl Seen {
-    fn strings(&self) -> impl Iterator<Item = &str> {
-        self.words.iter().map(|word| word.text.as_str())
-    }
-
-    fn program(&self) -> &str {
-        self.strings().find(|word| assignment(word).is_none()).map_or("", base_name)
-    }
-
-    /// Returns true if its output goes to a file.
-    fn writes(&self) -> bool {
-        !self.outputs.is_empty()
-    }
-}
-
 struct Judge<'a> {
     protected: &'a Protected,
-    /// The directories that the line may be in.
-    directories: Vec<PathBuf>,
-    variables: BTreeMap<String, Vec<String>>,
     /// The scripts that were read, with the directories that they were read in.
-    read: BTreeSet<(String, Vec<PathBuf>)>,
+    read: BTreeSet<(String, PathBuf)>,
     /// The total length of these scripts.
     text: usize,
 }
 
 impl Judge<'_> {
-    fn script(&mut self, text: &str, depth: usize) -> Option<Finding> {
-        if !self.read.insert((text.to_owned(), self.directories.clone())) {
+    /// Judges a line in a directory.
+    fn line(&mut self, line: &str, from: &Path, depth: usize) -> Option<Finding> {
+        if !self.read.insert((line.to_owned(), from.to_owned())) {
             return None;
         }
-        self.text += text.len();
-        if self.text > MAX_TEXT {
-            return None;
-        }
-        if text.len() > MAX_LINE {
-            return self.mentioned(text);
-        }
-        let script = hookbox_shell::read(text);
-        if script.odd
-            && let Some(found) = self.mentioned(text)
+        self.text += line.len();
+        let cwd = from.to_string_lossy();
+        let variables: Vec<(&str, &str)> =
+            self.protected.variables().iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let home = self.protected.home();
+        let reading = runs(line, &Known { cwd: Some(&cwd), home, variables: &variables, lookup: None });
+        let is_cut = line.len() > MAX_LINE || self.text > MAX_TEXT;
+        let is_odd = reading.unread.iter().any(|it| matches!(it, Unread::Syntax | Unread::Values));
+        if (is_cut || is_odd)
+            && let Some(found) = self.mentioned(line, &reading, from)
         {
             return Some(found);
         }
-        if script.unread || depth > MAX_DEPTH {
+        if self.text > MAX_TEXT {
+            return None;
+        }
+        if reading.unread.contains(&Unread::Limit) || depth > MAX_DEPTH {
             return Some(Finding::Deep);
         }
-        let mut flows = BTreeMap::<usize, Vec<Seen>>::new();
-        let mut outside = Vec::new();
-        for command in &script.commands {
-            // A subshell does not change the directory of the commands after it.
-            while outside.len() > command.level {
-                self.directories = outside.pop().unwrap_or_default();
-            }
-            outside.resize(command.level, self.directories.clone());
-            for seen in self.seen(command) {
-                flows.entry(seen.flow).or_default().push(seen);
-            }
-        }
-        let is_quiet =
-            |it: &Seen| it.used == Use::Reads && !it.outputs.iter().any(|it| it.text.contains(['$', '`']));
-        let (quiet, live): (Vec<_>, Vec<_>) = flows.into_values().partition(|flow| flow.iter().all(is_quiet));
-        for seen in quiet.iter().flatten() {
-            if let Some(path) = seen.outputs.iter().find_map(|output| self.path_in(output, seen)) {
-                return Some(Finding::Changes(path));
-            }
-        }
-        // Text that is written to a file counts only if the line uses the file later.
-        let written = |flow: &&Vec<Seen>| {
-            let outputs = flow.iter().flat_map(|it| &it.outputs).map(|it| it.text.as_str());
-            let uses = |file: &str| {
-                let seen = live.iter().flatten();
-                let is_file =
-                    |piece: &str| piece == file || piece.len() > 2 && base_name(piece) == base_name(file);
-                seen.flat_map(Seen::strings).any(|word| pieces(word).any(is_file))
-            };
-            outputs.take(MAX_DIRECTORIES).any(uses)
-        };
-        let used = quiet.iter().filter(|flow| flow.iter().any(Seen::writes)).filter(written);
-        live.iter().chain(used).find_map(|flow| self.flow(flow, depth))
+        let seen = self.seen(&reading, from);
+        seen.iter().find_map(|it| self.command(it, &seen, &reading, depth))
     }
 
     /// Searches a text for protected paths and subcommands without judging its commands.
-    fn mentioned(&self, text: &str) -> Option<Finding> {
+    fn mentioned(&self, text: &str, reading: &Reading, from: &Path) -> Option<Finding> {
         let letters: String = text.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
         // The words as the shell reads them: `$'…'` has other letters in the text.
-        let script = hookbox_shell::read(text);
-        let words = script.commands.iter().flat_map(|it| &it.words);
-        let words: String = words.flat_map(|word| [&word.text, " "]).collect();
+        let words: String =
+            reading.runs.iter().flat_map(|it| &it.words).flat_map(|it| [&it.text, " "]).collect();
         let all = [text, &letters, &words].into_iter();
         let pieces: BTreeSet<&str> = all.clone().flat_map(pieces).collect();
-        let path = pieces.into_iter().find(|piece| self.is_held(piece, &self.directories, false));
+        let from = [from.to_owned()];
+        let path = pieces.into_iter().find(|piece| self.is_held(piece, &from, false));
         let run = || all.clone().find_map(|text| self.run_in(&[(text, false)]));
         path.map(str::to_owned).or_else(|| run().map(|word| format!("hookbox {word}"))).map(Finding::Unclear)
     }
 
-    /// Judges commands that may feed each other, if one of them is not known to only read.
-    fn flow(&mut self, flow: &[Seen], depth: usize) -> Option<Finding> {
-        let runs = flow
-            .iter()
-            .any(|it| matches!(it.used, Use::Shell | Use::Any) || it.used == Use::Reads && it.writes());
-        let speaking = || flow.iter().filter(|it| runs && it.used != Use::Keeps);
-        let all = || {
-            speaking().flat_map(|it| it.strings().chain(it.texts.iter().map(String::as_str))).flat_map(tokens)
+    /// Judges a command with those that feed it.
+    fn command(&mut self, seen: &Seen, all: &[Seen], reading: &Reading, depth: usize) -> Option<Finding> {
+        if let Some(path) = seen.outputs.iter().find_map(|output| self.path_in(output, seen)) {
+            return Some(Finding::Changes(path));
+        }
+        let is_unread = reading.unread.iter().any(|it| matches!(it, Unread::Script | Unread::Program));
+        let may_change = match seen.used {
+            // A script that is read is judged by its commands.
+            Use::Shell => is_unread,
+            Use::Reads => seen.outputs.iter().any(|it| it.sort == Sort::Unknown) || is_used(seen, all),
+            Use::Keeps | Use::Any => true,
         };
+        if !may_change {
+            return None;
+        }
+        let sources = sources(seen.at, reading);
+        let flow: Vec<&Seen> = all.iter().filter(|it| sources.contains(&it.at)).collect();
+        self.flow(&flow, seen.used != Use::Keeps, depth)
+    }
+
+    /// Judges commands that feed one that may change something, or run words.
+    fn flow(&mut self, flow: &[&Seen], runs: bool, depth: usize) -> Option<Finding> {
+        let speaking = || flow.iter().filter(|it| runs && it.used != Use::Keeps);
+        let all = || speaking().flat_map(|it| it.texts()).flat_map(tokens);
         if all().any(programs::ends)
             && all().any(|word| word.to_ascii_lowercase().replace(['[', ']'], "").contains("hookbox"))
         {
             return Some(Finding::Ends);
         }
         for seen in speaking() {
-            let mut words: Vec<(&str, bool)> = seen.strings().map(|word| (word, true)).collect();
-            let is_named = words.last().is_some_and(|(word, _)| is_hookbox(word));
-            words.extend(seen.texts.iter().map(|text| (text.as_str(), false)));
-            if is_named {
-                let fed = flow.iter().filter(|other| !std::ptr::eq(*other, seen));
-                words.extend(
-                    fed.flat_map(|it| it.strings().skip(1).chain(it.texts.iter().map(String::as_str)))
-                        .map(|it| (it, false)),
-                );
-            }
-            if let Some(subcommand) = self.run_in(&words) {
+            let words =
+                seen.words.iter().map(|it| if it.sort == Sort::Input { "$" } else { it.text.as_str() });
+            let texts = seen.values.iter().chain(&seen.scripts).map(|it| (it.as_str(), false));
+            let words = words.map(|it| (it, true)).chain(texts);
+            if let Some(subcommand) = self.run_in(&words.collect::<Vec<_>>()) {
                 return Some(Finding::Runs(subcommand));
             }
-            let words = || seen.strings().skip_while(|word| assignment(word).is_some());
+            let words = seen.strings().skip(1);
             if seen.used == Use::Any
                 && let Some(subcommand) =
-                    hookbox_process::installs(seen.program(), words().skip(1), self.protected.targets())
+                    hookbox_process::installs(seen.program(), words, self.protected.targets())
             {
                 return Some(Finding::Runs(subcommand));
             }
@@ -240,26 +180,15 @@ impl Judge<'_> {
                 return Some(Finding::Changes(path));
             }
         }
-        for seen in flow.iter().filter(|it| runs && it.used != Use::Keeps) {
+        speaking().find_map(|seen| {
             // The commands of a substitution are judged on their own.
-            let is_read = |word: &&str| {
-                word.starts_with("$(") && word.ends_with(')') && word.matches("$(").count() == 1
-            };
-            let scripts = seen.strings().filter(|word| is_text(word) && !is_read(word)).map(str::to_owned);
-            let joined =
-                (seen.program() == "eval").then(|| seen.strings().skip(1).collect::<Vec<_>>().join(" "));
-            let all: Vec<String> = scripts.chain(seen.texts.iter().cloned()).chain(joined).collect();
-            let before = (self.directories.clone(), self.variables.clone());
-            self.directories.clone_from(&seen.directories);
-            let given = seen.strings().skip(1).filter(|word| !is_text(word));
-            given.for_each(|word| self.assign(GIVEN, word.to_owned()));
-            let found = all.iter().find_map(|text| self.script(text, depth + 1));
-            (self.directories, self.variables) = before;
-            if found.is_some() {
-                return found;
-            }
-        }
-        None
+            let is_read =
+                |word: &str| word.starts_with("$(") && word.ends_with(')') && word.matches("$(").count() == 1;
+            let texts = seen.strings().filter(|word| is_text(word) && !is_read(word));
+            let texts: Vec<&str> = texts.chain(seen.scripts.iter().map(String::as_str)).collect();
+            let all = seen.directories.iter().flat_map(|from| texts.iter().map(move |text| (from, *text)));
+            all.collect::<Vec<_>>().into_iter().find_map(|(from, text)| self.line(text, from, depth + 1))
+        })
     }
 
     /// Returns the subcommand that only the user may run, if `hookbox` is next to it in these words. The flag of each is
@@ -285,6 +214,27 @@ impl Judge<'_> {
             })
         })
     }
+}
+
+/// Returns the place of a command, with those of the commands whose output reaches it.
+fn sources(at: usize, reading: &Reading) -> BTreeSet<usize> {
+    let (mut found, mut waiting) = (BTreeSet::new(), vec![at]);
+    while let Some(at) = waiting.pop() {
+        if found.insert(at) {
+            waiting.extend(reading.runs.get(at).into_iter().flat_map(|it| &it.input));
+        }
+    }
+    found
+}
+
+/// Returns true if another command of the line names a file that this one writes, and may run it.
+fn is_used(seen: &Seen, all: &[Seen]) -> bool {
+    let is_of =
+        |file: &str, piece: &str| piece == file || piece.len() > 2 && base_name(piece) == base_name(file);
+    let live = || all.iter().filter(|it| it.used != Use::Reads);
+    seen.outputs
+        .iter()
+        .any(|file| live().flat_map(Seen::strings).flat_map(pieces).any(|piece| is_of(&file.text, piece)))
 }
 
 #[cfg(test)]

@@ -18,9 +18,6 @@ const HOOKBOX_READS: &str = "list run exec inspect explain demo help bridge doct
 const PRIVILEGED: [&str; 8] =
     ["allow", "trust", "untrust", "grants", "guard", "plugin", "install", "uninstall"];
 
-/// Programs that run the words after their variables.
-const WRAPPERS: &str = "sudo doas command nohup time env";
-
 /// The number of words between `hookbox` and its subcommand.
 const MAX_BETWEEN: usize = 16;
 
@@ -92,9 +89,8 @@ pub(super) fn privileged(words: &[(&str, bool)]) -> Option<&'static str> {
 /// Returns the effect of a command on its words. hookbox only reads, unless the user's subcommands run.
 pub(super) fn use_of(words: &[&str]) -> Use {
     // A program may run the value of a variable.
-    let begin = words.iter().take_while(|word| assignment(word).is_some() || is_in(WRAPPERS, word));
-    let names_hookbox = |word: &&str| assignment(word).is_some_and(|(_, value)| is_hookbox(value));
-    if begin.clone().any(names_hookbox) && begin.count() < words.len() {
+    let mut set = words.iter().map_while(|word| assignment(word));
+    if set.any(|(_, value)| is_hookbox(value)) && words.iter().any(|word| assignment(word).is_none()) {
         return Use::Any;
     }
     match unwrapped(words) {
@@ -102,7 +98,7 @@ pub(super) fn use_of(words: &[&str]) -> Use {
             let sub = rest.iter().copied().find(|word| !word.starts_with('-')).unwrap_or_default();
             let all: Vec<(&str, bool)> = rest.iter().map(|word| (*word, true)).collect();
             let may = sub.is_empty() || is_in(HOOKBOX_READS, sub) || PRIVILEGED.contains(&sub);
-            let reads = may && !words.contains(&"xargs") && privileged(&all).is_none();
+            let reads = may && privileged(&all).is_none();
             if reads { Use::Reads } else { Use::Any }
         }
         _ => hookbox_shell::use_of(words),

@@ -162,7 +162,7 @@ impl Protected {
     }
 
     /// The home directory.
-    fn home(&self) -> Option<&str> {
+    pub(super) fn home(&self) -> Option<&str> {
         self.variables.get("HOME").map(String::as_str)
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use hookbox_shell::runs::{Known, runs};
 use serde_json::Value;
 
 use super::command::{self, Finding};
@@ -100,9 +101,11 @@ impl SelfProtection {
             around.clone();
         let bases: Vec<PathBuf> = home.iter().cloned().chain(repository).collect();
         places.extend(protection.places.iter().cloned());
+        let of_scripts = home.clone();
         let look = move |patterns: &Patterns| {
             places.extend(hookbox_process::files());
-            places.extend(commands.iter().flat_map(|(line, base)| scripts(line, base)));
+            let at = of_scripts.as_deref();
+            places.extend(commands.iter().flat_map(|(line, base)| scripts(line, base, at)));
             let by_name: Vec<PathBuf> = bases.iter().flat_map(|base| patterns.below(base)).collect();
             let mut real = RealpathCache::default();
             let led: Vec<PathBuf> = by_name
@@ -260,8 +263,8 @@ fn variables(home: Option<&Path>) -> BTreeMap<String, String> {
 
 /// Returns the scripts that a hook's command line runs: its programs, and their first arguments. A variable at the
 /// beginning of a path means the directory of the project or the plugin.
-fn scripts(line: &str, base: &Path) -> Vec<PathBuf> {
-    let commands = hookbox_shell::read(line).commands;
+fn scripts(line: &str, base: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let commands = runs(line, &Known { home: home.and_then(Path::to_str), ..Known::default() }).runs;
     let words =
         commands.iter().flat_map(|it| it.words.iter().filter(|word| !word.text.starts_with('-')).take(2));
     let paths = words.map(|word| match word.text.strip_prefix('$') {

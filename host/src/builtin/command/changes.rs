@@ -2,11 +2,15 @@
 
 use std::path::PathBuf;
 
-use hookbox_shell::{Use, Word, base_name};
+use hookbox_shell::Use;
+use hookbox_shell::runs::{Arg, Sort};
 
 use super::expansion::without_variables;
-use super::{Judge, Seen, pieces, tokens};
+use super::{Judge, Seen, pieces};
 use crate::builtin::programs::is_hookbox;
+
+/// The longest path on any system, in bytes.
+const MAX_PATH: usize = 4096;
 
 /// Returns a name in a path without its wildcards, if it has hardly any letters of its own.
 fn plain_name(name: &str) -> String {
@@ -18,27 +22,25 @@ impl Judge<'_> {
     /// Returns the protected path that a command names. Its program does not count, because a hook may be tried out.
     pub(super) fn changed(&self, seen: &Seen) -> Option<String> {
         let is_in = |it: &&PathBuf| self.protected.holds(it);
-        if seen.used != Use::Reads
-            && let Some(directory) = seen.directories.first().into_iter().find(is_in)
-        {
-            return Some(directory.to_string_lossy().into_owned());
+        if seen.used != Use::Reads {
+            let own = if seen.is_there { seen.directories.get(..1) } else { seen.directories.get(..) };
+            if let Some(directory) = own.into_iter().flatten().find(is_in) {
+                return Some(directory.to_string_lossy().into_owned());
+            }
         }
-        let first = usize::from(
-            matches!(seen.used, Use::Any | Use::Shell) && seen.words.len() > 1 || seen.used == Use::Any,
-        );
         let sources = sources(seen);
         let is_source = |at: &usize| sources.is_some_and(|last| *at < last);
-        let words = seen.words.iter().enumerate().skip(first);
         // A copy of the program is the program.
-        let is_open = |word: &Word| word.glob || word.text.contains(['$', '`']) || is_hookbox(&word.text);
+        let is_open = |word: &Arg| !word.is_plain() || is_hookbox(&word.text);
+        let words = seen.words.iter().enumerate().skip(1);
         let words = words.filter(|(at, word)| !is_source(at) || is_open(word));
-        let mut words = words.map(|(_, word)| word).chain(&seen.outputs);
+        let mut words = words.map(|(_, word)| word);
         words.find_map(|word| self.path_in(word, seen)).or_else(|| {
             let program = seen.program();
-            let texts = seen.texts.iter();
+            let texts = seen.scripts.iter();
             if matches!(program, "patch" | "git" | "apply_patch" | "applypatch") {
                 texts.flat_map(|text| text.lines()).find_map(|line| self.patched(line, seen))
-            } else if seen.used == Use::Shell || seen.used == Use::Keeps && !matches!(program, "xargs") {
+            } else if matches!(seen.used, Use::Shell | Use::Keeps) {
                 None
             } else {
                 texts
@@ -51,15 +53,13 @@ impl Judge<'_> {
 
     /// Returns the protected path that a word is or contains. A text with spaces is read as a script for a shell, and
     /// ignored for a program that runs no words.
-    pub(super) fn path_in(&self, word: &Word, seen: &Seen) -> Option<String> {
-        let held = |text: &&str| self.is_held(text, &seen.directories, word.glob);
+    pub(super) fn path_in(&self, word: &Arg, seen: &Seen) -> Option<String> {
+        let held = |text: &&str| self.is_held(text, &seen.directories, word.sort == Sort::Pattern);
         if held(&word.text.as_str()) {
             return Some(word.text.clone());
         }
         // `cp $(which hookbox) x`
-        let mut found =
-            tokens(&word.text).skip_while(|it| !matches!(*it, "which" | "command" | "type" | "whereis"));
-        if word.text.contains(['$', '`']) && seen.used != Use::Reads && found.any(is_hookbox) {
+        if seen.used != Use::Reads && word.text == "/usr/bin/hookbox" {
             return Some("hookbox".to_owned());
         }
         let is_text = word.text.contains(char::is_whitespace);
@@ -71,7 +71,7 @@ impl Judge<'_> {
     }
 
     pub(super) fn is_held(&self, path: &str, directories: &[PathBuf], glob: bool) -> bool {
-        if path.is_empty() {
+        if path.is_empty() || path.len() > MAX_PATH {
             return false;
         }
         // A pattern in quotes is not one for file names, but may be one for texts.
@@ -104,15 +104,20 @@ impl Judge<'_> {
     }
 }
 
-/// Returns the index of the word behind the sources of `cp`, which it only reads. A link shares its bytes with the
-/// source, so that a `cp` that may make links has none.
+/// Returns the index of the word behind the sources of `cp` and `rsync`, which they only read. A link shares its bytes with
+/// the source, so that a `cp` that may make links has none.
 fn sources(seen: &Seen) -> Option<usize> {
-    let first = seen.words.first().filter(|first| base_name(&first.text) == "cp")?;
     let is_plain = |option: &str| {
         !option.starts_with('-')
             || (!option.starts_with("--") && !option.contains(['l', 's', 't']))
             || matches!(option, "--recursive" | "--archive" | "--force" | "--verbose" | "--")
     };
-    let is_read = seen.words.len() > 2 && !first.glob && seen.strings().all(is_plain);
-    is_read.then(|| seen.words.len() - 1)
+    let only_reads = match seen.program() {
+        "cp" => seen.strings().all(is_plain),
+        "rsync" => seen.strings().all(|it| !it.starts_with("--remove-") && !it.starts_with("--link-")),
+        _ => false,
+    };
+    // An option may be behind the target.
+    let last = seen.words.iter().rposition(|it| !it.text.starts_with('-'));
+    last.filter(|at| only_reads && *at > 1)
 }

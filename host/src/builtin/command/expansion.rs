@@ -1,17 +1,13 @@
 //! Variables in the words of a shell line. Nothing is evaluated.
 
-/// The variable that is all of `$1`, `$@` and their like.
-pub(super) const GIVEN: &str = "@";
-
 /// A variable in a text.
 pub(super) struct Variable<'t> {
     pub(super) name: &'t str,
-    pub(super) default: Option<&'t str>,
-    pub(super) from: usize,
-    pub(super) to: usize,
+    from: usize,
+    to: usize,
 }
 
-/// Returns the variables of a text: `$NAME`, `${NAME}`, `${NAME:-DEFAULT}`, `$1`.
+/// Returns the variables of a text: `$NAME`, `${NAME…}`, `$1`.
 pub(super) fn variables(text: &str) -> impl Iterator<Item = Variable<'_>> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.match_indices('$').filter_map(move |(from, _)| {
@@ -23,22 +19,25 @@ pub(super) fn variables(text: &str) -> impl Iterator<Item = Variable<'_>> {
         if named.starts_with(|c: char| c.is_ascii_digit() || "@*".contains(c)) {
             end = 1;
         }
-        let (name, default) = named.split_at_checked(end).filter(|(name, _)| !name.is_empty())?;
-        let default = default.strip_prefix(':').unwrap_or(default).strip_prefix(['-', '=', '+']);
+        let name = named.get(..end).filter(|name| !name.is_empty())?;
         let to = from + 1 + if is_braced { inside.len() + 2 } else { end };
-        let name =
-            if name.starts_with(|c: char| !is_of_name(c) || c.is_ascii_digit()) { GIVEN } else { name };
-        Some(Variable { name, default: default.filter(|_| is_braced), from, to })
+        Some(Variable { name, from, to })
     })
+}
+
+/// Replaces the variables of a text that have a value.
+pub(super) fn with_values<'v>(text: &str, value: impl Fn(&str) -> Option<&'v str>) -> String {
+    let (mut filled, mut end) = (String::new(), 0);
+    for it in variables(text) {
+        let Some(value) = value(it.name).filter(|_| it.from >= end) else { continue };
+        filled.push_str(text.get(end..it.from).unwrap_or_default());
+        filled.push_str(value);
+        end = it.to;
+    }
+    filled + text.get(end..).unwrap_or_default()
 }
 
 /// Returns a text as it is if its variables are empty.
 pub(super) fn without_variables(text: &str) -> String {
-    let mut end = 0;
-    let mut bare = String::new();
-    for it in variables(text) {
-        bare.push_str(text.get(end..it.from).unwrap_or_default());
-        end = end.max(it.to);
-    }
-    bare + text.get(end..).unwrap_or_default()
+    with_values(text, |_| Some(""))
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use hookbox_shell::runs::Sort;
 use hookbox_shell::{Use, base_name, executes};
 
 use super::{Judge, Seen, is_text, pieces};
@@ -10,7 +11,7 @@ use crate::builtin::protected::is_match;
 
 impl Judge<'_> {
     /// Returns a path that a command removes or moves, if a protected path is at it or beneath it.
-    pub(super) fn taken(&self, seen: &Seen, flow: &[Seen]) -> Option<String> {
+    pub(super) fn taken(&self, seen: &Seen, flow: &[&Seen]) -> Option<String> {
         let words: Vec<&str> = seen.strings().collect();
         let program = seen.program();
         let at = words.iter().position(|word| programs::destroys(word));
@@ -44,26 +45,28 @@ impl Judge<'_> {
                 && at.is_some_and(|at| base_name(words.get(at).unwrap_or(&"")) == "mv") =>
             {
                 let mut all = named(rest);
-                if !has("-t") && !has("--target-directory") {
+                let is_short =
+                    |word: &&&str| word.starts_with('-') && !word.starts_with("--") && word.contains('t');
+                if !words.iter().any(|word| is_short(&word)) && !has("--target-directory") {
                     all.pop();
                 }
                 all
             }
             _ if at.is_some() => {
-                let is_fed = words.contains(&"xargs") || rest.iter().any(|word| word.contains('$'));
+                let is_fed = seen.words.iter().any(|it| matches!(it.sort, Sort::Input | Sort::Unknown));
                 let fed = flow.iter().filter(|_| is_fed).flat_map(|it| {
                     let prints = matches!(it.program(), "echo" | "printf");
                     it.strings()
                         .skip(1)
                         .filter(move |_| prints)
-                        .chain(it.texts.iter().flat_map(|text| text.split_whitespace()))
+                        .chain(it.scripts.iter().flat_map(|text| text.split_whitespace()))
                 });
                 fed.map(str::to_owned).chain(named(rest)).collect()
             }
             _ if seen.used == Use::Any => self.removed(seen),
             _ => return None,
         };
-        let globs = |path: &str| seen.words.iter().any(|word| word.glob && word.text == path);
+        let globs = |path: &str| seen.words.iter().any(|it| it.sort == Sort::Pattern && it.text == path);
         taken.into_iter().find(|path| {
             let is_pattern = path.contains(['*', '?', '[']) && !globs(path);
             !is_pattern && seen.directories.iter().any(|from| self.is_above(&self.protected.path(path, from)))
@@ -76,8 +79,11 @@ impl Judge<'_> {
 
     /// Returns the paths that code in another language may remove: those after the name of such a function, and absolute ones.
     fn removed(&self, seen: &Seen) -> Vec<String> {
-        let texts =
-            seen.strings().skip(1).filter(|word| is_text(word)).chain(seen.texts.iter().map(String::as_str));
+        let texts = seen
+            .strings()
+            .skip(1)
+            .filter(|word| is_text(word))
+            .chain(seen.scripts.iter().map(String::as_str));
         let mut paths = Vec::new();
         for text in texts {
             let mut before = false;

@@ -249,7 +249,7 @@ fn a_line_that_may_change_a_protected_file_is_found() {
 #[test]
 fn in_a_protected_directory_only_reading_passes() {
     let look = |_: &_| Default::default();
-    let protected = Protected::new(&[".hookbox".to_owned()], BTreeMap::new(), &Default::default(), look);
+    let protected = Protected::new(&[".hookbox".to_owned()], Default::default(), &Default::default(), look);
     let judged = |line| judge(line, &protected, &["/p/.hookbox/hooks".into()]);
     assert_eq!(judged("ls -la && cat guard"), None);
     assert!(judged("rm guard").is_some());
