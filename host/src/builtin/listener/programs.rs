@@ -2,9 +2,9 @@
 
 use hookbox_shell::{ShellWords, is_terminal};
 
-/// Shells. `$SHELL` is the one that the variable names.
+/// Shells.
 pub(super) const SHELLS: &str =
-    "sh bash zsh dash ksh mksh ash fish csh tcsh yash rbash nu elvish xonsh pwsh powershell $SHELL";
+    "sh bash zsh dash ksh mksh ash fish csh tcsh yash rbash nu elvish xonsh pwsh powershell";
 
 /// Programs that run their first operand, or wait for code without one: their names, the options with code or a file, and
 /// the options with another value. With one of the options in the last field they wait in any case.
@@ -50,14 +50,12 @@ const ALWAYS: [(&str, &str); 7] = [
     ),
 ];
 
-/// Programs that run one of their later words.
-pub(super) const WRAPPERS: &str = "sudo doas env command exec builtin nohup time timeout nice ionice stdbuf setsid chroot busybox toybox \
-    strace ltrace rlwrap unbuffer winpty coproc chrt taskset numactl flock unshare nsenter firejail bwrap proot fakeroot \
-    setpriv runuser gosu ssh docker podman nerdctl kubectl oc docker-compose poetry uv pipenv pdm hatch rye conda mamba npx \
-    pnpm bunx bundle heroku fly systemd-run socat expect";
+/// Programs that run one of their later words, and are not followed by the reader.
+pub(super) const STARTERS: &str =
+    "bwrap proot socat expect heroku fly flyctl kubectl oc rlwrap script docker-compose";
 
 /// Options of `ssh` with a value.
-pub(super) const SSH_VALUES: &str = "-p -i -o -l -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w -B";
+const SSH_VALUES: &str = "-p -i -o -l -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w -B";
 
 /// Subcommands that open a shell, each after its program.
 const OPENERS: [(&str, &str); 7] = [
@@ -95,7 +93,7 @@ pub(super) fn is_in(list: &str, name: &str) -> bool {
 }
 
 /// Returns the words of a command that are no options, without the values of these options. Everything after `--` is one.
-pub(super) fn operands<'w>(words: &[&'w str], values: &str) -> Vec<&'w str> {
+fn operands<'w>(words: &[&'w str], values: &str) -> Vec<&'w str> {
     let (mut found, mut skip, mut only) = (Vec::new(), false, false);
     for word in words {
         if std::mem::take(&mut skip) {
