@@ -3,17 +3,30 @@
 //! The rule spares processes, and guards nothing: if hookbox cannot tell that a call does not match, the hook runs. A
 //! program in another language, such as one of awk, is not read.
 
-use hookbox_shell::{Use, assignment, base_name, executes, use_of};
+use hookbox_shell::runs::{Known, Run, runs};
+use hookbox_shell::{Use, base_name, use_of};
 use regex::Regex;
 
 use super::matcher::{compile, has_tool};
 use crate::event::{Event, EventData, ToolCall, ToolKind};
 use crate::facts;
 
-/// Programs that start the program in their arguments.
-const STARTERS: [&str; 22] = [
-    "builtin", "busybox", "chroot", "command", "coproc", "doas", "env", "exec", "flock", "ionice", "nice",
-    "nohup", "setsid", "ssh", "stdbuf", "strace", "sudo", "taskset", "time", "timeout", "unshare", "xargs",
+/// Commands of a shell that change only the shell: a line that is followed does not run them.
+const BUILTINS: [&str; 14] = [
+    "alias",
+    "declare",
+    "eval",
+    "export",
+    "local",
+    "mapfile",
+    "popd",
+    "read",
+    "readarray",
+    "readonly",
+    "set",
+    "shift",
+    "trap",
+    "unset",
 ];
 
 /// The tool calls for which a hook of Claude Code runs.
@@ -106,36 +119,39 @@ fn has_command(rule: &Regex, line: &str) -> bool {
     if line.contains(['$', '`']) || line.contains("<(") || line.contains(">(") || line.contains("<<") {
         return true;
     }
-    let script = hookbox_shell::read(line);
-    script.odd
-        || script.commands.iter().any(|command| {
-            let words = command.words.iter().map(|word| word.text.as_str());
-            let words: Vec<&str> = words.skip_while(|word| assignment(word).is_some()).collect();
-            let Some((program, rest)) = words.split_first() else { return false };
-            let name = base_name(program);
-            let is_at = |at: usize| {
-                let Some((program, rest)) = words.get(at..).and_then(|words| words.split_first()) else {
-                    return false;
-                };
-                [*program, base_name(program)]
-                    .iter()
-                    .any(|it| rule.is_match(&[&[*it], rest].concat().join(" ")))
-            };
-            let may_run = || {
-                let is_script = |word: &&&str| word.contains(char::is_whitespace);
-                (1..words.len()).any(is_at) || rest.iter().filter(is_script).any(|it| has_command(rule, it))
-            };
-            program.contains(['*', '?', '[', '{', '~'])
-                || STARTERS.contains(&name)
-                || name == "find" && rest.iter().any(|word| executes(word))
-                || is_at(0)
-                || match use_of(&words) {
-                    Use::Shell => true,
-                    // An unknown program may run its words.
-                    Use::Any => may_run(),
-                    Use::Reads | Use::Keeps => false,
-                }
-        })
+    let reading = runs(line, &Known::default());
+    // A name that the line gives to a function or an alias is not that of a program.
+    !reading.unread.is_empty()
+        || line
+            .split(|c: char| c.is_whitespace() || ";&|(){}".contains(c))
+            .any(|word| BUILTINS.contains(&word))
+        || reading.runs.iter().any(|run| is_for(rule, run))
+}
+
+/// Returns true unless a command does not match the rule.
+fn is_for(rule: &Regex, run: &Run) -> bool {
+    let words = run.texts();
+    let Some((_, rest)) = words.split_first() else { return false };
+    let is_at = |at: usize| {
+        let Some((program, rest)) = words.get(at..).and_then(|words| words.split_first()) else {
+            return false;
+        };
+        [*program, base_name(program)].iter().any(|it| rule.is_match(&[&[*it], rest].concat().join(" ")))
+    };
+    let may_run = || {
+        let is_script = |word: &&&str| word.contains(char::is_whitespace);
+        (1..words.len()).any(is_at) || rest.iter().filter(is_script).any(|it| has_command(rule, it))
+    };
+    run.program().is_none()
+        // A program that starts another one may be what the rule names.
+        || !run.via.is_empty()
+        || is_at(0)
+        || match use_of(&words) {
+            Use::Shell => true,
+            // An unknown program may run its words.
+            Use::Any => may_run(),
+            Use::Reads | Use::Keeps => false,
+        }
 }
 
 /// Returns true unless an address leads elsewhere, as browsers read it (the WHATWG's URL standard): `\` is `/`, any
@@ -234,7 +250,7 @@ mod tests {
             ("Bash(rm *)", "find . -name rm", false),
             ("Bash(rm *)", "git commit -m 'rm x; rm y'", false),
             ("Bash(./x *)", "./x y", true),
-            ("Bash(a(b) *)", "a(b) c", false),
+            ("Bash(a(b) *)", "a(b) c", true),
         ] {
             let condition = Condition::parse(rule).unwrap();
             assert_eq!(condition.is_for(&at("Bash", json!({"command": line}))), expected, "{rule}: {line}");
