@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use hookbox_shell::{Use, assignment, base_name, unwrapped, use_of};
+use hookbox_shell::runs::{Known, Run, runs};
+use hookbox_shell::{Use, base_name, use_of};
 
 use super::{ClaudeCommand, Declared, Handler, PLUGIN_VARIABLE};
 use crate::native::command::CommandLine;
@@ -10,9 +11,6 @@ use crate::trust::tree_digest::is_script;
 
 /// Replaces the variable with the plugin in a line, so that a shell reads it as the start of a path.
 const ROOT: &str = "/.hookbox-plugin-root";
-
-/// The number of lines within lines that are read, as in `sh -c 'sh -c "…"'`.
-const MAX_DEPTH: usize = 4;
 
 /// Programs beside shells whose first operand is a script. A version may follow the name.
 const INTERPRETERS: [&str; 9] = ["python", "node", "nodejs", "ruby", "perl", "php", "lua", "bun", "deno"];
@@ -36,9 +34,11 @@ impl Declared {
             _ => return Vec::new(),
         };
         match line {
-            CommandLine::Shell(line) | CommandLine::Bash(line) => files.line(line, 0),
+            CommandLine::Shell(line) | CommandLine::Bash(line) => files.line(line),
             CommandLine::Program { program, args } => {
-                files.command(std::iter::once(program).chain(args).map(String::as_str).collect(), 0);
+                let quoted = |word: &String| format!("'{}'", word.replace('\'', "'\\''"));
+                let words: Vec<String> = std::iter::once(program).chain(args).map(quoted).collect();
+                files.line(&words.join(" "));
             }
         }
         files.found
@@ -58,43 +58,30 @@ impl Files {
     }
 
     /// Reads a shell line.
-    fn line(&mut self, line: &str, depth: usize) {
-        let script = hookbox_shell::read(&with_root(line));
-        let words = |it: &hookbox_shell::Command| it.words.first().map(|it| it.text.clone());
-        let moves = |it: &hookbox_shell::Command| {
-            words(it).is_some_and(|it| matches!(it.as_str(), "cd" | "chdir" | "pushd" | "popd"))
-        };
+    fn line(&mut self, line: &str) {
+        let reading = runs(&with_root(line), &Known::default());
         // After `cd`, a relative path is one in another directory.
-        let before = self.runs_in_plugin;
-        self.runs_in_plugin &= !script.commands.iter().any(moves);
-        for command in &script.commands {
-            self.command(command.words.iter().map(|word| word.text.as_str()).collect(), depth);
-        }
-        self.runs_in_plugin = before;
+        let moves = |run: &Run| matches!(run.program(), Some("cd" | "chdir" | "pushd"));
+        self.runs_in_plugin &= !reading.runs.iter().any(moves);
+        reading.runs.iter().for_each(|run| self.command(run));
     }
 
-    /// Reads the words of a command.
-    fn command(&mut self, mut words: Vec<&str>, depth: usize) {
-        let start = words.iter().position(|word| assignment(word).is_none()).unwrap_or(words.len());
-        if let Some(first) = words.get_mut(start).filter(|first| base_name(first) == "env") {
-            *first = "env";
-        }
-        let words = unwrapped(words.get(start..).unwrap_or_default());
-        let words = words.strip_prefix(&["exec"]).unwrap_or(words);
+    /// Reads a command. A script in its words has commands of its own.
+    fn command(&mut self, run: &Run) {
+        // A word that is not known is no path.
+        let words: Vec<&str> =
+            run.words.iter().map(|it| if it.is_plain() { it.text.as_str() } else { "" }).collect();
         let Some((program, args)) = words.split_first() else { return };
         if let Some(path) = self.path(program, false) {
             self.found.push(PluginFile { path, is_program: true });
         }
-        let is_shell = use_of(words) == Use::Shell;
+        let is_shell = use_of(&words) == Use::Shell;
         let name = base_name(program).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         if !is_shell && !INTERPRETERS.contains(&name) {
             return;
         }
         let is_code = |word: &&str| word.starts_with('-') && !word.starts_with("--") && word.contains('c');
-        if let Some(at) = args.iter().position(is_code).filter(|_| is_shell) {
-            if let Some(line) = args.get(at + 1).filter(|_| depth < MAX_DEPTH) {
-                self.line(line, depth + 1);
-            }
+        if is_shell && args.iter().any(is_code) {
             return;
         }
         let operand = args.iter().position(|word| !word.starts_with('-'));
@@ -142,7 +129,7 @@ mod tests {
 
     fn found(line: &str, runs_in_plugin: bool) -> Vec<String> {
         let mut files = Files::new(runs_in_plugin);
-        files.line(line, 0);
+        files.line(line);
         let shown = |it: PluginFile| format!("{}{}", it.path.display(), if it.is_program { "*" } else { "" });
         files.found.into_iter().map(shown).collect()
     }
