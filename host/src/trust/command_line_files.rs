@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use hookbox_shell::runs::{Known, join_path, runs};
+
 /// Characters that separate the words of a shell line, and the paths within a word.
 const SEPARATORS: &[char] =
     &[' ', '\t', '\n', '\r', ';', '|', '&', '(', ')', '<', '>', '"', '\'', '`', '=', ',', ':', '{', '}', '@'];
@@ -12,8 +14,8 @@ const MAX_DEPTH: usize = 4;
 /// The longest path on any system, in bytes.
 const MAX_PATH: usize = 4096;
 
-/// Returns the words of these lines that may name a file or a directory. Variables are not expanded: after one, the rest
-/// of the word may be a path in the repository, and so may the default of `${NAME:-DEFAULT}`.
+/// Returns the words of these lines that may name a file or a directory. After a variable that the
+/// line does not set, the rest of the word may be a path in the repository, and so may the default of `${NAME:-DEFAULT}`.
 pub(super) fn words(lines: &[String]) -> BTreeSet<String> {
     let (mut found, mut last) = (BTreeSet::new(), String::new());
     for line in lines {
@@ -22,9 +24,21 @@ pub(super) fn words(lines: &[String]) -> BTreeSet<String> {
         found.extend(line.split(['"', '\'']).map(str::to_owned));
         line.split(SEPARATORS).for_each(|word| add_paths(word, &mut found));
         split(line, 0, &mut last, &mut found);
+        add_followed(line, &mut found);
     }
     found.retain(|word| !word.is_empty() && word.len() <= MAX_PATH);
     found
+}
+
+/// Adds the words of the commands that a line runs, with its variables and directories.
+fn add_followed(line: &str, found: &mut BTreeSet<String>) {
+    for run in runs(line, &Known::default()).runs {
+        let directory = run.directory.as_deref().filter(|it| !matches!(*it, "." | "~"));
+        for word in &run.words {
+            add_paths(&word.text, found);
+            found.extend(directory.map(|it| join_path(it, &word.text)));
+        }
+    }
 }
 
 /// Adds the words of a line as a shell splits it.
@@ -92,6 +106,9 @@ mod tests {
             "awk -fhooks/x.py",
             "curl -d @hooks/x.py",
             "python -m hooks.x",
+            "d=hooks; python \"$d/x.py\"",
+            "cd hooks && ./x.py",
+            "cd \"$CLAUDE_PROJECT_DIR\" && for f in x; do hooks/$f.py; done",
             "echo 'unmatched; hooks/x.py",
             "echo one #two 'hooks/x.py'",
         ] {
