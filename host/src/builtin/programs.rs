@@ -1,6 +1,6 @@
 //! The programs that hookbox must know by their names: itself, and those that end, remove or move things.
 
-use hookbox_shell::{Use, assignment, base_name, unwrapped};
+use hookbox_shell::{Use, assignment, base_name};
 
 use super::protected::is_match;
 
@@ -86,14 +86,17 @@ pub(super) fn privileged(words: &[(&str, bool)]) -> Option<&'static str> {
     None
 }
 
-/// Returns the effect of a command on its words. hookbox only reads, unless the user's subcommands run.
+/// Returns the effect of a command on its words, after the variables that are set for it. hookbox only reads, unless the
+/// user's subcommands run.
 pub(super) fn use_of(words: &[&str]) -> Use {
+    let at = words.iter().take_while(|word| assignment(word).is_some()).count();
+    let (set, command) = words.split_at(at);
     // A program may run the value of a variable.
-    let mut set = words.iter().map_while(|word| assignment(word));
-    if set.any(|(_, value)| is_hookbox(value)) && words.iter().any(|word| assignment(word).is_none()) {
+    let names_hookbox = |word: &&str| assignment(word).is_some_and(|(_, value)| is_hookbox(value));
+    if set.iter().any(names_hookbox) && !command.is_empty() {
         return Use::Any;
     }
-    match unwrapped(words) {
+    match command {
         [program, rest @ ..] if base_name(program) == "hookbox" => {
             let sub = rest.iter().copied().find(|word| !word.starts_with('-')).unwrap_or_default();
             let all: Vec<(&str, bool)> = rest.iter().map(|word| (*word, true)).collect();

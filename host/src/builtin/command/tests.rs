@@ -287,8 +287,7 @@ fn what_is_too_long_or_too_odd_passes_only_if_it_mentions_nothing() {
 }
 
 #[test]
-fn a_hostile_line_costs_little_and_panics_nowhere() {
-    let begin = std::time::Instant::now();
+fn a_hostile_line_is_judged_to_its_end_and_panics_nowhere() {
     for piece in [
         "$(",
         "`",
@@ -311,10 +310,8 @@ fn a_hostile_line_costs_little_and_panics_nowhere() {
         ".hookbox/",
         "../",
     ] {
-        for length in [1_000, 200_000] {
+        for length in [1_000, MAX_LINE, MAX_LINE + 10] {
             judged(&piece.repeat(length / piece.len()));
         }
     }
-    // A quadratic reading takes many minutes.
-    assert!(begin.elapsed() < std::time::Duration::from_secs(120), "{:?}", begin.elapsed());
 }
