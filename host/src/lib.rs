@@ -143,7 +143,6 @@ mod wasm;
 #[path = "wasm/absent.rs"]
 mod wasm;
 #[cfg(feature = "component")]
-#[cfg_attr(not(test), allow(dead_code, reason = "the import `work-tree` of 0.2.0 will call it"))]
 mod work_tree;
 
 pub use async_trait::async_trait;

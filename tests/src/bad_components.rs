@@ -59,9 +59,13 @@ fn cases() -> BTreeMap<&'static str, (Vec<u8>, &'static str)> {
         ("other-version", (b"\0asm\x0e\0\x01\0".to_vec(), "unknown version")),
         ("header-only", (component(None, None), "it exports nothing")),
         ("other-world", (component(None, Some("wasi:cli/run@0.2.0")), "it exports wasi:cli/run@0.2.0")),
-        ("newer", (component(None, Some("hookbox:hook/hook@0.2.0")), "hookbox:hook/hook@0.2.0")),
-        ("much-newer", (component(None, Some("hookbox:hook/hook@7.0.0")), "this hookbox serves 0.1.0")),
+        ("newer", (component(None, Some("hookbox:hook/hook@0.3.0")), "hookbox:hook/hook@0.3.0")),
+        (
+            "much-newer",
+            (component(None, Some("hookbox:hook/hook@7.0.0")), "this hookbox serves 0.1.0, 0.2.0"),
+        ),
         ("hollow", (component(None, Some("hookbox:hook/hook@0.1.0")), "")),
+        ("hollow-2", (component(None, Some("hookbox:hook/hook@0.2.0")), "")),
         (
             "unknown-import",
             (
@@ -72,8 +76,8 @@ fn cases() -> BTreeMap<&'static str, (Vec<u8>, &'static str)> {
         (
             "newer-types",
             (
-                component(Some("hookbox:hook/types@0.2.0"), Some("hookbox:hook/hook@0.1.0")),
-                "hookbox:hook/types@0.2.0",
+                component(Some("hookbox:hook/types@0.3.0"), Some("hookbox:hook/hook@0.2.0")),
+                "hookbox:hook/types@0.3.0",
             ),
         ),
         // A canonical function of the asynchronous calls, `task.cancel`.

@@ -43,6 +43,8 @@ pub enum Capability {
     Store,
     /// See the messages of the conversation: `conversation`.
     Conversation,
+    /// Learn which files of the repository git tracks, and which are changed: `work-tree`.
+    WorkTree,
 }
 
 /// The error for a text that is not a right.
@@ -68,6 +70,9 @@ impl Capability {
             Self::Http(origin) => format!("send HTTP requests to {origin}"),
             Self::Store => "keep its own state between calls, up to 16 MiB".to_owned(),
             Self::Conversation => "read the messages of the conversation".to_owned(),
+            Self::WorkTree => {
+                "see which files of the repository git tracks, and which are changed".to_owned()
+            }
         }
     }
 
@@ -97,6 +102,7 @@ impl FromStr for Capability {
             Some(("http", origin)) => Origin::parse(origin).map(Self::Http),
             None if text == "store" => Ok(Self::Store),
             None if text == "conversation" => Ok(Self::Conversation),
+            None if text == "work-tree" => Ok(Self::WorkTree),
             _ => Err(EXPECTED.to_owned()),
         };
         parsed.map_err(|reason| CapabilityError { written: text::escape(text, 200), reason })
@@ -104,8 +110,8 @@ impl FromStr for Capability {
 }
 
 /// The forms of a right, for messages.
-const EXPECTED: &str =
-    "expected read:DIRECTORY, read-write:DIRECTORY, env:NAME, http:ORIGIN, store or conversation";
+const EXPECTED: &str = "expected read:DIRECTORY, read-write:DIRECTORY, env:NAME, http:ORIGIN, store, conversation or \
+                        work-tree";
 
 impl fmt::Display for Capability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,6 +122,7 @@ impl fmt::Display for Capability {
             Self::Http(origin) => write!(f, "http:{origin}"),
             Self::Store => f.write_str("store"),
             Self::Conversation => f.write_str("conversation"),
+            Self::WorkTree => f.write_str("work-tree"),
         }
     }
 }
@@ -149,6 +156,7 @@ mod tests {
             "http:https://[2001:db8::1]:8443",
             "store",
             "conversation",
+            "work-tree",
         ] {
             let right: Capability = text.parse().unwrap();
             assert_eq!(right.to_string(), text);
@@ -162,6 +170,7 @@ mod tests {
             ("", "expected read:"),
             ("everything", "expected read:"),
             ("store:x", "expected read:"),
+            ("work-tree:$REPO", "expected read:"),
             ("write:$REPO", "expected read:"),
             ("read:", "starts with"),
             ("read:docs", "starts with"),
@@ -216,6 +225,8 @@ mod tests {
             ("http:https://a.org", "http:https://a.org:8443", None),
             ("store", "store", Some("store")),
             ("store", "conversation", None),
+            ("work-tree", "work-tree", Some("work-tree")),
+            ("read:$REPO", "work-tree", None),
         ] {
             let parse = |text: &str| text.parse::<Capability>().unwrap();
             let found = parse(granted).intersect(&parse(asked)).map(|right| right.to_string());

@@ -8,6 +8,8 @@ mod document;
 mod mcp_tool;
 mod message;
 mod name;
+#[cfg(feature = "component")]
+mod readings;
 mod tool;
 
 use std::sync::Arc;
@@ -21,6 +23,8 @@ pub use document::{Document, DocumentError};
 pub use mcp_tool::{is_same_mcp_tool, mcp_names, tools_on};
 pub use message::{Message, Role};
 pub use name::{Allows, EventName, UnknownEvent};
+#[cfg(feature = "component")]
+pub(crate) use readings::Readings;
 pub use tool::{Facts, ResolvedPath, ToolCall, ToolKind, ToolResult};
 
 /// The thing that failed.

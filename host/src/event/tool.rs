@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use super::context::{now_ms, rfc3339};
 use super::document::Document;
+#[cfg(feature = "component")]
+use super::readings::Readings;
 use crate::text;
 
 /// The purpose of a tool, whatever its name is in an agent.
@@ -97,6 +99,10 @@ pub struct Facts {
     pub command: Option<String>,
     /// The paths of a file tool; empty for a shell line.
     pub paths: Vec<ResolvedPath>,
+    /// The readings of shell lines.
+    #[cfg(feature = "component")]
+    #[serde(skip)]
+    pub(crate) readings: Readings,
 }
 
 /// A tool call.

@@ -6,30 +6,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::io::Errno;
 use tokio::sync::Semaphore;
-use wasmtime::component::{ComponentExportIndex, Instance, InstancePre, ResourceTableError, TypedFunc};
+use wasmtime::component::{ComponentExportIndex, Instance, InstancePre, ResourceTableError};
 use wasmtime::{Store, Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
 use super::access::Access;
-use super::bindings::HookHostPre;
-use super::bindings::exports::hookbox::hook::hook::Response;
 use super::bindings::hookbox::hook::types::{Context, Event};
 use super::clock;
 use super::state::{self, CallState, Clock};
+use super::version::{Manifest, Response, Version};
 use crate::hook::{Budget, Cause, HookError, LimitKind, STACK, Settings};
 use crate::outcome::Spent;
 use crate::text;
-
-/// The interface that a hook exports; the name finds every version that this host serves.
-const HOOK: &str = "hookbox:hook/hook@0.1.0";
-
-/// The function `run` of an instance.
-type Run<'a> = TypedFunc<(&'a Context, &'a Event), (Result<Response, String>,)>;
 
 /// A component that is linked, ready for calls.
 pub(super) struct Prepared {
     pre: InstancePre<CallState>,
     slots: Arc<Semaphore>,
+    version: Version,
     /// The export `run`.
     run: ComponentExportIndex,
     /// True after an instance has shown that `run` has its type.
@@ -39,32 +33,39 @@ pub(super) struct Prepared {
 impl Prepared {
     /// Checks that a linked component exports a hook.
     pub(super) fn new(pre: InstancePre<CallState>, slots: Arc<Semaphore>) -> wasmtime::Result<Self> {
-        let pre = HookHostPre::new(pre)?.instance_pre().clone();
-        let hook = pre.component().get_export_index(None, HOOK);
-        let run = hook.and_then(|hook| pre.component().get_export_index(Some(&hook), "run"));
-        let run = run.ok_or_else(|| wasmtime::format_err!("{HOOK} exports no `run`"))?;
-        Ok(Self { pre, slots, run, is_checked: AtomicBool::new(false) })
+        let (version, run) = Version::of(&pre)?;
+        Ok(Self { pre, slots, version, run, is_checked: AtomicBool::new(false) })
     }
 
-    /// Returns the function `run` of an instance of this component. Only the first instance checks its type: the check
-    /// takes a twelfth of a call.
-    #[allow(unsafe_code, reason = "the type is checked once for all instances; see SAFETY")]
-    pub(super) fn run<'a>(
+    /// Asks an instance of this component for its manifest.
+    pub(super) async fn describe(
         &self,
         store: &mut Store<CallState>,
         instance: &Instance,
-    ) -> wasmtime::Result<Run<'a>> {
+    ) -> wasmtime::Result<Manifest> {
+        self.version.describe(store, instance).await
+    }
+
+    /// Calls the function `run` of an instance of this component. Only the first instance checks its type: the check
+    /// takes a twelfth of a call.
+    #[allow(unsafe_code, reason = "the type is checked once for all instances; see SAFETY")]
+    pub(super) async fn run(
+        &self,
+        store: &mut Store<CallState>,
+        instance: &Instance,
+        event: (&Context, &Event),
+    ) -> wasmtime::Result<Result<Response, String>> {
         let function = instance.get_func(&mut *store, self.run);
         let function = function.ok_or_else(|| wasmtime::format_err!("`run` is not a function"))?;
-        if !self.is_checked.load(Ordering::Relaxed) {
-            let checked: Run<'a> = function.typed(&*store)?;
+        let is_checked = self.is_checked.load(Ordering::Relaxed);
+        if !is_checked {
+            self.version.check(store, function)?;
             self.is_checked.store(true, Ordering::Relaxed);
-            return Ok(checked);
         }
         // SAFETY: the signature has been checked, because `is_checked` is set only after that. All instances have it:
         // `Prepared::call` makes them from one `InstancePre`, which fixes the component with its types and the imported
-        // resource types, and `self.run` names one export of that component.
-        Ok(unsafe { TypedFunc::new_unchecked(function) })
+        // resource types, and `self.run` names one export of that component, of one version.
+        unsafe { self.version.run(store, function, event).await }
     }
 
     /// Makes a fresh instance and runs `body` with it. The budget's fuel, memory and wall-clock time count

@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use wasmtime::component::Component as Loaded;
 
 use super::access::Access;
-use super::bindings::HookHost;
 use super::call::Prepared;
 use super::convert::{self, Lower};
 use super::engine::Linked;
@@ -44,7 +43,7 @@ impl Ready {
         let (manifest, spent) = self
             .prepared
             .call(&budget, settings, Arc::default(), Clock::Frozen, async |instance, store| {
-                HookHost::new(&mut *store, instance)?.hookbox_hook_hook().call_describe(store).await
+                self.prepared.describe(store, instance).await
             })
             .await
             .map_err(|mut error| {
@@ -164,14 +163,14 @@ impl Hook for ComponentHook {
         let answer = prepared
             .call(budget, settings, Arc::clone(&self.access), clock, async |instance, store| {
                 let context = convert::context(event);
+                store.data_mut().begin(event);
                 let conversation = self.access.rights.has(&Capability::Conversation);
                 let mut lower = Lower { table: &mut store.data_mut().table, conversation, withheld: false };
                 let event = lower.event(event)?;
                 if lower.withheld && self.access.rights.asked().contains(&Capability::Conversation) {
                     store.data_mut().deny(&Capability::Conversation);
                 }
-                let run = prepared.run(store, instance)?;
-                Ok(run.call_async(store, (&context, &event)).await?.0)
+                prepared.run(store, instance, (&context, &event)).await
             })
             .await;
         match answer? {

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 use wasmtime::component::{Resource, ResourceTable, ResourceTableError};
 
-use super::bindings::exports::hookbox::hook::hook as exported;
 use super::bindings::hookbox::hook::types as wit;
+use super::bindings_0_2::hookbox::hook0_2_0::types as exported;
 use crate::capability::Capability;
 use crate::event::{
     AfterTurn, AgentStop, Context, Document, ErrorSource, Event, EventData, EventName, InvokedBy, Message,
@@ -206,28 +206,29 @@ pub(super) fn outcome(response: exported::Response) -> Result<Outcome, HookError
         .map(|(key, value)| Ok((key, json("metadata", &value)?)))
         .collect::<Result<Map<_, _>, HookError>>()?;
     outcome.action = match response.action {
-        wit::Action::Pass => Action::Pass,
-        wit::Action::Block(reason) => Action::Block(reason),
-        wit::Action::Ask(reason) => Action::Ask(reason),
-        wit::Action::Modify(text) => {
+        exported::Action::Pass => Action::Pass,
+        exported::Action::Block(reason) => Action::Block(reason),
+        exported::Action::Ask(reason) => Action::Ask(reason),
+        exported::Action::Modify(text) => {
             let value = json("modify", &text)?;
             outcome.exact = Some(Document::from_text(&text)).filter(Document::is_exact);
             Action::Modify(value)
         }
-        wit::Action::FollowUp(messages) => {
+        exported::Action::Allow(reason) => Action::Allow(reason),
+        exported::Action::FollowUp(messages) => {
             outcome.follow_ups = messages;
             Action::Pass
         }
-        wit::Action::Mutate(messages) if messages.is_empty() => {
+        exported::Action::Mutate(messages) if messages.is_empty() => {
             return Err(malformed("`mutate` without messages"));
         }
-        wit::Action::Callback(callback) if callback.name.is_empty() => {
+        exported::Action::Callback(callback) if callback.name.is_empty() => {
             return Err(malformed("`callback` without a name"));
         }
-        wit::Action::Mutate(messages) => {
+        exported::Action::Mutate(messages) => {
             Action::Mutate(messages.into_iter().map(message).collect::<Result<_, _>>()?)
         }
-        wit::Action::Callback(callback) => {
+        exported::Action::Callback(callback) => {
             Action::Callback(Callback { name: callback.name, args: callback.args })
         }
     };
@@ -272,12 +273,12 @@ pub(super) fn manifest(manifest: exported::Manifest) -> Result<Manifest, HookErr
         description: manifest.description,
         subscriptions,
         answers: Answers {
-            modify: declared.contains(wit::Answers::MODIFY),
-            inject: declared.contains(wit::Answers::INJECT),
-            follow_up: declared.contains(wit::Answers::FOLLOW_UP),
-            mutate: declared.contains(wit::Answers::MUTATE),
-            callback: declared.contains(wit::Answers::CALLBACK),
-            allow: false,
+            modify: declared.contains(exported::Answers::MODIFY),
+            inject: declared.contains(exported::Answers::INJECT),
+            follow_up: declared.contains(exported::Answers::FOLLOW_UP),
+            mutate: declared.contains(exported::Answers::MUTATE),
+            callback: declared.contains(exported::Answers::CALLBACK),
+            allow: declared.contains(exported::Answers::ALLOW),
         },
         capabilities: manifest.capabilities.into_iter().map(capability).collect::<Result<Vec<_>, _>>()?,
         on_failure: manifest.on_failure.map(|policy| match policy {
@@ -309,14 +310,15 @@ fn subscription(subscription: wit::Subscription) -> Result<Subscription, HookErr
 }
 
 /// A right that it asks for, in the host's type.
-fn capability(capability: wit::Capability) -> Result<Capability, HookError> {
+fn capability(capability: exported::Capability) -> Result<Capability, HookError> {
     let written = match capability {
-        wit::Capability::Read(path) => format!("read:{path}"),
-        wit::Capability::ReadWrite(path) => format!("read-write:{path}"),
-        wit::Capability::Env(name) => format!("env:{name}"),
-        wit::Capability::Http(origin) => format!("http:{origin}"),
-        wit::Capability::Store => return Ok(Capability::Store),
-        wit::Capability::Conversation => return Ok(Capability::Conversation),
+        exported::Capability::Read(path) => format!("read:{path}"),
+        exported::Capability::ReadWrite(path) => format!("read-write:{path}"),
+        exported::Capability::Env(name) => format!("env:{name}"),
+        exported::Capability::Http(origin) => format!("http:{origin}"),
+        exported::Capability::Store => return Ok(Capability::Store),
+        exported::Capability::Conversation => return Ok(Capability::Conversation),
+        exported::Capability::WorkTree => return Ok(Capability::WorkTree),
     };
     written.parse().map_err(|error| {
         HookError::new(Cause::Incompatible, format!("asks for what cannot be enforced: {error}"))

@@ -12,7 +12,7 @@ use crate::text;
 /// The interface that a hook exports, without its version.
 const HOOK: &str = "hookbox:hook/hook";
 /// The versions of the WIT package that this host serves.
-pub const WIT_VERSIONS: &[&str] = &["0.1.0"];
+pub const WIT_VERSIONS: &[&str] = &["0.1.0", "0.2.0"];
 
 /// An import or export of a component, such as `wasi:cli/environment@0.2.12`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -30,6 +30,8 @@ impl InterfaceName {
         let interface = self.0.split('@').next().unwrap_or_default();
         let known = [
             ("hookbox:hook/types", "the event's documents"),
+            ("hookbox:hook/facts", "read shell lines as commands"),
+            ("hookbox:hook/work-tree", "see which files git tracks, if granted"),
             ("wasi:logging/", "write to the report's log"),
             ("wasi:config/", "read its own settings"),
             ("wasi:keyvalue/", "keep state, if granted"),
@@ -92,7 +94,9 @@ pub(super) fn check_exports(engine: &Engine, component: &Component) -> Result<St
     let ty = component.component_type();
     let exports: Vec<String> = ty.exports(engine).map(|(name, _)| name.to_owned()).collect();
     let incompatible = |what: String| Err(HookError::new(Cause::Incompatible, what));
-    let version = exports.iter().find_map(|name| name.strip_prefix(HOOK)?.strip_prefix('@'));
+    let versions = || exports.iter().filter_map(|name| name.strip_prefix(HOOK)?.strip_prefix('@'));
+    let newest = WIT_VERSIONS.iter().rev().find_map(|served| versions().find(|it| fits(it, served)));
+    let version = newest.or_else(|| versions().next());
     match version {
         Some(version) if serves(version) => Ok(version.to_owned()),
         Some(version) => incompatible(format!(
@@ -114,8 +118,13 @@ pub(super) fn check_exports(engine: &Engine, component: &Component) -> Result<St
 /// Returns whether a version of the interface can be called as one of [`WIT_VERSIONS`]. Before 1.0 each minor
 /// version is separate, and a patch adds nothing that older hooks need.
 fn serves(version: &str) -> bool {
+    WIT_VERSIONS.iter().any(|served| fits(version, served))
+}
+
+/// Returns whether two versions differ at most in their patch.
+fn fits(version: &str, served: &str) -> bool {
     let track = |version: &str| version.rsplit_once('.').map(|(track, _)| track.to_owned());
-    WIT_VERSIONS.iter().any(|served| track(served) == track(version))
+    track(version) == track(served)
 }
 
 /// The import that keeps a component from being linked, in words.

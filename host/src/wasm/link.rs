@@ -12,8 +12,10 @@ use wasmtime_wasi::random::WasiRandom;
 use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView as _};
 
 use super::bindings::HookHost;
+use super::bindings_0_2::hookbox::hook0_2_0::{facts, types, work_tree};
 use super::imports;
 use super::inspect::InterfaceName;
+use super::reading;
 use super::state::CallState;
 use super::wasi_overrides;
 
@@ -93,6 +95,10 @@ impl Imports {
         wasi_overrides::link_environment(to)?;
         HookHost::add_to_linker::<CallState, HasSelf<CallState>>(to, |state| state)?;
         imports::link_text(to)?;
+        types::add_to_linker::<_, HasSelf<CallState>>(to, |state| state)?;
+        facts::add_to_linker::<_, HasSelf<CallState>>(to, |state| state)?;
+        work_tree::add_to_linker::<_, HasSelf<CallState>>(to, |state| state)?;
+        reading::link_read_line(to)?;
         Ok(Self { inner: Mutex::new(Inner { linker, linked: Vec::new() }) })
     }
 

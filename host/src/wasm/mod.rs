@@ -6,6 +6,7 @@
 
 mod access;
 mod bindings;
+mod bindings_0_2;
 mod bucket;
 mod cache;
 mod call;
@@ -31,8 +32,10 @@ mod known;
 mod later;
 mod link;
 mod output;
+mod reading;
 mod settings_section;
 mod state;
+mod version;
 mod wasi_overrides;
 
 use std::collections::HashMap;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hookbox_shell::runs::Reading;
 use wasmtime::component::ResourceTable;
 use wasmtime::{ResourceLimiter, Store};
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
@@ -11,8 +12,10 @@ use super::access::Access;
 use super::denials::Denials;
 use super::output::{Log, Sink};
 use crate::capability::Capability;
+use crate::event::{Context, Event, Readings};
 use crate::hook::{Budget, Settings};
 use crate::outcome::Spent;
+use crate::work_tree::WorkTrees;
 
 /// The fuel after which guest code yields to the runtime (some tens of microseconds), so that a deadline can
 /// fire and other tasks run. An ordinary hook ends before its first yield.
@@ -43,6 +46,10 @@ pub(super) struct CallState {
     /// The access of the hook.
     pub(super) access: Arc<Access>,
     denied: Denials,
+    /// The place of the event, and the lines that were read for it.
+    place: Option<(Arc<Context>, Readings)>,
+    /// The repository of the event, from the first question about it on.
+    pub(super) trees: Option<Arc<WorkTrees>>,
     pub(super) log: Log,
     stdout: Sink,
     /// Bytes that host calls have copied since they last yielded.
@@ -75,6 +82,8 @@ impl CallState {
             settings,
             access,
             denied: Denials::default(),
+            place: None,
+            trees: None,
             log: Log::new(budget.log),
             stdout: Sink::counted(budget.output),
             copied: 0,
@@ -87,6 +96,25 @@ impl CallState {
         if self.copied >= BREATHE_EVERY {
             self.copied = 0;
             super::clock::give_way().await;
+        }
+    }
+
+    /// Sets the event of the call.
+    pub(super) fn begin(&mut self, event: &Event) {
+        let readings = event.tool_call().map(|call| call.facts.readings.clone()).unwrap_or_default();
+        self.place = Some((Arc::clone(&event.context), readings));
+    }
+
+    /// Returns the directory of the event.
+    pub(super) fn cwd(&self) -> Option<&str> {
+        self.place.as_ref().map(|(context, _)| context.cwd.as_str())
+    }
+
+    /// Returns the commands of a line in the directory of the event.
+    pub(super) fn commands_of(&self, line: &str) -> Arc<Reading> {
+        match &self.place {
+            Some((context, readings)) => readings.read(line, &context.cwd),
+            None => Readings::default().read(line, ""),
         }
     }
 

@@ -1,0 +1,239 @@
+//! The host's side of the imports `facts` and `work-tree`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hookbox_shell::runs::{self, Arg, Reading};
+use wasmtime::component::Linker;
+use wasmtime::{StoreContextMut, Trap};
+
+use super::bindings_0_2::hookbox::hook0_2_0::{facts, types, work_tree};
+use super::state::CallState;
+use crate::capability::Capability;
+use crate::work_tree::{PathKind, PathState, Tree, WorkTrees};
+
+/// The interface of facts, as hooks import it.
+const FACTS: &str = "hookbox:hook/facts@0.2.0";
+
+/// The fuel of a call of `read-line`.
+const CALL: u64 = 1_000;
+/// The fuel of a byte of the line, read or known: about the time in which a guest would compute as long.
+const BYTE: u64 = 100;
+/// The fuel of a byte of the reading.
+const ANSWER: u64 = 2;
+/// The part of the fuel, one in so many, that counts as copied bytes: so a reading gives way to other tasks as often as a
+/// guest that computes.
+const FUEL_PER_COPY: u64 = 2;
+
+/// The size of an argument or a command beside its texts, in bytes.
+const ITEM: usize = 32;
+
+/// Links the function that reads a line, which takes fuel from the store.
+pub(super) fn link_read_line(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+    linker.allow_shadowing(true);
+    linker.instance(FACTS)?.func_wrap_async("read-line", |mut store, (line,): (String,)| {
+        Box::new(async move {
+            let price = CALL.saturating_add(BYTE.saturating_mul(line.len() as u64));
+            spend(&mut store, price)?;
+            let reading = store.data().commands_of(&line);
+            let price_of_answer = ANSWER.saturating_mul(size(&reading) as u64);
+            spend(&mut store, price_of_answer)?;
+            let copied = price.saturating_add(price_of_answer) / FUEL_PER_COPY;
+            store.data_mut().breathe(usize::try_from(copied).unwrap_or(usize::MAX)).await;
+            Ok((self::reading(&reading),))
+        })
+    })?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
+/// Takes fuel from the guest.
+fn spend(store: &mut StoreContextMut<'_, CallState>, fuel: u64) -> wasmtime::Result<()> {
+    let left = store.get_fuel()?.checked_sub(fuel);
+    store.set_fuel(left.unwrap_or(0))?;
+    if left.is_none() {
+        return Err(Trap::OutOfFuel.into());
+    }
+    Ok(())
+}
+
+/// Returns the size of a reading in the guest, about.
+fn size(reading: &Reading) -> usize {
+    let arg = |it: &Arg| ITEM + it.text.len();
+    let text = |it: &str| ITEM + it.len();
+    let run = |it: &runs::Run| {
+        ITEM + it.words.iter().chain(it.whole.iter()).map(arg).sum::<usize>()
+            + it.assignments.iter().map(|(name, value)| text(name) + arg(value)).sum::<usize>()
+            + it.redirections.iter().map(|it| ITEM + arg(&it.target)).sum::<usize>()
+            + it.directory.as_deref().map_or(0, text)
+            + it.elsewhere.iter().chain(&it.via).map(|it| text(it)).sum::<usize>()
+            + it.call.as_deref().map_or(0, text)
+            + it.input.len() * size_of::<u32>()
+    };
+    reading.runs.iter().map(run).sum::<usize>()
+        + reading.values.iter().map(|(name, value)| text(name) + text(value)).sum::<usize>()
+        + reading.code.iter().map(|it| ITEM + text(&it.language) + text(&it.text)).sum::<usize>()
+}
+
+impl types::Host for CallState {}
+
+impl facts::Host for CallState {
+    /// [`link_read_line`] replaces it.
+    async fn read_line(&mut self, line: String) -> wasmtime::Result<facts::Reading> {
+        std::future::ready(()).await;
+        Ok(reading(&self.commands_of(&line)))
+    }
+}
+
+fn reading(reading: &Reading) -> facts::Reading {
+    let Reading { runs, code, values, unread, multiplies } = reading;
+    let mut commands = Vec::new();
+    let mut last: Option<&Arc<[Arg]>> = None;
+    let mut found = Vec::with_capacity(runs.len());
+    for it in runs {
+        // Commands with the same words are beside each other, or have them twice in the answer.
+        if !last.is_some_and(|last| Arc::ptr_eq(last, &it.whole)) {
+            commands.push(it.whole.iter().map(arg).collect());
+            last = Some(&it.whole);
+        }
+        found.push(run(it, place(commands.len() - 1)));
+    }
+    facts::Reading {
+        runs: found,
+        commands,
+        code: code
+            .iter()
+            .map(|it| facts::Code {
+                language: it.language.clone(),
+                text: it.text.clone(),
+                run: place(it.run),
+            })
+            .collect(),
+        values: values.clone(),
+        unread: unread
+            .iter()
+            .map(|it| match it {
+                runs::Unread::Syntax => facts::Unread::Syntax,
+                runs::Unread::Limit => facts::Unread::Limit,
+                runs::Unread::Values => facts::Unread::Values,
+                runs::Unread::Script => facts::Unread::Script,
+                runs::Unread::Program => facts::Unread::Program,
+            })
+            .collect(),
+        multiplies: *multiplies,
+    }
+}
+
+fn run(run: &runs::Run, at: u32) -> facts::Run {
+    // Each field by its name, so that a new one is not forgotten.
+    let runs::Run {
+        words,
+        assignments,
+        redirections,
+        directory,
+        elsewhere,
+        place: at_place,
+        via,
+        input,
+        inner,
+        is_fed,
+        call,
+        whole: _,
+    } = run;
+    facts::Run {
+        words: words.iter().map(arg).collect(),
+        assignments: assignments.iter().map(|(name, value)| (name.clone(), arg(value))).collect(),
+        redirections: redirections
+            .iter()
+            .map(|it| facts::Redirection {
+                descriptor: it.descriptor,
+                mode: match it.mode {
+                    runs::Mode::Read => facts::Mode::Read,
+                    runs::Mode::Write => facts::Mode::Write,
+                    runs::Mode::Append => facts::Mode::Append,
+                    runs::Mode::Both => facts::Mode::Both,
+                    runs::Mode::Text => facts::Mode::Text,
+                    runs::Mode::Copy => facts::Mode::Copy,
+                },
+                target: arg(&it.target),
+            })
+            .collect(),
+        directory: directory.clone(),
+        elsewhere: elsewhere.clone(),
+        place: match at_place {
+            runs::Place::Here => facts::Place::Here,
+            runs::Place::Remote => facts::Place::Remote,
+            runs::Place::Container => facts::Place::Container,
+            runs::Place::NewContainer => facts::Place::NewContainer,
+        },
+        via: via.clone(),
+        input: input.iter().map(|it| place(*it)).collect(),
+        inner: (place(inner.start), place(inner.end)),
+        is_fed: *is_fed,
+        call: call.clone(),
+        whole: at,
+    }
+}
+
+fn arg(arg: &Arg) -> facts::Arg {
+    facts::Arg {
+        text: arg.text.clone(),
+        sort: match arg.sort {
+            runs::Sort::Plain => facts::Sort::Plain,
+            runs::Sort::Pattern => facts::Sort::Pattern,
+            runs::Sort::Unknown => facts::Sort::Unknown,
+            runs::Sort::Input => facts::Sort::Input,
+        },
+    }
+}
+
+/// The place of a command: there are a few thousand at most.
+fn place(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+impl work_tree::Host for CallState {
+    async fn tree(&mut self, directory: String) -> wasmtime::Result<Option<work_tree::TreeState>> {
+        let Some((trees, directory)) = self.work_trees(&directory).await else { return Ok(None) };
+        let Some(Tree { root, linked, changed, untracked, branch }) = trees.tree(&directory).await else {
+            return Ok(None);
+        };
+        // A name that is not Unicode cannot be said, so nothing is said about it.
+        let root = root.into_os_string().into_string().ok();
+        Ok(root.map(|root| work_tree::TreeState { root, linked, changed, untracked, branch }))
+    }
+
+    async fn is_pushed(&mut self, directory: String, reference: String) -> wasmtime::Result<Option<bool>> {
+        let Some((trees, directory)) = self.work_trees(&directory).await else { return Ok(None) };
+        Ok(trees.is_pushed(&directory, &reference).await)
+    }
+
+    async fn path(&mut self, path: String) -> wasmtime::Result<Option<work_tree::PathState>> {
+        let Some((trees, path)) = self.work_trees(&path).await else { return Ok(None) };
+        let Some(PathState { kind, tracked, changed, ignored }) = trees.path(&path).await else {
+            return Ok(None);
+        };
+        let kind = match kind {
+            PathKind::Missing => work_tree::PathKind::Missing,
+            PathKind::File => work_tree::PathKind::File,
+            PathKind::Directory => work_tree::PathKind::Directory,
+            PathKind::Link => work_tree::PathKind::Link,
+            PathKind::Other => work_tree::PathKind::Other,
+        };
+        Ok(Some(work_tree::PathState { kind, tracked, changed, ignored }))
+    }
+}
+
+impl CallState {
+    /// Returns the repository of the event and the absolute form of a path, if the hook has the right to see them.
+    async fn work_trees(&mut self, path: &str) -> Option<(Arc<WorkTrees>, PathBuf)> {
+        self.breathe(path.len()).await;
+        if !self.access.rights.has(&Capability::WorkTree) {
+            self.deny(&Capability::WorkTree);
+            return None;
+        }
+        let cwd = Path::new(self.cwd()?).to_owned();
+        let trees = self.trees.get_or_insert_with(|| Arc::new(WorkTrees::of(&cwd)));
+        Some((Arc::clone(trees), cwd.join(path)))
+    }
+}
