@@ -24,6 +24,8 @@ pub enum Action {
     Block(String),
     /// Let the user decide, for this reason.
     Ask(String),
+    /// The tool call needs no question of the agent's own, for this reason.
+    Allow(String),
     /// Replace the subject of the event by this value.
     Modify(Value),
     /// Go on, with these as messages of the user.
@@ -71,6 +73,13 @@ impl Answer {
     /// Let the user decide, for this reason. An agent that cannot ask does not do it.
     pub fn ask(reason: impl Into<String>) -> Self {
         Action::Ask(reason.into()).into()
+    }
+
+    /// The tool call needs no question of the agent's own, for this reason, which reports show. The manifest declares
+    /// it ([`Give::Allow`](crate::Give)), the user grants it, and it has an effect only if no other hook blocked, asked
+    /// or failed.
+    pub fn allow(reason: impl Into<String>) -> Self {
+        Action::Allow(reason.into()).into()
     }
 
     /// Replaces the subject of the event: a tool's input before the call, its output after it, the user's

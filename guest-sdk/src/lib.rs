@@ -62,6 +62,11 @@
 //! keeps values from one call to the next, [`http`] sends requests, [`directory()`] returns the path of a
 //! directory for [`std::fs`], and [`std::env::var`] reads a variable.
 //!
+//! # Facts
+//!
+//! [`Context::read_line`] reads a shell line as the commands that it would really run. [`work_tree`] returns the state of
+//! files in git, with a right.
+//!
 //! # Text of others
 //!
 //! Commands, errors and conversations are written by others, and may contain secrets: [`text`] makes them fit
@@ -81,11 +86,13 @@ mod log;
 mod manifest;
 pub mod native;
 mod settings;
+pub mod shell;
 pub mod state;
 #[cfg(all(feature = "testing", not(target_arch = "wasm32")))]
 pub mod testing;
 pub mod text;
 mod tool;
+pub mod work_tree;
 
 pub use answer::{Action, Answer, Callback};
 pub use directory::{append_line, directory};

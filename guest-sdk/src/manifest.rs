@@ -60,11 +60,14 @@ pub enum Give {
     Mutate,
     /// Run a recipe.
     Callback,
+    /// Spare the user a question of the agent's own about a tool call.
+    Allow,
 }
 
 impl Give {
     /// Every answer.
-    pub const ALL: [Self; 5] = [Self::Modify, Self::Inject, Self::FollowUp, Self::Mutate, Self::Callback];
+    pub const ALL: [Self; 6] =
+        [Self::Modify, Self::Inject, Self::FollowUp, Self::Mutate, Self::Callback, Self::Allow];
 }
 
 /// A right outside the sandbox that a component asks for. It has an effect only if the user grants it.
@@ -82,6 +85,8 @@ pub enum Capability {
     Store,
     /// See the messages of the conversation.
     Conversation,
+    /// Learn which files of the repository git tracks, and which are changed ([`work_tree`](crate::work_tree)).
+    WorkTree,
 }
 
 /// The policy for the failure of a hook.

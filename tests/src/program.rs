@@ -62,7 +62,7 @@ fn inspect_describes_a_component() {
     let file = ".hookbox/hooks/guardrail.wasm";
     let found = env.hookbox(["inspect", "--json", file]).json();
     assert_eq!(found["name"], "guardrail");
-    assert_eq!(found["wit_version"], "0.1.0");
+    assert_eq!(found["wit_version"], "0.2.0");
     assert_eq!(found["size"], std::fs::metadata(sample("guardrail")).unwrap().len());
     assert_eq!(found["digest"], env.list(&[])[0]["digest"]);
     assert_eq!(found["subscriptions"][0]["event"], "before_tool_call");

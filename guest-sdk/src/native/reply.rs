@@ -25,6 +25,13 @@ pub(super) fn write(event: &Event, answer: Answer) -> Reply {
                 Spoken::Envelope("block", json!({"reason": reason}))
             }
         }
+        Action::Allow(reason) => match event {
+            Event::BeforeToolCall if plain => {
+                Spoken::Kodelet(json!({"blocked": false, "allowed": true, "reason": reason}))
+            }
+            Event::BeforeToolCall => Spoken::Envelope("allow", json!({"reason": reason})),
+            _ => return write(event, Answer { action: Action::Pass, context, warnings, metadata }),
+        },
         Action::Modify(value) => match event {
             Event::BeforeToolCall if plain => Spoken::Kodelet(json!({"input": value})),
             Event::AfterToolCall if plain => Spoken::Kodelet(json!({"output": value})),
@@ -105,6 +112,17 @@ mod tests {
             (BeforeToolCall, Answer::block("no"), json!({"blocked": true, "reason": "no"})),
             (UserMessageSend, Answer::block(""), json!({"blocked": true, "reason": ""})),
             (BeforeToolCall, Answer::ask("sure?"), json!({"blocked": true, "reason": "sure?"})),
+            (
+                BeforeToolCall,
+                Answer::allow("reads"),
+                json!({"blocked": false, "allowed": true, "reason": "reads"}),
+            ),
+            (
+                BeforeToolCall,
+                Answer::allow("reads").warn("w"),
+                json!({"action": "allow", "reason": "reads", "warnings": ["w"]}),
+            ),
+            (AfterToolCall, Answer::allow("reads"), Value::Null),
             (
                 BeforeToolCall,
                 Answer::block("no").warn("w"),

@@ -190,6 +190,7 @@ fn take(came: &mut Came, manifest: &Manifest, case: &Case, answer: Answer) {
         Action::FollowUp(_) => ("follow-up", Some(Give::FollowUp)),
         Action::Mutate(_) => ("mutate", Some(Give::Mutate)),
         Action::Callback(_) => ("callback", Some(Give::Callback)),
+        Action::Allow(_) => ("allow", Some(Give::Allow)),
     };
     let mut undeclared = Vec::new();
     let mut is_free = |came: &mut Came, name: &'static str, given: Option<Give>| {
@@ -217,7 +218,8 @@ fn take(came: &mut Came, manifest: &Manifest, case: &Case, answer: Answer) {
                 came.follow_ups = messages.iter().map(|text| neutral(text)).collect()
             }
             Action::Callback(callback) => came.callback = Some(callback.name),
-            Action::Mutate(_) | Action::Pass => {}
+            // Without an agent, nobody would ask.
+            Action::Mutate(_) | Action::Pass | Action::Allow(_) => {}
         }
     }
     if !undeclared.is_empty() {
