@@ -63,6 +63,7 @@ mod telemetry;
 mod test_command;
 mod tighten;
 mod trust;
+mod versions;
 
 use std::fs;
 use std::path::Path;

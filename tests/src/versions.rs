@@ -1,0 +1,156 @@
+//! Components of 0.1.0 and of 0.2.0 run side by side, and the imports of 0.2.0 say what the host knows.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use hookbox::capability::{Capability, Rights};
+use hookbox::event::EventData;
+use hookbox::internal::wasm::{Access, Component, ComponentHook};
+use hookbox::{Budget, Context, Descriptor, Event, Hook, HookError, Kind, Outcome, Settings, ToolCall};
+use hookbox_shell::runs::{Known, runs};
+use serde_json::{Value, json};
+
+use crate::environment::{guest, runtime};
+
+/// Loads a component of `tests/guests`.
+async fn component(name: &str) -> Component {
+    runtime().load(fs::read(guest(name)).unwrap()).await.unwrap()
+}
+
+fn hook(component: &Component, grants: &[&str]) -> ComponentHook {
+    let granted: Vec<Capability> = grants.iter().map(|right| right.parse().unwrap()).collect();
+    let rights = Rights::of(&component.manifest().capabilities, &granted);
+    let access = Access { rights, name: "h.wasm".to_owned(), ..Access::default() };
+    let mut descriptor = Descriptor::new("h.wasm", Kind::Component);
+    descriptor.subscriptions = component.manifest().subscriptions.clone();
+    ComponentHook::new(component.clone(), descriptor, Settings::new()).with_access(access)
+}
+
+async fn run(hook: &ComponentHook, cwd: &str, data: EventData) -> Result<Outcome, HookError> {
+    let event = Event { context: Arc::new(Context::new("c", cwd)), data };
+    // A busy machine gets its time, and a test of speed is somewhere else.
+    let mut budget = Budget::for_kind(Kind::Component);
+    budget.wall = std::time::Duration::from_secs(120);
+    hook.run(&event, &budget).await
+}
+
+fn call(input: Value) -> EventData {
+    EventData::BeforeToolCall(ToolCall::new("bash", input))
+}
+
+#[tokio::test]
+async fn both_versions_give_the_same_answers() {
+    let (frozen, newest) = (component("frozen").await, component("answers").await);
+    assert_eq!((frozen.wit_version(), newest.wit_version()), ("0.1.0", "0.2.0"));
+    assert_eq!(frozen.manifest().capabilities, newest.manifest().capabilities);
+    assert!(newest.manifest().answers.allow && !frozen.manifest().answers.allow);
+    let (frozen, newest) = (hook(&frozen, &[]), hook(&newest, &[]));
+    for answer in [
+        json!({}),
+        json!({"block": "no"}),
+        json!({"ask": "sure?"}),
+        json!({"modify": {"command": "ls", "n": [1, 2.5, null, "ä\u{1f600}"]}}),
+        json!({"follow_up": ["a", "b"]}),
+        json!({"mutate": [{"role": "user", "content": "x"}, {"role": "assistant", "content": ""}]}),
+        json!({"mutate": []}),
+        json!({"mutate": [{"role": "nobody", "content": "x"}]}),
+        json!({"callback": {"name": "compact", "args": {"goal": "g"}}}),
+        json!({"callback": {"name": ""}}),
+        json!({"fail": "on purpose"}),
+        json!({"block": "no", "context": ["c"], "warnings": ["w", ""], "metadata": {"k": {"a": [1]}}}),
+    ] {
+        let mut results = Vec::new();
+        for hook in [&frozen, &newest] {
+            let ran = run(hook, "/w", call(json!({"command": "ls", "answer": answer}))).await;
+            let shown = match ran {
+                Ok(mut outcome) => {
+                    // What they cost differs.
+                    outcome.spent = Default::default();
+                    format!("{outcome:?}")
+                }
+                Err(error) => format!("{:?}: {}", error.cause, error.message),
+            };
+            results.push(shown);
+        }
+        assert_eq!(results[0], results[1], "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn the_answer_allow_reaches_the_host() {
+    let facts = hook(&component("facts").await, &[]);
+    let outcome = run(&facts, "/w", call(json!({"allow": "it only reads"}))).await;
+    // Without the grant it may also count as pass.
+    let action = outcome.unwrap().action;
+    let is_allow = action == hookbox::Action::Allow("it only reads".to_owned());
+    assert!(is_allow || action == hookbox::Action::Pass, "{action:?}");
+}
+
+/// The lines of the lists in `tests/data/self-protection/`, which have every construct of a shell.
+#[tokio::test]
+async fn a_line_is_read_in_a_component_as_on_the_host() {
+    let facts = hook(&component("facts").await, &[]);
+    let lists = concat!(
+        include_str!("../data/self-protection/innocent.txt"),
+        include_str!("../data/self-protection/changes.txt")
+    );
+    let own = [
+        "",
+        "\0",
+        "echo \u{1f600} > ä",
+        "cd a && (cd ../b; make | tee log) 2>&1 &",
+        "for i in a b c; do python3 -c \"print('$i')\" <<< text; done",
+        "if x; then v=1; else v=2; fi; echo $v $(date) `pwd`",
+        "f() { f | f; }; f",
+        "ssh host \"docker exec c sh -c 'cat <(ls)'\"",
+        "cat <<EOF | psql\nselect 1;\nEOF",
+        "echo 'open",
+    ];
+    let lines: Vec<&str> = lists.lines().chain(own).collect();
+    assert!(lines.len() > 1000);
+    for cwd in ["/srv/app", "not absolute"] {
+        for lines in lines.chunks(40) {
+            let ran = run(&facts, cwd, call(json!({ "lines": lines }))).await.unwrap();
+            let known = Known { cwd: Some(cwd).filter(|it| it.starts_with('/')), ..Known::default() };
+            assert_eq!(ran.warnings.len(), lines.len());
+            for (line, found) in lines.iter().zip(ran.warnings) {
+                assert_eq!(found, format!("{:?}", runs(line, &known)), "{line}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_same_line_costs_the_same_for_the_first_hook_and_the_next() {
+    let facts = hook(&component("facts").await, &[]);
+    let event = Event {
+        context: Arc::new(Context::new("c", "/w")),
+        data: call(json!({"lines": ["cd a && make -j4 | tee log", "ls"]})),
+    };
+    let budget = Budget::for_kind(Kind::Component);
+    let fuel = async || facts.run(&event, &budget).await.unwrap().spent.fuel.unwrap();
+    let (first, second) = (fuel().await, fuel().await);
+    assert_eq!(first, second);
+    let other = run(&facts, "/w", call(json!({"lines": ["ls", "ls"]}))).await.unwrap().spent.fuel.unwrap();
+    assert!(other < first, "{other} {first}");
+}
+
+#[tokio::test]
+async fn the_state_of_git_is_a_right() {
+    let component = component("facts").await;
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).to_str().unwrap();
+    let input = json!({"tree": directory, "pushed": [directory, "HEAD"], "path": "src/versions.rs"});
+    let without = run(&hook(&component, &[]), directory, call(input)).await.unwrap();
+    assert_eq!(without.warnings, ["None", "None", "None"]);
+    let denied: Vec<&str> = without.spent.denied.iter().map(|it| it.right.as_str()).collect();
+    assert_eq!(denied, ["work-tree"]);
+
+    let granted = hook(&component, &["work-tree"]);
+    let temporary = tempfile::tempdir().unwrap();
+    let outside = temporary.path().to_str().unwrap();
+    let input = json!({"tree": outside, "pushed": [outside, "HEAD"], "path": "a"});
+    let nowhere = run(&granted, outside, call(input)).await.unwrap();
+    assert_eq!(nowhere.warnings, ["None", "None", "None"]);
+    assert!(nowhere.spent.denied.is_empty());
+}
