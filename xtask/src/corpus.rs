@@ -14,7 +14,7 @@ impl Tree {
         let (preset, mut args) = split(args)?;
         if let Some(at) = args.iter().position(|it| *it == "--components") {
             args.remove(at);
-            let count = (at < args.len()).then(|| args.remove(at)).unwrap_or_default();
+            let count = if at < args.len() { args.remove(at) } else { "" };
             self.generated_components(count, &args)?;
         }
         let is_generated = args.contains(&"--generate");

@@ -223,7 +223,7 @@ impl Machine<'_> {
                 };
                 for word in words.iter_mut().filter(|it| it.text.contains(&replaced)) {
                     word.sort = if word.is_plain() { value.sort } else { word.sort };
-                    let Some(text) = self.replaced(&word.text, &replaced, &value.text) else { return None };
+                    let text = self.replaced(&word.text, &replaced, &value.text)?;
                     word.text = text;
                     // A script is read, with the text in its place.
                     if word.sort == Sort::Input && word.text.contains(char::is_whitespace) {

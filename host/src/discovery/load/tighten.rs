@@ -3,7 +3,7 @@
 //! A repository may do it untrusted: a stricter guard blocks more, and a block runs nothing.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
@@ -32,7 +32,7 @@ pub struct Tightened {
 }
 
 /// JSON is UTF-8, a path need not be.
-fn lossy<S: Serializer>(path: &PathBuf, serializer: S) -> Result<S::Ok, S::Error> {
+fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     path.to_string_lossy().serialize(serializer)
 }
 
