@@ -10,14 +10,14 @@ use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAlloc
 use crate::place::Place;
 
 wasmtime::component::bindgen!({
-    path: "../host/wit",
+    path: "../host/wit/0.2",
     inline: "
         package bench:bare;
 
         world bare {
             import hookbox:hook/types@0.1.0;
             import wasi:config/store@0.2.0-rc.1;
-            export hookbox:hook/hook@0.1.0;
+            export hookbox:hook/hook@0.2.0;
         }
     ",
     world: "bench:bare/bare",
