@@ -22,11 +22,11 @@ wasmtime::component::bindgen!({
     ",
     world: "bench:bare/bare",
     imports: { default: trappable },
-    with: { "hookbox:hook/types.document": crate::bare::Shared },
+    with: { "hookbox:hook/types@0.1.0.document": crate::bare::Shared },
 });
 
-use self::exports::hookbox::hook::hook::Response;
-use self::hookbox::hook::types;
+use self::exports::hookbox::hook0_2_0::hook::Response;
+use self::hookbox::hook0_1_0::types;
 
 /// A document, as the caller has it.
 #[allow(unreachable_pub, reason = "the generated code exports it again")]
@@ -150,6 +150,6 @@ impl BareHook {
             budget: None,
         };
         let event = types::Event::BeforeToolCall(call);
-        hook.hookbox_hook_hook().call_run(&mut store, &context, &event).unwrap().unwrap()
+        hook.hookbox_hook0_2_0_hook().call_run(&mut store, &context, &event).unwrap().unwrap()
     }
 }

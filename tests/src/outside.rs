@@ -198,35 +198,6 @@ async fn a_race_leads_nowhere() {
     swapper.join().unwrap();
 }
 
-/// While a name is now a file of its own and now a second name of a file outside, the latter is never
-/// truncated.
-#[tokio::test]
-async fn a_race_cuts_no_file_that_has_a_name_outside() {
-    let env = TestEnvironment::new();
-    env.file("outside/file", "secret").directory("repo/out");
-    let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let swapper = std::thread::spawn({
-        let (at, next) = (env.path("repo/out/now"), env.path("repo/next"));
-        let (outside, stop) = (env.path("outside/file"), Arc::clone(&stop));
-        move || {
-            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                let _ = fs::write(&next, "inside").and_then(|()| fs::rename(&next, &at));
-                let _ = fs::hard_link(&outside, &next).and_then(|()| fs::rename(&next, &at));
-                let _ = fs::remove_file(&next);
-            }
-        }
-    });
-    let hook = hook(&env, &["read-write:$REPO/out"]).await;
-    let deeds: Vec<Value> = (0..200).map(|_| json!(["truncate", "$REPO/out/now"])).collect();
-    for _ in 0..10 {
-        let (said, _) = act(&hook, json!(deeds)).await;
-        assert!(said.iter().all(|said| said == "done" || said.starts_with("error: ")), "{said:?}");
-        assert_eq!(env.read("outside/file").as_deref(), Some("secret"));
-    }
-    stop.store(true, std::sync::atomic::Ordering::Relaxed);
-    swapper.join().unwrap();
-}
-
 #[tokio::test]
 async fn a_variable_is_there_when_it_was_granted_and_a_denial_says_what_would_allow_it() {
     let env = TestEnvironment::new();

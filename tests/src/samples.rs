@@ -161,12 +161,16 @@ fn the_components_read_their_settings() {
         "home/.hookbox/hookbox.toml",
         r#"
 [hooks."compact-threshold.wasm"]
+timeout = "1m"
 settings = { threshold = 0.5, callback = "rotate" }
 [hooks."follow-up.wasm"]
+timeout = "1m"
 settings = { messages = ["Run the linter."] }
 [hooks."guardrail.wasm"]
+timeout = "1m"
 settings = { also_deny = ["git push --force"], allow = ["sudo ls"] }
 [hooks."redactor.wasm"]
+timeout = "1m"
 settings = { keys = ["pin"] }
 "#,
     );
@@ -183,11 +187,11 @@ settings = { keys = ["pin"] }
     assert_eq!(env.event(&["after_tool_call"], &result)["output"], "pin=[REDACTED]");
     // An invalid setting is a failure, and the guard blocks.
     for (settings, words) in [
-        ("deny = 5", "line 2: deny: expected a list, found 5"),
-        ("also_deny = \"dd\"", "line 2: also_deny: expected a list, found "),
-        ("also_denny = [\"dd\"]", "line 2: the hook has no setting also_denny; did you mean also_deny?"),
+        ("deny = 5", "line 3: deny: expected a list, found 5"),
+        ("also_deny = \"dd\"", "line 3: also_deny: expected a list, found "),
+        ("also_denny = [\"dd\"]", "line 3: the hook has no setting also_denny; did you mean also_deny?"),
     ] {
-        let table = format!("[hooks.\"guardrail.wasm\"]\nsettings = {{ {settings} }}\n");
+        let table = format!("[hooks.\"guardrail.wasm\"]\ntimeout = \"1m\"\nsettings = {{ {settings} }}\n");
         env.file("home/.hookbox/hookbox.toml", table);
         let call = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}});
         let verdict = env.event(&["before_tool_call"], &call);

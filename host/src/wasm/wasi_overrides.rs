@@ -3,11 +3,11 @@
 
 use std::fs::{DirBuilder, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir as Confined, MetadataExt as _};
+use cap_std::fs::Dir as Confined;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, Dir, FsPerms, OpenMode, WasiFilesystemView as _};
@@ -122,7 +122,8 @@ async fn directories(state: &mut CallState) -> wasmtime::Result<Vec<(Resource<De
 
 /// Opens a file or directory below a granted one. Only regular files and directories are opened: opening a
 /// pipe may wait for ever, and opening a device may do anything. A file that has a second name is not opened
-/// for writing: the other name may be outside. A file is checked before it is truncated.
+/// for writing: the other name may be outside. A file is checked before it is truncated. Only a process of the
+/// same user can add a name during the check, and it can write the file itself.
 async fn open(
     state: &mut CallState,
     directory: Resource<Descriptor>,
@@ -149,14 +150,13 @@ async fn open(
     {
         return Ok(Err(ErrorCode::NotPermitted));
     }
-    let opened = match view.open_at(again(), follow, path.clone(), how, mode).await {
+    let opened = match view.open_at(again(), follow, path, how, mode).await {
         Ok(opened) => opened,
         Err(error) => return Ok(Err(error.downcast()?)),
     };
     // The file may have been exchanged since.
     let about = view.stat(Resource::new_own(opened.rep())).await.ok();
-    let is_fine = about.is_some_and(|about| may_open(&about, writes))
-        && (!writes || has_one_name(state, &directory, follow, &path, &opened)?);
+    let is_fine = about.is_some_and(|about| may_open(&about, writes));
     let result = match is_fine {
         false => Err(ErrorCode::NotPermitted),
         true if truncates => match state.filesystem().set_size(Resource::new_own(opened.rep()), 0).await {
@@ -172,32 +172,6 @@ async fn open(
             Err(error)
         }
     })
-}
-
-/// Returns whether a file that was opened for writing has this name and no other one. One look answers both
-/// questions: between two looks another process could give the name to another file, and take it away again.
-fn has_one_name(
-    state: &CallState,
-    directory: &Resource<Descriptor>,
-    follow: PathFlags,
-    path: &str,
-    opened: &Resource<Descriptor>,
-) -> wasmtime::Result<bool> {
-    let (Descriptor::Dir(directory), Descriptor::File(opened)) =
-        (state.table.get(directory)?, state.table.get(opened)?)
-    else {
-        return Ok(true);
-    };
-    let look = || -> io::Result<bool> {
-        let directory = Confined::from_std_file(directory.dir.try_clone()?);
-        let named = match follow.contains(PathFlags::SYMLINK_FOLLOW) {
-            true => directory.metadata(path)?,
-            false => directory.symlink_metadata(path)?,
-        };
-        let opened = opened.file.metadata()?;
-        Ok(named.nlink() == 1 && named.dev() == opened.dev() && named.ino() == opened.ino())
-    };
-    Ok(look().unwrap_or(false))
 }
 
 fn may_open(about: &DescriptorStat, writes: bool) -> bool {
