@@ -8,7 +8,7 @@ const MAX_LENGTH: usize = 4096;
 
 /// Returns the words that a shell makes of one with braces: of `a{b,c}` they are `ab` and `ac`. A word with spaces was
 /// quoted, and stays.
-pub fn braces(word: &str) -> Vec<String> {
+pub(crate) fn braces(word: &str) -> Vec<String> {
     let mut done = Vec::new();
     let mut waiting = vec![word.to_owned()];
     while let Some(word) = waiting.pop() {
@@ -49,4 +49,26 @@ fn list(word: &str) -> Option<(&str, Vec<&str>, &str)> {
     let ends = commas.iter().copied().chain([end]);
     let parts: Option<Vec<&str>> = begins.zip(ends).map(|(begin, end)| word.get(begin + 1..end)).collect();
     Some((word.get(..from)?, parts?, word.get(end + 1..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::braces;
+
+    #[test]
+    fn braces_make_words() {
+        for (word, want) in [
+            ("a", vec!["a"]),
+            ("{rm,-rf,x}", vec!["rm", "-rf", "x"]),
+            ("s{u,}do", vec!["sudo", "sdo"]),
+            ("a{b,{c,d}e}f", vec!["abf", "acef", "adef"]),
+            ("{a}{b,c}", vec!["{a}b", "{a}c"]),
+            ("${a,b}", vec!["${a,b}"]),
+            ("{a, b}", vec!["{a, b}"]),
+            ("{a,b", vec!["{a,b"]),
+        ] {
+            assert_eq!(braces(word), want, "{word}");
+        }
+        assert!(braces(&"{a,b}".repeat(1000)).len() <= 2 * 64, "it is bounded");
+    }
 }

@@ -1,6 +1,8 @@
 //! The effects of known programs. Every word of an unknown program counts, so that a program that is missing here costs a
 //! question and weakens no guard.
 
+use crate::base_name;
+
 /// The effect of a program on the files that its words name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
@@ -90,11 +92,6 @@ fn has(words: &[&str], options: &str) -> bool {
     })
 }
 
-/// Returns the last part of a path.
-pub fn base_name(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or(word)
-}
-
 /// Returns the name and the value of `NAME=value` before a program.
 pub fn assignment(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
@@ -104,7 +101,7 @@ pub fn assignment(word: &str) -> Option<(&str, &str)> {
 }
 
 /// Skips programs that only run the words after their own options, such as `sudo`.
-pub fn unwrapped<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
+fn unwrapped<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
     loop {
         words = match words {
             ["command", rest @ ..] if !describes(rest) => {
@@ -135,7 +132,7 @@ pub fn unwrapped<'a, 'w>(mut words: &'a [&'w str]) -> &'a [&'w str] {
 }
 
 /// Returns true if `command` with these words only tells where a program is.
-pub fn describes(words: &[&str]) -> bool {
+fn describes(words: &[&str]) -> bool {
     let mut options = words.iter().take_while(|word| word.starts_with('-') && **word != "--");
     options.any(|word| word.contains(['v', 'V']))
 }
@@ -248,4 +245,31 @@ fn sed(words: &[&str]) -> Use {
         (true, false) => Use::Reads,
         (true, true) => Use::Keeps,
     }
+}
+
+/// Returns the places of programs in a command whose words are only read: the program's, those of programs that run it, and
+/// those that `find` runs. `None` if any word may be a program.
+fn program_places(words: &[&str]) -> Option<Vec<usize>> {
+    if matches!(use_of(words), Use::Shell | Use::Any) {
+        return None;
+    }
+    let program = |from: usize| {
+        let rest = words.get(from..).unwrap_or_default();
+        from..=from + rest.len() - unwrapped(rest).len()
+    };
+    let started = words.iter().enumerate().filter(|(_, word)| executes(word)).map(|(at, _)| at + 1);
+    Some(started.chain([0]).flat_map(program).collect())
+}
+
+/// Returns the places in a command at which a program may start whose name, with or without its directory, is wanted.
+/// Behind a program that is not known any word may be a program, and a path only if it is one of programs.
+pub fn program_starts(words: &[&str], is_wanted: impl Fn(&str) -> bool) -> Vec<usize> {
+    let places = program_places(words);
+    let is_first = |at: usize| words.iter().take(at).all(|word| assignment(word).is_some());
+    let starts = |(at, word): &(usize, &&str)| {
+        let is_program = || places.is_some() || is_first(*at) || word.contains("bin/");
+        places.as_ref().is_none_or(|places| places.contains(at))
+            && (is_wanted(word) || is_wanted(base_name(word)) && is_program())
+    };
+    words.iter().enumerate().filter(starts).map(|(at, _)| at).collect()
 }

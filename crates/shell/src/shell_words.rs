@@ -67,3 +67,45 @@ impl<'a, 'w> ShellWords<'a, 'w> {
         !self.only_checks() && !self.letters.contains('c') && (self.letters.contains('s') || !has_script)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ShellWords;
+
+    #[test]
+    fn a_shell_runs_its_input_unless_it_has_a_script() {
+        for (line, runs) in [
+            ("", true),
+            ("-", true),
+            ("-s", true),
+            ("-s -- -y -n", true),
+            ("-s -- -c", true),
+            ("-eo pipefail", true),
+            ("-oO pipefail extglob -x", true),
+            ("+o posix", true),
+            ("--rcfile x --posix -e", true),
+            ("-rcfile x", true),
+            ("-norc", true),
+            ("-n +n", true),
+            ("-in", true),
+            ("/dev/stdin -n", true),
+            ("/dev//stdin", true),
+            ("/dev/../dev/./fd/0", true),
+            ("../../dev/stdin", true),
+            ("-- /dev/tty", true),
+            ("-n", false),
+            ("-o noexec", false),
+            ("-c", false),
+            ("-ce ls -s", false),
+            ("-co pipefail ls", false),
+            ("x.sh", false),
+            ("x.sh -s", false),
+            ("-eo pipefail x.sh", false),
+            ("- x.sh", false),
+            ("dev/stdin", false),
+        ] {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            assert_eq!(ShellWords::of(&words).runs_input(), runs, "{line}");
+        }
+    }
+}

@@ -37,8 +37,9 @@ mod tree;
 mod words;
 mod wrappers;
 
+pub use crate::join_path;
 use machine::Machine;
-pub use tokens::{Token, tokens};
+pub use tokens::{Token, tokens, unquoted};
 pub use tree::Mode;
 
 /// The longest line that is read, in bytes.
@@ -226,32 +227,6 @@ pub fn runs(line: &str, known: &Known<'_>) -> Reading {
     }
     machine.script(line);
     machine.reading
-}
-
-/// Returns a path that is given in a directory, without `.` and `..` as far as they can be left out. A path below the
-/// line's directory has no `./` in front.
-pub fn join_path(directory: &str, path: &str) -> String {
-    let is_whole = path.starts_with('/') || path == "~" || path.starts_with("~/");
-    let (head, tail) = if is_whole { ("", path) } else { (directory, path) };
-    let is_absolute = if is_whole { path.starts_with('/') } else { directory.starts_with('/') };
-    let mut parts: Vec<&str> = Vec::new();
-    for part in head.split('/').chain(tail.split('/')) {
-        match part {
-            "" | "." => {}
-            ".." => match parts.last() {
-                None if is_absolute => {}
-                Some(last) if !matches!(*last, ".." | "~") && !last.starts_with('$') => drop(parts.pop()),
-                _ => parts.push(".."),
-            },
-            part => parts.push(part),
-        }
-    }
-    let joined = parts.join("/");
-    match (is_absolute, joined.is_empty()) {
-        (true, _) => format!("/{joined}"),
-        (false, true) => ".".to_owned(),
-        (false, false) => joined,
-    }
 }
 
 /// Returns true for the name of a variable.

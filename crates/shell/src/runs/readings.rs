@@ -144,3 +144,36 @@ fn a_row_of_tokens_has_no_spaces_and_no_comments() {
     );
     assert_ne!(tokens("':(){:|:&};:'"), tokens(":(){:|:&};:"));
 }
+
+#[test]
+fn a_command_knows_what_feeds_it() {
+    for (line, command, sources) in [
+        ("a | sh", "sh", vec!["a"]),
+        ("a |\n  sh", "sh", vec!["a"]),
+        ("a |\n# why\n\nsh", "sh", vec!["a"]),
+        ("a |& b log | sh -s", "sh -s", vec!["b"]),
+        ("a; sh", "sh", vec![]),
+        ("a || sh", "sh", vec![]),
+        ("a &\nsh", "sh", vec![]),
+        ("(a; b) | sh", "sh", vec!["a", "b"]),
+        ("a | (b; sh)", "sh", vec!["a"]),
+        ("a | { b y | { c; sh; }; }", "sh", vec!["b"]),
+        ("a | { b; { sh; }; }", "sh", vec!["a"]),
+        ("{ a; } | { sh; } | c", "c", vec!["sh"]),
+        ("a | if b; then sh; fi", "sh", vec!["a"]),
+        ("a | while b; do c; done; sh", "sh", vec![]),
+        ("sh <(a)", "sh /dev/fd/63", vec!["a"]),
+        ("sh < <(a)", "sh", vec!["a"]),
+        ("sh -c \"$(a)\"", "sh -c $(a)", vec!["a"]),
+        ("sh <<< \"$(a)\"", "sh", vec!["a"]),
+        ("sh <<E\n$(a)\nE\n", "sh", vec!["a"]),
+        ("sh -c \"${x:-$(a)}\"", "sh -c $(a)", vec!["a"]),
+        ("a > >(sh)", "sh", vec!["a"]),
+    ] {
+        let reading = runs(line, &Known::default());
+        let run = reading.runs.iter().find(|it| it.texts().join(" ") == command);
+        let fed = run.map(|run| run.input.iter().copied().chain(run.inner.clone()));
+        let found: Option<Vec<&str>> = fed.map(|it| it.filter_map(|at| reading.runs[at].program()).collect());
+        assert_eq!(found, Some(sources), "{line}: {:?}", seen(line));
+    }
+}

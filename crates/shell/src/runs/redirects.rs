@@ -31,7 +31,7 @@ impl Parser<'_> {
                 self.error();
             }
             let is_quoted = raw.iter().any(|it| b"'\"\\".contains(it));
-            let delimiter = crate::unquoted(&String::from_utf8_lossy(raw));
+            let delimiter = super::unquoted(&String::from_utf8_lossy(raw));
             document = Some(self.documents.len());
             self.documents.push(Rc::default());
             let number = self.documents.len() - 1;

@@ -38,6 +38,21 @@ pub fn tokens(text: &str) -> Option<Vec<Token>> {
     (parser.errors == 0 && !parser.is_cut).then_some(found)
 }
 
+/// Returns the letters of a line without quotes, escapes and line continuations: a word is in one piece, with
+/// any quoting.
+pub fn unquoted(line: &str) -> String {
+    let mut letters = String::with_capacity(line.len());
+    let mut is_escaped = false;
+    for piece in line.split_inclusive(['\'', '"', '\\']) {
+        let piece = piece.strip_prefix('\n').filter(|_| is_escaped).unwrap_or(piece);
+        is_escaped = piece.ends_with('\\');
+        // `$"…"` and `$'…'` have a `$` before the quote.
+        let plain = piece.strip_suffix(['\'', '"']).map(|it| it.strip_suffix('$').unwrap_or(it));
+        letters.push_str(plain.or_else(|| piece.strip_suffix('\\')).unwrap_or(piece));
+    }
+    letters
+}
+
 /// Adds the text of a word, and the braces that it has without quotes.
 fn split(word: &Word, found: &mut Vec<Token>) {
     let (mut text, mut has_text) = (String::new(), false);

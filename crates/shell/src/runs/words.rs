@@ -361,7 +361,7 @@ fn with_braces(value: &Arg, next: &Part) -> Option<Arg> {
 /// Returns the rows of parts that the braces in a word make.
 fn braced(parts: &[Part]) -> Vec<Vec<Part>> {
     if let [Part::Bare(text)] = parts {
-        return crate::braces(text).into_iter().map(|it| vec![Part::Bare(it)]).collect();
+        return crate::braces::braces(text).into_iter().map(|it| vec![Part::Bare(it)]).collect();
     }
     let mut text = String::new();
     for (at, part) in parts.iter().enumerate() {
@@ -390,5 +390,5 @@ fn braced(parts: &[Part]) -> Vec<Vec<Part>> {
         }
         row
     };
-    crate::braces(&text).into_iter().map(row).collect()
+    crate::braces::braces(&text).into_iter().map(row).collect()
 }

@@ -214,7 +214,7 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
     }
     let mut rest = options.rest.get(wrapper.own..)?;
     if name == "env" {
-        found.script = options.value('S', "--split-string").map(|it| crate::scripts::spaced(&it));
+        found.script = options.value('S', "--split-string").map(|it| spaced(&it));
     }
     if name == "npx" {
         found.script = script_of(args);
@@ -271,4 +271,27 @@ pub(crate) fn quoted(text: &str) -> String {
     } else {
         format!("'{}'", text.replace('\'', "'\\''"))
     }
+}
+
+/// Returns a text of `env -S` with a space for each `\_` outside single quotes, as `env` reads it.
+fn spaced(text: &str) -> String {
+    let (mut found, mut letters) = (String::with_capacity(text.len()), text.chars());
+    let (mut is_single, mut is_double) = (false, false);
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\'' if !is_double => is_single = !is_single,
+            '"' if !is_single => is_double = !is_double,
+            '\\' if !is_single => {
+                match letters.next() {
+                    // Between double quotes the space does not end the word, for a shell as well.
+                    Some('_') => found.push(' '),
+                    next => found.extend(['\\'].into_iter().chain(next)),
+                }
+                continue;
+            }
+            _ => {}
+        }
+        found.push(letter);
+    }
+    found
 }
