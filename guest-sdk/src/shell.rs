@@ -10,7 +10,7 @@
 //! assert_eq!(run.directory.as_deref(), Some("/srv/app"));
 //! ```
 
-pub use hookbox_shell::runs::{Arg, Code, Mode, Place, Reading, Redirection, Run, Sort, Unread, join_path};
+pub use hookbox_shell::{Arg, Code, Mode, Place, Reading, Redirection, Run, Sort, Unread, join_path};
 
 use crate::Context;
 
@@ -24,7 +24,7 @@ impl Context {
         #[cfg(not(target_arch = "wasm32"))]
         {
             let cwd = Some(self.cwd.as_str()).filter(|it| it.starts_with('/'));
-            hookbox_shell::runs::runs(line, &hookbox_shell::runs::Known { cwd, ..Default::default() })
+            hookbox_shell::runs(line, &hookbox_shell::Known { cwd, ..Default::default() })
         }
     }
 }

@@ -8,7 +8,7 @@ use hookbox::capability::{Capability, Rights};
 use hookbox::event::EventData;
 use hookbox::internal::wasm::{Access, Component, ComponentHook};
 use hookbox::{Budget, Context, Descriptor, Event, Hook, HookError, Kind, Outcome, Settings, ToolCall};
-use hookbox_shell::runs::{Known, runs};
+use hookbox_shell::{Known, runs};
 use serde_json::{Value, json};
 
 use crate::environment::{guest, runtime};

@@ -1,7 +1,7 @@
 //! Work that the line puts into a directory before it removes that directory.
 
 use hookbox_judge::{Area, Scene, has, operands};
-use hookbox_shell::runs::{Arg, Run, join_path};
+use hookbox_shell::{Arg, Run, join_path};
 
 /// Returns true if the target has files of the project: the line moved them there, or made a link to them there.
 pub(crate) fn has_work(scene: &Scene<'_>, target: &Arg) -> bool {

@@ -1,7 +1,7 @@
 //! Programs and redirections that overwrite files and devices, or close them.
 
 use hookbox_judge::{Area, Denial, Preset, Scene, has, operands};
-use hookbox_shell::runs::{Arg, Mode, Place, Sort};
+use hookbox_shell::{Arg, Mode, Place, Sort};
 
 fn lost(what: &str, safer: &str) -> Denial {
     Denial::new(what, "what was there is lost", safer)

@@ -1,7 +1,7 @@
 //! Programs that remove files.
 
 use hookbox_judge::{Area, Denial, Preset, Scene, has, is_generated, is_made_again, operands};
-use hookbox_shell::runs::{Arg, Place, Run, Sort};
+use hookbox_shell::{Arg, Place, Run, Sort};
 
 use crate::state::is_excused;
 
@@ -156,7 +156,7 @@ fn is_made(scene: &Scene<'_>, target: &Arg) -> bool {
     }
     let same = |run: &Run, arg: &Arg| {
         let path = |run: &Run, text: &str| {
-            hookbox_shell::runs::join_path(run.directory.as_deref().unwrap_or("$PWD"), text)
+            hookbox_shell::join_path(run.directory.as_deref().unwrap_or("$PWD"), text)
         };
         arg.is_plain() && path(run, &arg.text) == path(scene.run, &target.text)
     };

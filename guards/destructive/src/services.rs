@@ -3,7 +3,7 @@
 mod table;
 
 use hookbox_judge::{Area, Denial, Preset, Scene};
-use hookbox_shell::runs::{Arg, Mode};
+use hookbox_shell::{Arg, Mode};
 
 use table::TABLE;
 

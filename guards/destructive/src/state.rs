@@ -1,7 +1,7 @@
 //! Files whose removal loses nothing in the present state of the disk.
 
 use hookbox_judge::{PathKind, Preset, Scene};
-use hookbox_shell::runs::{Arg, Place, Run, Sort};
+use hookbox_shell::{Arg, Place, Run, Sort};
 
 /// Parts of the names of directories that programs make. Names such as `data`, `results` and `output` are missing, because
 /// people ignore them in git and keep work in them.

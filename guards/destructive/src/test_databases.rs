@@ -1,7 +1,7 @@
 //! Databases that tests make again.
 
 use hookbox_judge::Scene;
-use hookbox_shell::runs::Arg;
+use hookbox_shell::Arg;
 
 /// Variables that name the environment of an application.
 const ENVIRONMENTS: [&str; 6] = ["RAILS_ENV", "RACK_ENV", "NODE_ENV", "MIX_ENV", "APP_ENV", "DJANGO_ENV"];

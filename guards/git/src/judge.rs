@@ -1,7 +1,7 @@
 //! The subcommands that lose work.
 
 use hookbox_judge::{Area, Denial, Preset, Scene, has, operands};
-use hookbox_shell::runs::{Arg, Place, Run};
+use hookbox_shell::{Arg, Place, Run};
 
 use crate::{refs, state};
 

@@ -1,7 +1,7 @@
 //! Aliases and branches that an option moves.
 
 use hookbox_judge::{Denial, Scene, has, operands};
-use hookbox_shell::runs::{Arg, Run};
+use hookbox_shell::{Arg, Run};
 
 use super::judge::parts;
 

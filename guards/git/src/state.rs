@@ -1,7 +1,7 @@
 //! Commands that lose nothing in the present state of the repository.
 
 use hookbox_judge::{Scene, has, operands};
-use hookbox_shell::runs::{Arg, Run, join_path};
+use hookbox_shell::{Arg, Run, join_path};
 
 use super::judge::parts;
 

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hookbox_shell::runs::{Arg, Known, Mode, Reading, Redirection, Run, runs};
-use hookbox_shell::{assignment, base_name};
+use hookbox_shell::{Arg, Known, Mode, Reading, Redirection, Run, assignment, base_name, runs};
 
 use crate::hides::{copies_for_programs, hides_all, hides_values, keeps_lines};
 use crate::places::{has_token, is_env_file, is_secret_name, is_secret_path, variable};

@@ -8,7 +8,7 @@ mod writes;
 
 use hookbox_judge::{Preset, allows};
 use hookbox_sdk::prelude::*;
-use hookbox_shell::runs::{Known, runs};
+use hookbox_shell::{Known, runs};
 
 /// The hook.
 pub struct SupplyChain;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hookbox_shell::base_name;
-use hookbox_shell::runs::{Mode, Reading, Run, Unread};
+use hookbox_shell::{Mode, Reading, Run, Unread, base_name};
 
 use crate::{Finding, Preset};
 

@@ -1,7 +1,6 @@
 //! Packages from registries and hosts that are not well known, and switched off checks.
 
-use hookbox_shell::assignment;
-use hookbox_shell::runs::{Reading, Run};
+use hookbox_shell::{Reading, Run, assignment};
 
 use crate::{Finding, Preset};
 

@@ -1,7 +1,6 @@
 //! Files whose contents run later: hooks of git, start files of shells, sources of packages, CI.
 
-use hookbox_shell::base_name;
-use hookbox_shell::runs::{Mode, Reading, Run};
+use hookbox_shell::{Mode, Reading, Run, base_name};
 
 use crate::{Finding, Preset};
 

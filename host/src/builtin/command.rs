@@ -13,8 +13,7 @@ mod seen;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use hookbox_shell::runs::{Known, Reading, Sort, Unread, runs};
-use hookbox_shell::{Use, base_name};
+use hookbox_shell::{Known, Reading, Sort, Unread, Use, base_name, runs};
 
 use self::expansion::without_variables;
 use self::seen::Seen;

@@ -5,8 +5,7 @@
 
 mod programs;
 
-use hookbox_shell::runs::{Known, Mode, Reading, Run, Sort, Unread, runs};
-use hookbox_shell::{Use, is_terminal, use_of};
+use hookbox_shell::{Known, Mode, Reading, Run, Sort, Unread, Use, is_terminal, runs, use_of};
 
 use self::programs::{SHELLS, STARTERS, is_in, passes_on, waits};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use hookbox_shell::runs::{Known, runs};
+use hookbox_shell::{Known, runs};
 use serde_json::Value;
 
 use super::command::{self, Finding};

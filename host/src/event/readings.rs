@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use hookbox_shell::runs::{Known, Reading, runs};
+use hookbox_shell::{Known, Reading, runs};
 
 use crate::mutex;
 

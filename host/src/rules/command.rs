@@ -1,7 +1,6 @@
 //! The words of a command, as a rule names them.
 
-use hookbox_shell::program_starts;
-use hookbox_shell::runs::{Token, tokens};
+use hookbox_shell::{Token, program_starts, tokens};
 
 /// A whole command by its words, for an exception.
 #[derive(Clone, Debug, PartialEq)]

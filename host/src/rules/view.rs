@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use hookbox_shell::runs::{Arg, Known, Mode, Run, Unread, runs};
+use hookbox_shell::{Arg, Known, Mode, Run, Unread, runs};
 use serde_json::Value;
 
 use super::path::{self, CallPath};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hookbox_shell::runs::{Known, join_path, runs};
+use hookbox_shell::{Known, join_path, runs};
 
 /// Characters that separate the words of a shell line, and the paths within a word.
 const SEPARATORS: &[char] =

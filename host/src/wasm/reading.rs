@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hookbox_shell::runs::{self, Arg, Reading};
+use hookbox_shell::{Arg, Reading};
 use wasmtime::component::Linker;
 use wasmtime::{StoreContextMut, Trap};
 
@@ -61,7 +61,7 @@ fn spend(store: &mut StoreContextMut<'_, CallState>, fuel: u64) -> wasmtime::Res
 fn size(reading: &Reading) -> usize {
     let arg = |it: &Arg| ITEM + it.text.len();
     let text = |it: &str| ITEM + it.len();
-    let run = |it: &runs::Run| {
+    let run = |it: &hookbox_shell::Run| {
         ITEM + it.words.iter().chain(it.whole.iter()).map(arg).sum::<usize>()
             + it.assignments.iter().map(|(name, value)| text(name) + arg(value)).sum::<usize>()
             + it.redirections.iter().map(|it| ITEM + arg(&it.target)).sum::<usize>()
@@ -113,20 +113,20 @@ fn reading(reading: &Reading) -> facts::Reading {
         unread: unread
             .iter()
             .map(|it| match it {
-                runs::Unread::Syntax => facts::Unread::Syntax,
-                runs::Unread::Limit => facts::Unread::Limit,
-                runs::Unread::Values => facts::Unread::Values,
-                runs::Unread::Script => facts::Unread::Script,
-                runs::Unread::Program => facts::Unread::Program,
+                hookbox_shell::Unread::Syntax => facts::Unread::Syntax,
+                hookbox_shell::Unread::Limit => facts::Unread::Limit,
+                hookbox_shell::Unread::Values => facts::Unread::Values,
+                hookbox_shell::Unread::Script => facts::Unread::Script,
+                hookbox_shell::Unread::Program => facts::Unread::Program,
             })
             .collect(),
         multiplies: *multiplies,
     }
 }
 
-fn run(run: &runs::Run, at: u32) -> facts::Run {
+fn run(run: &hookbox_shell::Run, at: u32) -> facts::Run {
     // Each field by its name, so that a new one is not forgotten.
-    let runs::Run {
+    let hookbox_shell::Run {
         words,
         assignments,
         redirections,
@@ -148,12 +148,12 @@ fn run(run: &runs::Run, at: u32) -> facts::Run {
             .map(|it| facts::Redirection {
                 descriptor: it.descriptor,
                 mode: match it.mode {
-                    runs::Mode::Read => facts::Mode::Read,
-                    runs::Mode::Write => facts::Mode::Write,
-                    runs::Mode::Append => facts::Mode::Append,
-                    runs::Mode::Both => facts::Mode::Both,
-                    runs::Mode::Text => facts::Mode::Text,
-                    runs::Mode::Copy => facts::Mode::Copy,
+                    hookbox_shell::Mode::Read => facts::Mode::Read,
+                    hookbox_shell::Mode::Write => facts::Mode::Write,
+                    hookbox_shell::Mode::Append => facts::Mode::Append,
+                    hookbox_shell::Mode::Both => facts::Mode::Both,
+                    hookbox_shell::Mode::Text => facts::Mode::Text,
+                    hookbox_shell::Mode::Copy => facts::Mode::Copy,
                 },
                 target: arg(&it.target),
             })
@@ -161,10 +161,10 @@ fn run(run: &runs::Run, at: u32) -> facts::Run {
         directory: directory.clone(),
         elsewhere: elsewhere.clone(),
         place: match at_place {
-            runs::Place::Here => facts::Place::Here,
-            runs::Place::Remote => facts::Place::Remote,
-            runs::Place::Container => facts::Place::Container,
-            runs::Place::NewContainer => facts::Place::NewContainer,
+            hookbox_shell::Place::Here => facts::Place::Here,
+            hookbox_shell::Place::Remote => facts::Place::Remote,
+            hookbox_shell::Place::Container => facts::Place::Container,
+            hookbox_shell::Place::NewContainer => facts::Place::NewContainer,
         },
         via: via.clone(),
         input: input.iter().map(|it| place(*it)).collect(),
@@ -179,10 +179,10 @@ fn arg(arg: &Arg) -> facts::Arg {
     facts::Arg {
         text: arg.text.clone(),
         sort: match arg.sort {
-            runs::Sort::Plain => facts::Sort::Plain,
-            runs::Sort::Pattern => facts::Sort::Pattern,
-            runs::Sort::Unknown => facts::Sort::Unknown,
-            runs::Sort::Input => facts::Sort::Input,
+            hookbox_shell::Sort::Plain => facts::Sort::Plain,
+            hookbox_shell::Sort::Pattern => facts::Sort::Pattern,
+            hookbox_shell::Sort::Unknown => facts::Sort::Unknown,
+            hookbox_shell::Sort::Input => facts::Sort::Input,
         },
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hookbox_shell::runs::Reading;
+use hookbox_shell::Reading;
 use wasmtime::component::ResourceTable;
 use wasmtime::{ResourceLimiter, Store};
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};

@@ -6,7 +6,7 @@ mod pattern;
 
 use hookbox_sdk::prelude::*;
 
-use hookbox_shell::runs::{Known, Reading, Unread, runs};
+use hookbox_shell::{Known, Reading, Unread, runs};
 use pattern::Pattern;
 
 /// The hook.
@@ -47,7 +47,7 @@ impl Settings {
             return None;
         }
         // Most lines hold no word of any pattern; only what might match is taken apart.
-        let letters = hookbox_shell::runs::unquoted(line);
+        let letters = hookbox_shell::unquoted(line);
         // The letters of `$'…'` are not in the line, and those of `r$()m` and `r{,}m` are apart.
         let is_escaped = line.contains(['$', '`', '{']);
         let mut readings = None;
@@ -72,7 +72,7 @@ fn readings_of(line: &str) -> Vec<(String, Reading)> {
     let is_odd = reading.unread.contains(&Unread::Syntax);
     let mut found = vec![(line.to_owned(), reading)];
     if is_odd {
-        let letters = hookbox_shell::runs::unquoted(line);
+        let letters = hookbox_shell::unquoted(line);
         let reading = runs(&letters, &Known::default());
         found.push((letters, reading));
     }

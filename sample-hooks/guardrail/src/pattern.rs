@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use hookbox_shell::runs::{Arg, Mode, Reading, Redirection, Run, Sort, Token, tokens, unquoted};
-use hookbox_shell::{ShellWords, base_name, program_starts};
+use hookbox_shell::{
+    Arg, Mode, Reading, Redirection, Run, ShellWords, Sort, Token, base_name, program_starts, tokens,
+    unquoted,
+};
 
 /// A pattern.
 #[derive(Debug, PartialEq)]
@@ -58,7 +60,7 @@ impl Pattern {
     }
 }
 
-/// Returns whether a pattern may match a line with these letters (see [`hookbox_shell::runs::unquoted`]): they contain each
+/// Returns whether a pattern may match a line with these letters (see [`hookbox_shell::unquoted`]): they contain each
 /// of its words, flags apart. A pattern with quotes of its own may match any line.
 pub(crate) fn may_match(pattern: &str, letters: &str) -> bool {
     pattern.contains(['\'', '"', '\\'])

@@ -2,7 +2,7 @@
 //!
 //! Every answer may be absent, and a rule takes that as work that would be lost.
 
-use hookbox_shell::runs::{Arg, Mode, Run, Sort, join_path};
+use hookbox_shell::{Arg, Mode, Run, Sort, join_path};
 
 use crate::{Preset, Scene};
 
@@ -111,7 +111,7 @@ impl Scene<'_> {
         let is_odd = words.any(|it| is_in(REPEATS, it)) || self.line.contains("()");
         let others = if is_odd { self.reading.runs.as_slice() } else { self.before() };
         self.preset != Preset::Strict
-            && self.run.place == hookbox_shell::runs::Place::Here
+            && self.run.place == hookbox_shell::Place::Here
             && self.reading.unread.is_empty()
             && self.cwd.starts_with('/')
             // Such a variable names another repository.
@@ -166,7 +166,7 @@ fn writes(run: &Run) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use hookbox_shell::runs::{Known, runs};
+    use hookbox_shell::{Known, runs};
 
     use super::*;
 

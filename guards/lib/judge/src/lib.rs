@@ -8,7 +8,7 @@ mod makers;
 mod paths;
 
 use hookbox_sdk::prelude::*;
-use hookbox_shell::runs::{Arg, Known, Reading, Run, Unread, runs};
+use hookbox_shell::{Arg, Known, Reading, Run, Unread, runs};
 use serde::Deserialize;
 
 pub use around::{PathKind, PathState, Surroundings, Tree, Unknown};

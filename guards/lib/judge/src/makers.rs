@@ -1,6 +1,6 @@
 //! Directories that a program of the same line makes again.
 
-use hookbox_shell::runs::{Arg, Reading, Run, Sort};
+use hookbox_shell::{Arg, Reading, Run, Sort};
 
 /// A program, its subcommands (any if there are none), and the directories that it makes.
 const MAKERS: [(&str, &str, &str); 16] = [
@@ -43,7 +43,7 @@ fn makes(run: &Run, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use hookbox_shell::runs::{Known, runs};
+    use hookbox_shell::{Known, runs};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! The worth of the files at a path.
 
-use hookbox_shell::runs::{Arg, Run, Sort, join_path};
+use hookbox_shell::{Arg, Run, Sort, join_path};
 
 /// Directories in which programs keep temporary files.
 const TEMPORARY: [&str; 7] = [

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use hookbox_shell::Use;
-use hookbox_shell::runs::{Arg, Sort};
+use hookbox_shell::{Arg, Sort, Use};
 
 use super::expansion::without_variables;
 use super::{Judge, Seen, pieces};

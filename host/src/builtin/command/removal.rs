@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use hookbox_shell::runs::Sort;
-use hookbox_shell::{Use, base_name, executes};
+use hookbox_shell::{Sort, Use, base_name, executes};
 
 use super::{Judge, Seen, is_text, pieces};
 use crate::builtin::programs;

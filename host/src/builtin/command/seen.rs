@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hookbox_shell::Use;
-use hookbox_shell::runs::{Arg, Mode, Reading, Run, Sort};
+use hookbox_shell::{Arg, Mode, Reading, Run, Sort, Use};
 
 use super::Judge;
 use super::expansion::{variables, with_values};

@@ -3,8 +3,7 @@
 //! The rule spares processes, and guards nothing: if hookbox cannot tell that a call does not match, the hook runs. A
 //! program in another language, such as one of awk, is not read.
 
-use hookbox_shell::runs::{Known, Run, runs};
-use hookbox_shell::{Use, base_name, use_of};
+use hookbox_shell::{Known, Run, Use, base_name, runs, use_of};
 use regex::Regex;
 
 use super::matcher::{compile, has_tool};

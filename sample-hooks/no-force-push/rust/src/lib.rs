@@ -1,7 +1,7 @@
 //! Blocks a forced push, and suggests `--force-with-lease`.
 
 use hookbox_sdk::prelude::*;
-use hookbox_shell::runs::{Known, Run, Unread, runs};
+use hookbox_shell::{Known, Run, Unread, runs};
 
 /// The hook.
 pub struct Guard;

@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hookbox_shell::runs::{Known, Run, runs};
-use hookbox_shell::{Use, base_name, use_of};
+use hookbox_shell::{Known, Run, Use, base_name, runs, use_of};
 
 use super::{ClaudeCommand, Declared, Handler, PLUGIN_VARIABLE};
 use crate::native::command::CommandLine;

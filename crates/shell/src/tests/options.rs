@@ -2,12 +2,6 @@
 
 use super::*;
 
-/// Returns the commands of a line, as their words.
-fn seen(line: &str) -> Vec<String> {
-    let reading = runs(line, &Known::default());
-    reading.runs.iter().filter(|it| !it.words.is_empty()).map(|it| it.texts().join(" ")).collect()
-}
-
 #[test]
 fn an_option_or_a_variable_may_have_a_command() {
     for (line, expected) in [

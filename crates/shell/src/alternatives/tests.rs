@@ -1,6 +1,6 @@
 //! Where else a command may run, with what values and input.
 
-use crate::runs::*;
+use crate::*;
 
 #[test]
 fn a_command_knows_where_else_it_may_run_and_what_a_variable_may_be() {

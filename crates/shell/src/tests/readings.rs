@@ -2,12 +2,6 @@
 
 use super::*;
 
-/// Returns the commands of a line, as their words.
-fn seen(line: &str) -> Vec<String> {
-    let reading = runs(line, &Known::default());
-    reading.runs.iter().filter(|it| !it.words.is_empty()).map(|it| it.texts().join(" ")).collect()
-}
-
 #[test]
 fn the_escapes_of_a_quote_are_those_of_bash() {
     for (text, word) in [

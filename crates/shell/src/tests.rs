@@ -5,6 +5,10 @@ use std::process::{Command, Stdio};
 
 use super::*;
 
+mod cost;
+mod options;
+mod readings;
+
 /// Returns the commands of a line, as their words.
 fn seen(line: &str) -> Vec<String> {
     let reading = runs(line, &Known::default());
