@@ -82,6 +82,8 @@ pub(crate) struct Machine<'k> {
     pub(crate) whole: Arc<[Arg]>,
     /// The commands in the substitutions of those words.
     pub(crate) inner: Range<usize>,
+    /// The input of the command whose words are expanded: its substitutions have the same.
+    pub(crate) input: Feed,
     /// Those that read what the next command prints, in `>(…)`.
     pub(crate) readers: Vec<Range<usize>>,
     pub(crate) scripts: usize,
@@ -113,6 +115,7 @@ impl<'k> Machine<'k> {
             via: Vec::new(),
             whole: Arc::default(),
             inner: 0..0,
+            input: Feed::default(),
             readers: Vec::new(),
             scripts: 0,
             traps: Vec::new(),
@@ -247,6 +250,13 @@ impl<'k> Machine<'k> {
     }
 
     pub(crate) fn stage(&mut self, stage: &Stage, feed: &Feed) -> Option<String> {
+        let outer = std::mem::replace(&mut self.input, feed.clone());
+        let output = self.stage_fed(stage, feed);
+        self.input = outer;
+        output
+    }
+
+    fn stage_fed(&mut self, stage: &Stage, feed: &Feed) -> Option<String> {
         if let Node::Simple { assigns, words } = &stage.node {
             return self.simple(assigns, words, &stage.redirects, feed);
         }

@@ -83,6 +83,7 @@ fn a_line_runs_these_commands() {
         ("bash <<< 'rm x'", vec!["bash", "rm x"]),
         ("bash <(echo rm x)", vec!["echo rm x", "bash /dev/fd/63", "rm x"]),
         ("echo rm x | sh", vec!["echo rm x", "sh", "rm x"]),
+        ("echo rm x | y=$(sh)", vec!["echo rm x", "sh", "rm x"]),
         ("printf 'rm %s\\n' a b | sh", vec!["printf rm %s\\n a b", "sh", "rm a", "rm b"]),
         ("echo cm0geA== | base64 -d | sh", vec!["echo cm0geA==", "base64 -d", "sh", "rm x"]),
         ("trap 'rm x' EXIT", vec!["trap rm x EXIT", "rm x"]),

@@ -168,7 +168,8 @@ impl Machine<'_> {
                 }
                 Part::Substitution(list, raw, is_quoted) => {
                     let before = self.reading.runs.len();
-                    let output = self.apart(|it| it.list(list, &Feed::default()));
+                    let feed = self.input.clone();
+                    let output = self.apart(|it| it.list(list, &feed));
                     let value = match output {
                         Some(text) => Arg::plain(text.trim_end_matches('\n')),
                         None => self.printed(before).unwrap_or_else(|| unknown(raw)),
@@ -178,7 +179,8 @@ impl Machine<'_> {
                 }
                 Part::Process(list, is_read) => {
                     let before = self.reading.runs.len();
-                    let output = self.apart(|it| it.list(list, &Feed::default()));
+                    let feed = if *is_read { self.input.clone() } else { Feed::default() };
+                    let output = self.apart(|it| it.list(list, &feed));
                     if !is_read {
                         self.readers.push(before..self.reading.runs.len());
                     }

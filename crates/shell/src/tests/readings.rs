@@ -163,6 +163,12 @@ fn a_command_knows_what_feeds_it() {
         ("sh <<E\n$(a)\nE\n", "sh", vec!["a"]),
         ("sh -c \"${x:-$(a)}\"", "sh -c $(a)", vec!["a"]),
         ("a > >(sh)", "sh", vec!["a"]),
+        ("a | b $(sh)", "sh", vec!["a"]),
+        ("a | b <(sh)", "sh", vec!["a"]),
+        ("a | x=$(sh)", "sh", vec!["a"]),
+        ("a | for x in `sh`; do b; done", "sh", vec!["a"]),
+        ("a | { b; c \"$(sh)\"; }", "sh", vec!["a"]),
+        ("a | b; c $(sh)", "sh", vec![]),
     ] {
         let reading = runs(line, &Known::default());
         let run = reading.runs.iter().find(|it| it.texts().join(" ") == command);
