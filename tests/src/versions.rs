@@ -145,6 +145,13 @@ async fn the_state_of_git_is_a_right() {
     assert_eq!(without.warnings, ["None", "None", "None"]);
     let denied: Vec<&str> = without.spent.denied.iter().map(|it| it.right.as_str()).collect();
     assert_eq!(denied, ["work-tree"]);
+    // A guard asks for paths before most writes, so that is no news.
+    let quiet =
+        run(&hook(&component, &[]), directory, call(json!({"path": "src/versions.rs"}))).await.unwrap();
+    assert_eq!(
+        (quiet.warnings.as_slice(), quiet.spent.denied.as_slice()),
+        (&["None".to_owned()][..], &[][..])
+    );
 
     let granted = hook(&component, &["work-tree"]);
     let temporary = tempfile::tempdir().unwrap();

@@ -194,7 +194,7 @@ fn place(at: usize) -> u32 {
 
 impl work_tree::Host for CallState {
     async fn tree(&mut self, directory: String) -> wasmtime::Result<Option<work_tree::TreeState>> {
-        let Some((trees, directory)) = self.work_trees(&directory).await else { return Ok(None) };
+        let Some((trees, directory)) = self.work_trees(&directory, true).await else { return Ok(None) };
         let Some(Tree { root, linked, changed, untracked, branch }) = trees.tree(&directory).await else {
             return Ok(None);
         };
@@ -204,12 +204,13 @@ impl work_tree::Host for CallState {
     }
 
     async fn is_pushed(&mut self, directory: String, reference: String) -> wasmtime::Result<Option<bool>> {
-        let Some((trees, directory)) = self.work_trees(&directory).await else { return Ok(None) };
+        let Some((trees, directory)) = self.work_trees(&directory, true).await else { return Ok(None) };
         Ok(trees.is_pushed(&directory, &reference).await)
     }
 
     async fn path(&mut self, path: String) -> wasmtime::Result<Option<work_tree::PathState>> {
-        let Some((trees, path)) = self.work_trees(&path).await else { return Ok(None) };
+        // A guard asks before most writes, and a warning for each would be noise.
+        let Some((trees, path)) = self.work_trees(&path, false).await else { return Ok(None) };
         let Some(PathState { kind, tracked, changed, ignored }) = trees.path(&path).await else {
             return Ok(None);
         };
@@ -226,14 +227,17 @@ impl work_tree::Host for CallState {
 
 impl CallState {
     /// Returns the repository of the event and the absolute form of a path, if the hook has the right to see them.
-    async fn work_trees(&mut self, path: &str) -> Option<(Arc<WorkTrees>, PathBuf)> {
+    async fn work_trees(&mut self, path: &str, is_loud: bool) -> Option<(Arc<WorkTrees>, PathBuf)> {
         self.breathe(path.len()).await;
         if !self.access.rights.has(&Capability::WorkTree) {
-            self.deny(&Capability::WorkTree);
+            if is_loud {
+                self.deny(&Capability::WorkTree);
+            }
             return None;
         }
         let cwd = Path::new(self.cwd()?).to_owned();
-        let trees = self.trees.get_or_insert_with(|| Arc::new(WorkTrees::of(&cwd)));
+        let wall = self.wall;
+        let trees = self.trees.get_or_insert_with(|| Arc::new(WorkTrees::of(&cwd, wall)));
         Some((Arc::clone(trees), cwd.join(path)))
     }
 }

@@ -50,6 +50,8 @@ pub(super) struct CallState {
     place: Option<(Arc<Context>, Readings)>,
     /// The repository of the event, from the first question about it on.
     pub(super) trees: Option<Arc<WorkTrees>>,
+    /// The time limit of the call.
+    pub(super) wall: Duration,
     pub(super) log: Log,
     stdout: Sink,
     /// Bytes that host calls have copied since they last yielded.
@@ -84,6 +86,7 @@ impl CallState {
             denied: Denials::default(),
             place: None,
             trees: None,
+            wall: budget.wall,
             log: Log::new(budget.log),
             stdout: Sink::counted(budget.output),
             copied: 0,

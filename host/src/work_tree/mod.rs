@@ -18,8 +18,8 @@ use tokio::time::Instant;
 
 use self::git::Git;
 
-/// The time for all questions of a call. It is less than a hook's own, so that a guard can still answer after it.
-const PATIENCE: Duration = Duration::from_millis(1500);
+/// The longest time for all questions of a call.
+const MAX_PATIENCE: Duration = Duration::from_secs(60);
 
 /// The longest name of a reference, in bytes: that of a path.
 const MAX_REFERENCE: usize = 4096;
@@ -76,9 +76,11 @@ pub(crate) struct WorkTrees {
 }
 
 impl WorkTrees {
-    /// Makes it for an event of an agent that works in `cwd`. It runs nothing yet.
-    pub(crate) fn of(cwd: &Path) -> Self {
-        Self { cwd: cwd.to_owned(), patience: PATIENCE, ends: OnceLock::new(), git: OnceCell::new() }
+    /// Makes it for an event of an agent that works in `cwd`, and a hook with this time limit. It runs nothing yet.
+    pub(crate) fn of(cwd: &Path, wall: Duration) -> Self {
+        // A guard can still answer after it.
+        let patience = (wall / 2).min(MAX_PATIENCE);
+        Self { cwd: cwd.to_owned(), patience, ends: OnceLock::new(), git: OnceCell::new() }
     }
 
     /// Returns the end of the time for questions, which begins with the first one.
