@@ -7,7 +7,7 @@
 //! ```no_run
 //! use hookbox_sdk::work_tree;
 //!
-//! let is_clean = work_tree::tree("/srv/app").is_some_and(|it| !it.changed && !it.untracked);
+//! let is_clean = work_tree::tree("/srv/app").is_some_and(|it| it.is_clean());
 //! # let _ = is_clean;
 //! ```
 
@@ -29,6 +29,13 @@ pub struct Tree {
     pub untracked: bool,
     /// The branch; none on a detached head.
     pub branch: Option<String>,
+}
+
+impl Tree {
+    /// Returns true if nothing but the ignored files is in no commit.
+    pub fn is_clean(&self) -> bool {
+        !self.changed && !self.untracked
+    }
 }
 
 /// The kind of a path.
@@ -57,6 +64,13 @@ pub struct PathState {
     pub changed: bool,
     /// True if git ignores it.
     pub ignored: bool,
+}
+
+impl PathState {
+    /// Returns true if a commit has all of it.
+    pub fn is_committed(&self) -> bool {
+        self.tracked && !self.changed && matches!(self.kind, PathKind::File | PathKind::Directory)
+    }
 }
 
 /// Returns the state of the work tree of a directory, which is absolute, or relative to that of the event.

@@ -27,6 +27,7 @@ mod explain;
 mod explain_page;
 mod foreign;
 mod guard;
+mod guard_state;
 mod hostile;
 mod hostile_repository;
 mod human;

@@ -42,12 +42,12 @@ impl Guard {
 
 /// Makes the entry of a guard, with the component that the build script built.
 macro_rules! guard {
-    ($name:literal, $event:ident, $protects_from:literal) => {
+    ($name:literal, [$($event:ident),+], [$($permission:literal),*], $protects_from:literal) => {
         Guard {
             name: $name,
             protects_from: $protects_from,
-            events: &[EventName::$event],
-            permissions: &[],
+            events: &[$(EventName::$event),+],
+            permissions: &[$($permission),*],
             component: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".wasm")),
             digest: OnceLock::new(),
         }
@@ -56,11 +56,16 @@ macro_rules! guard {
 
 /// Every guard, by name.
 pub static GUARDS: [Guard; 5] = [
-    guard!("destructive", BeforeToolCall, "loss of files, disks, databases, cloud data"),
-    guard!("git", BeforeToolCall, "loss of changes, commits, stashes, branches"),
-    guard!("injection", AfterToolCall, "orders in tools' outputs (it only marks them)"),
-    guard!("secrets", BeforeToolCall, "secrets that are read, sent or committed"),
-    guard!("supply-chain", BeforeToolCall, "unread code from the net, unknown registries"),
+    guard!(
+        "destructive",
+        [BeforeToolCall, AfterToolCall],
+        ["work-tree", "store"],
+        "loss of files, disks, databases, cloud data"
+    ),
+    guard!("git", [BeforeToolCall], ["work-tree"], "loss of changes, commits, stashes, branches"),
+    guard!("injection", [AfterToolCall], [], "orders in tools' outputs (it only marks them)"),
+    guard!("secrets", [BeforeToolCall], [], "secrets that are read, sent or committed"),
+    guard!("supply-chain", [BeforeToolCall], [], "unread code from the net, unknown registries"),
 ];
 
 #[cfg(test)]

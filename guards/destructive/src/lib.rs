@@ -3,6 +3,7 @@
 //! It judges the commands that a line would really run; see the README.
 
 mod databases;
+mod made;
 mod moved;
 mod overwrite;
 mod remove;
@@ -10,8 +11,11 @@ mod services;
 mod state;
 mod test_databases;
 
-use hookbox_judge::{Denial, Scene, Unknown, answer};
+use hookbox_judge::{Denial, Scene, answer};
+use hookbox_sdk::Action;
 use hookbox_sdk::prelude::*;
+
+use made::Around;
 
 /// The hook.
 pub struct Guard;
@@ -44,11 +48,25 @@ impl Hook for Guard {
             .on(Event::BeforeToolCall)
             // Late, so that it judges what other hooks have made of the call.
             .priority(90)
+            .on_tools(Event::AfterToolCall, ["kind:shell", "kind:write", "kind:edit"])
+            .observe()
+            .capability(Capability::WorkTree)
+            .capability(Capability::Store)
             .on_failure_block()
     }
 
     fn before_tool_call(cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
-        answer(cx, call, rule, &Unknown)
+        let around = Around::of(cx);
+        let answer = answer(cx, call, rule, &around)?;
+        if answer.action == Action::Pass {
+            around.before(call);
+        }
+        Ok(answer)
+    }
+
+    fn after_tool_call(cx: &Context, result: &ToolResult) -> Result<Answer, Error> {
+        Around::of(cx).after(&result.call);
+        Ok(Answer::pass())
     }
 }
 

@@ -18,8 +18,7 @@ pub(crate) fn is_excused(scene: &Scene<'_>, target: &Arg) -> bool {
         return false;
     }
     let is_here = scene.preset != Preset::Strict && scene.run.place == Place::Here;
-    let is_made = |it: &String| ancestors(it).any(|it| scene.around.is_made(it));
-    is_here && !scene.before().iter().any(brings_work) && paths.iter().all(is_made)
+    is_here && !scene.before().iter().any(brings_work) && paths.iter().all(|it| is_made(scene, it))
         || scene.is_excusable(makes_or_removes) && paths.iter().all(|it| is_replaceable(scene, it))
 }
 
@@ -31,6 +30,16 @@ fn paths(scene: &Scene<'_>, target: &Arg) -> Vec<String> {
         }
         _ => scene.absolute(target),
     }
+}
+
+/// Returns true if the agent made a path or a directory around it, and no symlink in it leads elsewhere.
+fn is_made(scene: &Scene<'_>, path: &str) -> bool {
+    let is_real = |it: &str| scene.around.path(it).is_some_and(|it| it.kind != PathKind::Link);
+    if !is_real(path) {
+        return false;
+    }
+    let mut inner = ancestors(path).skip_while(|it| !scene.around.is_made(it)).peekable();
+    inner.peek().is_some() && inner.all(is_real)
 }
 
 /// Returns true if a commit has the files, or if git ignores a directory that a program makes.
@@ -58,8 +67,10 @@ pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns true if a command may put work into a directory that the agent made.
-fn brings_work(run: &Run) -> bool {
+pub(crate) fn brings_work(run: &Run) -> bool {
+    let is_move = || run.args().first().is_some_and(|it| it.text == "mv");
     matches!(run.program(), Some("mv" | "gmv" | "rsync" | "ln" | "gln" | "mount"))
+        || run.program() == Some("git") && is_move()
 }
 
 /// Returns true if a command adds no file that could be lost.
@@ -82,7 +93,9 @@ mod tests {
                 "src/a.rs" => (PathKind::File, true, false, false),
                 "docs" => (PathKind::Directory, true, true, false),
                 "new" => (PathKind::Directory, false, false, false),
-                "link" => (PathKind::Link, true, false, false),
+                "link" | "made/link" => (PathKind::Link, true, false, false),
+                "new.txt" => (PathKind::File, false, false, false),
+                made if made.split('/').next() == Some("made") => (PathKind::Directory, false, false, false),
                 "build-arm64" | "app/Generated" | "data" | "marked" | "results" => {
                     (PathKind::Directory, false, false, true)
                 }
@@ -140,6 +153,9 @@ mod tests {
             "rm -rf made-not",
             "rm -rf made/../new",
             "mv ~/work made/ && rm -rf made",
+            "git mv docs made/ && rm -rf made",
+            "rm -rf made/link/*",
+            "rm -rf made/link/src",
             "git stash pop; rm -rf src",
             "make && rm -rf src",
             "ssh host rm -rf /home/me/p/made",

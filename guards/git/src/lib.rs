@@ -6,7 +6,7 @@ mod judge;
 mod refs;
 mod state;
 
-use hookbox_judge::{Unknown, answer};
+use hookbox_judge::{Told, answer};
 use hookbox_sdk::prelude::*;
 
 pub use judge::rule;
@@ -23,11 +23,12 @@ impl Hook for Guard {
             .on(Event::BeforeToolCall)
             // Late, so that it judges what other hooks have made of the call.
             .priority(90)
+            .capability(Capability::WorkTree)
             .on_failure_block()
     }
 
     fn before_tool_call(cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
-        answer(cx, call, rule, &Unknown)
+        answer(cx, call, rule, &Told)
     }
 }
 

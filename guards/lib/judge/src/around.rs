@@ -2,66 +2,10 @@
 //!
 //! Every answer may be absent, and a rule takes that as work that would be lost.
 
+use hookbox_sdk::work_tree::{self, PathState, Tree};
 use hookbox_shell::{Arg, Mode, Run, Sort, join_path};
 
 use crate::{Preset, Scene};
-
-/// The state of a work tree of git.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tree {
-    /// Its directory, absolute.
-    pub root: String,
-    /// True for a linked worktree.
-    pub linked: bool,
-    /// True if a tracked file or the index differs from the commit, or may differ.
-    pub changed: bool,
-    /// True if there are files that git neither tracks nor ignores, or may be.
-    pub untracked: bool,
-    /// The branch; none on a detached head.
-    pub branch: Option<String>,
-}
-
-impl Tree {
-    /// Returns true if nothing but the ignored files is in no commit.
-    pub fn is_clean(&self) -> bool {
-        !self.changed && !self.untracked
-    }
-}
-
-/// The kind of what is at a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PathKind {
-    /// Nothing.
-    Missing,
-    /// A file.
-    File,
-    /// A directory.
-    Directory,
-    /// A symlink.
-    Link,
-    /// Anything else.
-    Other,
-}
-
-/// The state of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PathState {
-    /// Its kind.
-    pub kind: PathKind,
-    /// True if git tracks it; for a directory, if git tracks every file in it.
-    pub tracked: bool,
-    /// True if it, or a tracked file in it, differs from the commit, or may differ.
-    pub changed: bool,
-    /// True if git ignores it.
-    pub ignored: bool,
-}
-
-impl PathState {
-    /// Returns true if a commit has all of it.
-    pub fn is_committed(&self) -> bool {
-        self.tracked && !self.changed && matches!(self.kind, PathKind::File | PathKind::Directory)
-    }
-}
 
 /// The answers about the disk. Paths are absolute. Without an answer, anything may be there.
 pub trait Surroundings {
@@ -91,6 +35,24 @@ pub trait Surroundings {
 pub struct Unknown;
 
 impl Surroundings for Unknown {}
+
+/// Surroundings that hookbox tells to a component with the right `work-tree`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Told;
+
+impl Surroundings for Told {
+    fn tree(&self, directory: &str) -> Option<Tree> {
+        work_tree::tree(directory)
+    }
+
+    fn is_pushed(&self, directory: &str, reference: &str) -> Option<bool> {
+        work_tree::is_pushed(directory, reference)
+    }
+
+    fn path(&self, path: &str) -> Option<PathState> {
+        work_tree::path(path)
+    }
+}
 
 /// Programs that change no file, by their names. Shells have some of them.
 const READERS: &str = "cd pushd popd echo printf pwd ls cat head tail wc true : test [ [[ date which type rg grep sleep stat du";

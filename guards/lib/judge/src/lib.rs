@@ -11,7 +11,8 @@ use hookbox_sdk::prelude::*;
 use hookbox_shell::{Arg, Known, Reading, Run, Unread, runs};
 use serde::Deserialize;
 
-pub use around::{PathKind, PathState, Surroundings, Tree, Unknown};
+pub use around::{Surroundings, Told, Unknown};
+pub use hookbox_sdk::work_tree::{PathKind, PathState, Tree};
 pub use makers::is_made_again;
 pub use paths::{Area, is_generated};
 

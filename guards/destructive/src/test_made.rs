@@ -1,0 +1,155 @@
+//! The paths of a session.
+
+use hookbox_sdk::json;
+
+use super::*;
+
+const CWD: &str = "/home/me/p";
+
+fn of(tool: &str, input: Value) -> Effect {
+    let cx = Context { cwd: CWD.to_owned(), ..Context::default() };
+    Effect::of(&cx, &ToolCall::new(tool, input))
+}
+
+fn of_line(line: &str) -> Effect {
+    of("bash", json!({ "command": line }))
+}
+
+#[test]
+fn a_line_makes_paths() {
+    for (line, made) in [
+        ("mkdir -p -m 755 a b/c", vec!["a", "b/c"]),
+        ("cd sub; mkdir a", vec!["sub/a", "a"]),
+        ("touch 'a b' $X", vec!["a b"]),
+        ("make | tee -a a.txt", vec!["a.txt"]),
+        ("echo x > a; echo y >> b 2> /dev/null < c", vec!["a", "b"]),
+        ("cp -r src/x y copy", vec!["copy/x", "copy/y", "copy"]),
+        ("git clone --depth 1 https://example.com/me/app.git", vec!["app"]),
+        ("git clone git@example.com:app.git -b main there/app", vec!["there/app"]),
+        ("cargo new --name x a", vec!["a"]),
+        ("curl -o a https://example.com/b", vec!["a"]),
+        ("mkdir /tmp/x build node_modules", vec![]),
+        ("mkdir ~/x", vec![]),
+        ("ssh host mkdir x", vec![]),
+        ("docker run --rm alpine mkdir x", vec![]),
+        ("ls; grep mkdir x", vec![]),
+        ("./make-it x", vec![]),
+    ] {
+        let made = made.iter().map(|it| format!("{CWD}/{it}")).collect();
+        assert_eq!(of_line(line), Effect::Makes(made), "{line}");
+    }
+    let many = format!("mkdir {}", (0..20).map(|it| format!("d{it} ")).collect::<String>());
+    assert!(matches!(of_line(&many), Effect::Makes(paths) if paths.len() == MAX_OF_CALL));
+}
+
+#[test]
+fn a_line_brings_work() {
+    for (line, to) in [
+        ("mkdir a && mv src a/", Some(vec!["src", "a"])),
+        ("git mv docs a", Some(vec!["mv", "docs", "a"])),
+        ("mv *.txt a", Some(vec!["a"])),
+        ("mv $X a", Some(vec!["a"])),
+        ("mv src $X", None),
+        ("mv -t a $X", None),
+        ("mv --target-directory=a src", None),
+        ("mv -ta src", None),
+        ("cd $X && ln -s ~/work a", None),
+    ] {
+        let to = to.map(|it| it.iter().map(|it| format!("{CWD}/{it}")).collect());
+        assert_eq!(of_line(line), Effect::Brings(to), "{line}");
+    }
+}
+
+#[test]
+fn a_file_tool_makes_its_files() {
+    let made = of("write", json!({ "file_path": "/no/such/a.txt", "content": "mv a b" }));
+    assert_eq!(made, Effect::Makes(vec!["/no/such/a.txt".to_owned()]));
+    assert_eq!(of("read", json!({ "file_path": "/no/such/a.txt" })), Effect::nothing());
+}
+
+/// Answers for a disk with these paths.
+fn disk(paths: &[(&'static str, PathKind)]) -> impl Fn(&str) -> Option<PathKind> {
+    let found = paths.to_vec();
+    move |path| {
+        let known = found.iter().find(|(it, _)| *it == path).map(|(_, kind)| *kind);
+        let is_around = path == "/p" || found.iter().any(|(it, _)| is_below(it, path));
+        let kind = known.unwrap_or(if is_around { PathKind::Directory } else { PathKind::Missing });
+        (!path.starts_with("/elsewhere")).then_some(kind)
+    }
+}
+
+fn paths(paths: &[&str]) -> Vec<String> {
+    paths.iter().map(|it| (*it).to_owned()).collect()
+}
+
+#[test]
+fn only_what_was_missing_before_a_call_and_is_there_after_it_is_made() {
+    use PathKind::{Directory, File, Link};
+    let call = paths(&["/p/new/a/b", "/p/old", "/p/link", "/p/failed", "/elsewhere/x"]);
+    let mut made = Made::default();
+    made.expect(&call, disk(&[("/p/old", File)]), 1);
+    assert!(!made.has("/p/new", 1), "not yet");
+    made.confirm(&call, disk(&[("/p/new/a/b", File), ("/p/old", File), ("/p/link", Link)]));
+    let has = |it: &&&str| made.has(it, 2);
+    let all = ["/p", "/p/new", "/p/new/a/b", "/p/old", "/p/link", "/p/failed", "/elsewhere/x"];
+    // All of the directory was made, so its name is enough.
+    assert_eq!(all.iter().filter(has).collect::<Vec<_>>(), [&"/p/new"]);
+    assert!(!made.has("/p/new", 1 + MAX_AGE), "too old");
+    assert_eq!(made.paths.len(), 1);
+    // What is in it needs no note of its own.
+    made.expect(&paths(&["/p/new/c"]), disk(&[("/p/new", Directory)]), 3);
+    assert_eq!(made.paths.len(), 1);
+}
+
+#[test]
+fn what_somebody_else_made_meanwhile_is_not_made() {
+    let call = paths(&["/p/x"]);
+    let there = || disk(&[("/p/x", PathKind::Directory)]);
+    let mut made = Made::default();
+    // The first call was blocked. Then somebody made the directory.
+    made.expect(&call, disk(&[]), 1);
+    made.expect(&call, there(), 2);
+    made.confirm(&call, there());
+    assert_eq!(made, Made::default());
+    // It is gone, and the agent makes it again, but only this call counts.
+    made.expect(&call, disk(&[]), 3);
+    made.confirm(&call, there());
+    assert!(made.has("/p/x", 3));
+    made.expect(&call, disk(&[]), 4);
+    assert!(!made.has("/p/x", 4));
+    made.confirm(&paths(&["/p/y"]), there());
+    assert!(!made.has("/p/x", 4), "another call says nothing about it");
+}
+
+#[test]
+fn what_gets_work_from_elsewhere_is_forgotten() {
+    let new = || {
+        let call = paths(&["/p/a/b", "/p/c"]);
+        let mut made = Made::default();
+        made.expect(&call, disk(&[("/p/a", PathKind::Directory)]), 1);
+        made.confirm(&call, disk(&[("/p/a/b", PathKind::Directory), ("/p/c", PathKind::Directory)]));
+        assert!(made.has("/p/a/b", 1) && made.has("/p/c", 1));
+        made
+    };
+    for (brought, a, c) in [
+        (Some(vec!["/p/a/b/deep"]), false, true),
+        (Some(vec!["/p/a"]), false, true),
+        (Some(vec!["/p/src", "/p/c"]), true, false),
+        (Some(vec!["/p/a/bc"]), true, true),
+        (None, false, false),
+    ] {
+        let mut made = new();
+        made.forget(brought.as_deref().map(paths).as_deref());
+        assert_eq!((made.has("/p/a/b", 1), made.has("/p/c", 1)), (a, c), "{brought:?}");
+    }
+}
+
+#[test]
+fn the_oldest_paths_go_first() {
+    let mut made = Made::default();
+    for number in 0..=MAX_PATHS as u64 {
+        made.expect(&[format!("/p/{number}")], disk(&[("/p", PathKind::Directory)]), number);
+    }
+    assert_eq!(made.paths.len(), MAX_PATHS);
+    assert_eq!((made.paths[0].since, made.last()), (1, MAX_PATHS as u64));
+}
