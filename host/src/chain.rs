@@ -19,7 +19,7 @@ pub(crate) use self::door::{Door, Opens};
 use self::member::{Member, members};
 pub use self::options::ChainOptions;
 pub(crate) use self::options::TextRules;
-use crate::capability::Denial;
+use crate::capability::{Capability, Denial};
 use crate::event::{Context, Event, EventName};
 use crate::facts;
 use crate::hook::{Cause, Descriptor, Hook, Kind, OnFailure, Origin, Subscription};
@@ -261,7 +261,7 @@ fn settle(fold: &mut Fold, event: &mut Event, member: &Member<'_>, ran: Ran) -> 
             let wanting = error.cause == Cause::Exit && !report.denied.is_empty();
             let cause = if wanting { Cause::Denied } else { error.cause };
             fail(fold, event, member, &mut report, cause, &error.message);
-            warn_denied(fold, member.author(), &report);
+            warn_denied(fold, member.author(), &report.denied);
             return report;
         }
     };
@@ -269,21 +269,29 @@ fn settle(fold: &mut Fold, event: &mut Event, member: &Member<'_>, ran: Ran) -> 
     if !report.denied.is_empty() {
         report.cause = Some(Cause::Denied);
         fold.dispute();
-        warn_denied(fold, member.author(), &report);
+        warn_denied(fold, member.author(), &report.denied);
     }
     report.metadata = std::mem::take(&mut outcome.metadata);
     if member.observe {
         report.status = Status::Observed;
         return report;
     }
-    let refused = outcome.restrict(descriptor.answers);
+    let mut refused = outcome.restrict(descriptor.answers);
+    if let (true, Some(fix)) = (refused.allow, &descriptor.to_allow) {
+        // The hook has not failed: it does not object, so what other hooks allow counts.
+        refused.allow = false;
+        report.cause = Some(Cause::Denied);
+        let denial = Denial { right: Capability::Allow.to_string(), fix: fix.clone() };
+        warn_denied(fold, member.author(), std::slice::from_ref(&denial));
+        report.denied.push(denial);
+    }
     if member.redacts {
         redaction::clean(&event.name(), &mut outcome);
     }
     let allows = event.name().allows();
     let blocks = allows.block && matches!(outcome.action, Action::Block(_));
     let asks = allows.ask && matches!(outcome.action, Action::Ask(_));
-    if let Action::Block(reason) | Action::Ask(reason) = &outcome.action {
+    if let Action::Block(reason) | Action::Ask(reason) | Action::Allow(reason) = &outcome.action {
         report.message = Some(text::escape(reason, MAX_MESSAGE));
     }
     report.changes = fold.apply(event, member.author(), outcome);
@@ -308,8 +316,8 @@ fn settle(fold: &mut Fold, event: &mut Event, member: &Member<'_>, ran: Ran) -> 
 }
 
 /// Warns of the rights that a hook lacked, and how to allow them.
-fn warn_denied(fold: &mut Fold, author: Author<'_>, report: &HookReport) {
-    for Denial { right, fix } in &report.denied {
+fn warn_denied(fold: &mut Fold, author: Author<'_>, denied: &[Denial]) {
+    for Denial { right, fix } in denied {
         fold.warn(Some(author.name), format!("{} was denied {right}; {fix}", author.shown()));
     }
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use hookbox::Digest;
 use hookbox::capability::Capability;
 use hookbox::escape;
-use hookbox::hook::Kind;
+use hookbox::hook::{Kind, Origin};
 use hookbox::internal::discovery::Approvable;
 use hookbox::manager::Manager;
 use hookbox::trust::{Records, Scope, TrustFile, TrustFileError, TrustFileErrorKind};
@@ -88,11 +88,6 @@ pub(crate) fn digest(hook: &Approvable) -> Result<Digest, InputError> {
     }
 }
 
-/// Returns the rights that the hook asks for.
-pub(crate) fn asked(hook: &Approvable) -> Vec<Capability> {
-    hook.manifest.as_ref().map(|it| it.capabilities.clone()).unwrap_or_default()
-}
-
 /// Returns the key of the hook in the trust file.
 pub(crate) fn key(hook: &Approvable) -> Result<(Scope, PathBuf), InputError> {
     hook.key.clone().ok_or_else(|| {
@@ -106,9 +101,14 @@ pub(crate) fn grantable(
     hook: &Approvable,
     rights: &[Capability],
 ) -> Result<(), InputError> {
-    let asked = asked(hook);
+    let asked = hook.asked();
     for right in rights {
         let shown = escape(&right.to_string(), 1024);
+        if *right == Capability::Allow && hook.tier.origin() == Origin::Repo {
+            let what =
+                format!("allow: {} is a hook of a repository, and none can have it", escape(&hook.name, 200));
+            return Err(InputError::new(what, "install the hook in your home directory"));
+        }
         // An address of a private network has to be listed, whatever the hook calls it.
         let is_address = matches!(right, Capability::Http(origin) if origin.address().is_some());
         if !is_address && !asked.iter().any(|asked| right.intersect(asked).is_some()) {

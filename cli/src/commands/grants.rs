@@ -128,7 +128,7 @@ async fn add(
     let hook = &approval::find(&manager, name)?;
     let file = &approval::trust_file(&manager)?;
     let digest = approval::digest(hook)?;
-    let asked = approval::asked(hook);
+    let asked = hook.asked();
     let current = hook.record.as_ref().filter(|it| it.digest == digest);
     if hook.needs_trust && !current.is_some_and(|record| record.trusted) {
         let what = format!("{}: is not trusted, so that nothing can be granted to it", escape(name, 1024));

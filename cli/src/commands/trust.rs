@@ -54,7 +54,7 @@ impl Trust {
         approval::showable(hook)?;
         let file = &approval::trust_file(&manager)?;
         let digest = approval::digest(hook)?;
-        let asked = approval::asked(hook);
+        let asked = hook.asked();
         let current = hook.record.as_ref().filter(|it| it.digest == digest);
         let needs_trust = hook.needs_trust;
         let is_trusted = !needs_trust || current.is_some_and(|record| record.trusted);
@@ -128,7 +128,7 @@ impl Trust {
                 continue;
             }
             let grants = if self.no_grants { Vec::new() } else { granted };
-            let asked = approval::asked(hook);
+            let asked = hook.asked();
             approval::show(hook, &digest, &asked, &grants);
             approval::show_namesakes(hook, &replaces);
             records.push(Record { replaces, ..record(hook, digest, asked, grants)? });

@@ -45,6 +45,8 @@ pub enum Capability {
     Conversation,
     /// Learn which files of the repository git tracks, and which are changed: `work-tree`.
     WorkTree,
+    /// Give the answer `allow`: `allow`. A component asks for it by declaring the answer.
+    Allow,
 }
 
 /// The error for a text that is not a right.
@@ -73,6 +75,7 @@ impl Capability {
             Self::WorkTree => {
                 "see which files of the repository git tracks, and which are changed".to_owned()
             }
+            Self::Allow => "let tool calls run without a question of the agent to you".to_owned(),
         }
     }
 
@@ -103,6 +106,7 @@ impl FromStr for Capability {
             None if text == "store" => Ok(Self::Store),
             None if text == "conversation" => Ok(Self::Conversation),
             None if text == "work-tree" => Ok(Self::WorkTree),
+            None if text == "allow" => Ok(Self::Allow),
             _ => Err(EXPECTED.to_owned()),
         };
         parsed.map_err(|reason| CapabilityError { written: text::escape(text, 200), reason })
@@ -110,8 +114,8 @@ impl FromStr for Capability {
 }
 
 /// The forms of a right, for messages.
-const EXPECTED: &str = "expected read:DIRECTORY, read-write:DIRECTORY, env:NAME, http:ORIGIN, store, conversation or \
-                        work-tree";
+const EXPECTED: &str = "expected read:DIRECTORY, read-write:DIRECTORY, env:NAME, http:ORIGIN, store, conversation, \
+                        work-tree or allow";
 
 impl fmt::Display for Capability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -123,6 +127,7 @@ impl fmt::Display for Capability {
             Self::Store => f.write_str("store"),
             Self::Conversation => f.write_str("conversation"),
             Self::WorkTree => f.write_str("work-tree"),
+            Self::Allow => f.write_str("allow"),
         }
     }
 }
@@ -157,6 +162,7 @@ mod tests {
             "store",
             "conversation",
             "work-tree",
+            "allow",
         ] {
             let right: Capability = text.parse().unwrap();
             assert_eq!(right.to_string(), text);
@@ -171,6 +177,7 @@ mod tests {
             ("everything", "expected read:"),
             ("store:x", "expected read:"),
             ("work-tree:$REPO", "expected read:"),
+            ("allow:bash", "expected read:"),
             ("write:$REPO", "expected read:"),
             ("read:", "starts with"),
             ("read:docs", "starts with"),
@@ -226,6 +233,7 @@ mod tests {
             ("store", "store", Some("store")),
             ("store", "conversation", None),
             ("work-tree", "work-tree", Some("work-tree")),
+            ("allow", "allow", Some("allow")),
             ("read:$REPO", "work-tree", None),
         ] {
             let parse = |text: &str| text.parse::<Capability>().unwrap();

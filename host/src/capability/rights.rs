@@ -40,6 +40,15 @@ impl Rights {
         rights
     }
 
+    /// Returns the rights without this one, which the hook cannot have, as if it did not ask for it.
+    #[must_use]
+    pub fn without(&self, right: &Capability) -> Self {
+        let rest = |rights: &[Capability]| -> Vec<Capability> {
+            rights.iter().filter(|it| *it != right).cloned().collect()
+        };
+        Self::of(&rest(&self.asked), &rest(&self.granted))
+    }
+
     /// Returns the rights that it asks for.
     pub fn asked(&self) -> &[Capability] {
         &self.asked
@@ -81,5 +90,8 @@ mod tests {
         assert_eq!(rights.effective(), parse(&["read:$REPO", "read-write:$REPO/out", "store"]));
         assert_eq!(rights.lacking(), parse(&["read-write:$REPO", "env:A"]));
         assert!(rights.has(&Capability::Store) && !rights.has(&Capability::Conversation));
+        let rest = rights.without(&Capability::Store);
+        assert!(!rest.has(&Capability::Store) && !rest.asked().contains(&Capability::Store));
+        assert_eq!(rest.lacking(), rights.lacking());
     }
 }

@@ -194,6 +194,8 @@ pub struct Descriptor {
     pub budget: Budget,
     /// The answers that it may give: declared and allowed.
     pub answers: Answers,
+    /// The way to get the answer `allow`, for a hook that would give it and may not.
+    pub(crate) to_allow: Option<String>,
     /// True if the user trusts it. The words of an untrusted hook are for the user's eyes, never for the
     /// model.
     pub trusted: bool,
@@ -204,8 +206,8 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
-    /// Creates the descriptor of a trusted hook of the agent's own, with no subscriptions, every answer, and
-    /// the budget of its kind.
+    /// Creates the descriptor of a trusted hook of the agent's own, with no subscriptions, every answer but
+    /// `allow`, and the budget of its kind.
     pub fn new(name: impl Into<String>, kind: Kind) -> Self {
         Self {
             name: name.into(),
@@ -216,7 +218,8 @@ impl Descriptor {
             subscriptions: Vec::new(),
             on_failure: OnFailure::Pass,
             budget: Budget::for_kind(kind),
-            answers: Answers::ALL,
+            answers: Answers::USUAL,
+            to_allow: None,
             trusted: true,
             digest: None,
             default_priority: DEFAULT_PRIORITY,
@@ -234,6 +237,13 @@ impl Descriptor {
     #[must_use]
     pub fn on_failure(mut self, policy: OnFailure) -> Self {
         self.on_failure = policy;
+        self
+    }
+
+    /// Lets the hook give the answer [`allow`](crate::outcome::Action::Allow).
+    #[must_use]
+    pub fn allows(mut self) -> Self {
+        self.answers.allow = true;
         self
     }
 

@@ -202,6 +202,9 @@ impl Answers {
     pub const ALL: Self =
         Self { modify: true, inject: true, follow_up: true, mutate: true, callback: true, allow: true };
 
+    /// Every answer but `allow`, which a hook has to declare and its user to grant.
+    pub const USUAL: Self = Self { allow: false, ..Self::ALL };
+
     /// No answer beside pass, block, ask and warnings.
     pub const NONE: Self =
         Self { modify: false, inject: false, follow_up: false, mutate: false, callback: false, allow: false };
@@ -285,6 +288,11 @@ impl Ruling {
     pub fn needed_for_model(&self) -> String {
         let reason = self.for_model();
         if reason.trim().is_empty() { format!("blocked by {}", self.known_as) } else { reason }
+    }
+
+    /// Returns the reason why a call is allowed. It is never blank: it names the hook if there is no reason.
+    pub fn needed_for_allow(&self) -> String {
+        if self.reason.trim().is_empty() { format!("allowed by {}", self.by) } else { self.reason.clone() }
     }
 }
 

@@ -110,7 +110,7 @@ impl Explanation {
             snapshot.details(entry).cloned().unwrap_or_default();
         let is_it = |it: &&Approvable| it.name == entry.name && Some(&it.path) == entry.path.as_ref();
         let found = snapshot.approvable.iter().find(is_it);
-        let rights = found.and_then(|it| it.manifest.as_ref()).map(|it| it.capabilities.clone());
+        let rights = found.map(Approvable::asked);
         ExplainedHook {
             asked,
             subscription: None,

@@ -60,7 +60,7 @@ impl Access {
 
     /// Like [`Self::denial`], for a right that counts once it is granted, even if the hook does not ask for
     /// it.
-    pub(super) fn denial_of_granted(&self, right: &Capability) -> Denial {
+    pub(crate) fn denial_of_granted(&self, right: &Capability) -> Denial {
         let right = right.to_string();
         let (flags, name) = (&self.flags, shell_word(&self.name));
         let command = format!("hookbox grants add {flags}{name} {}", shell_word(&right));

@@ -267,6 +267,12 @@ pub(super) fn manifest(manifest: exported::Manifest) -> Result<Manifest, HookErr
         return Err(HookError::new(Cause::Incompatible, "subscribes to no event, so it would never run"));
     }
     let declared = manifest.answers;
+    let mut capabilities =
+        manifest.capabilities.into_iter().map(capability).collect::<Result<Vec<_>, _>>()?;
+    // The user has to grant this answer, as a right.
+    if declared.contains(exported::Answers::ALLOW) {
+        capabilities.push(Capability::Allow);
+    }
     Ok(Manifest {
         name: manifest.name,
         version: manifest.version,
@@ -280,7 +286,7 @@ pub(super) fn manifest(manifest: exported::Manifest) -> Result<Manifest, HookErr
             callback: declared.contains(exported::Answers::CALLBACK),
             allow: declared.contains(exported::Answers::ALLOW),
         },
-        capabilities: manifest.capabilities.into_iter().map(capability).collect::<Result<Vec<_>, _>>()?,
+        capabilities,
         on_failure: manifest.on_failure.map(|policy| match policy {
             wit::OnFailure::Pass => OnFailure::Pass,
             wit::OnFailure::Block => OnFailure::Block,

@@ -198,6 +198,9 @@ fn decision(explanation: &Explanation) -> String {
             let by = reports.filter(|it| !it.changes.is_empty()).map(|it| escape(&it.name, 200));
             format!("Passes, changed by {}.", by.collect::<Vec<_>>().join(", "))
         }
-        (None, None) => "Passes.".to_owned(),
+        (None, None) => match &verdict.allowed {
+            Some(ruling) => format!("Passes without a question of the agent, allowed by {}", said(ruling)),
+            None => "Passes.".to_owned(),
+        },
     }
 }

@@ -237,7 +237,7 @@ fn grant(manager: &Manager, own: &Own, guard: &Guard) -> anyhow::Result<()> {
     let hook = approval::find(manager, &own.path(guard).to_string_lossy())?;
     let digest = approval::digest(&hook)?;
     approval::grantable(manager, &hook, &rights)?;
-    let record = trust::record(&hook, digest, approval::asked(&hook), rights)?;
+    let record = trust::record(&hook, digest, hook.asked(), rights)?;
     approval::update(&approval::trust_file(manager)?, |records| records.insert(record))
 }
 

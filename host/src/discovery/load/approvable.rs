@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use super::entry::EntryStatus;
+use crate::capability::Capability;
 use crate::discovery::find::PluginFile;
 use crate::event::EventName;
-use crate::hook::{Digest, Kind, Manifest, OnFailure, Tier};
+use crate::hook::{Digest, Kind, Manifest, OnFailure, Origin, Tier};
 use crate::trust::native_digest::DigestInput;
 use crate::trust::{Record, Scope, TreeError};
 
@@ -87,6 +88,13 @@ impl Approvable {
     pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
         let settings = self.digest_input.iter().flat_map(|it| &it.settings);
         settings.map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// Returns the rights that it asks for. A hook of a repository cannot have `allow`.
+    pub fn asked(&self) -> Vec<Capability> {
+        let mut asked = self.manifest.as_ref().map(|it| it.capabilities.clone()).unwrap_or_default();
+        asked.retain(|right| *right != Capability::Allow || self.tier.origin() != Origin::Repo);
+        asked
     }
 
     /// Returns the digest of the entry that declares it, with its position in its file.

@@ -10,11 +10,12 @@ use super::entry::EntryStatus;
 use super::examine::{Examined, Examiner, Ready};
 use super::fallback::LastGood;
 use super::gate::{Gate, Judgement};
-use super::judged_candidate::{JudgedCandidate, Position};
+use super::judged_candidate::{JudgedCandidate, NEVER_ALLOWS, Position};
 use super::launch::Launcher;
 use super::selection::{Selection, select};
 use super::tighten::Wishes;
 use super::{builtins, discovered::Discovery, lapsed, missing};
+use crate::capability::Capability;
 use crate::discovery::find::candidate::{Candidate, State};
 use crate::discovery::find::last_read::{Kept, Since};
 use crate::discovery::find::options::Options;
@@ -22,9 +23,8 @@ use crate::discovery::find::scan::Scan;
 use crate::discovery::problem::Problem;
 use crate::files;
 use crate::hook::{
-    Cause, Descriptor, Digest, HookError, Kind, Limits, Manifest, OnFailure, Settings, Subscription,
+    Cause, Descriptor, Digest, HookError, Kind, Limits, Manifest, OnFailure, Origin, Settings, Subscription,
 };
-use crate::outcome::Answers;
 use crate::rules::RulesHook;
 use crate::text;
 use crate::wasm::{Access, Component, ComponentHook};
@@ -107,7 +107,7 @@ impl Assembly {
             }
             Ok(Ready::Native(event)) => {
                 descriptor.subscriptions = vec![Subscription::to(event)];
-                descriptor.answers = Answers::ALL;
+                judged.may_answer(&mut descriptor);
                 settle(&mut descriptor, judged);
                 self.list(position.clone(), &descriptor, EntryStatus::Active);
                 let program = judged.candidate.path.clone();
@@ -121,7 +121,7 @@ impl Assembly {
                 self.hooks.push((position, Arc::new(hook)));
             }
             Ok(Ready::Declared) => {
-                descriptor.answers = Answers::ALL;
+                judged.may_answer(&mut descriptor);
                 settle(&mut descriptor, judged);
                 let hook = judged.declared().map(|it| launcher.hook(judged, it, descriptor.clone()));
                 match hook {
@@ -158,6 +158,7 @@ impl Assembly {
                 });
                 let settings = self.tightened(judged, wishes, component.manifest());
                 let access = self.access(judged, gate, &component);
+                permit(&mut descriptor, component.manifest(), &access);
                 let hook = ComponentHook::new(*component, descriptor, settings).with_access(access);
                 self.hooks.push((position, Arc::new(hook)));
             }
@@ -340,6 +341,17 @@ impl Assembly {
             self.list(position, &descriptor, EntryStatus::Invalid);
             self.explain(error.message);
         }
+    }
+}
+
+/// Takes the answer `allow` from a component that declares it and was not granted it.
+fn permit(descriptor: &mut Descriptor, manifest: &Manifest, access: &Access) {
+    descriptor.answers.allow &= access.rights.has(&Capability::Allow);
+    if manifest.answers.allow && !descriptor.answers.allow {
+        descriptor.to_allow = Some(match descriptor.tier.origin() {
+            Origin::Repo => NEVER_ALLOWS.to_owned(),
+            _ => access.denial_of_granted(&Capability::Allow).fix,
+        });
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::approvable::Namesake;
-use crate::capability::Capability;
+use crate::capability::{Capability, Rights};
 use crate::discovery::find::candidate::{Candidate, HooksDir, State};
 use crate::discovery::find::declared::Declared;
 use crate::discovery::find::options::Options;
@@ -352,6 +352,10 @@ impl Gate {
         access.name = trust::handle(&candidate.name, Some(&candidate.reference()), judged.is_unique);
         access.flags.clone_from(&judged.flags);
         access.clock = self.granted.backends.clock();
+        // No grant makes a hook of a repository spare its user a question.
+        let is_repo = candidate.dir.tier.origin() == Origin::Repo;
+        let asked = |rights: Rights| if is_repo { rights.without(&Capability::Allow) } else { rights };
+        access.rights = asked(access.rights);
         let granted = judged.record.as_ref().filter(|_| judged.holds_for(component.digest()));
         let Some(granted) = granted.filter(|_| judged.standing.is_trusted()) else {
             return (access, Vec::new());
@@ -373,7 +377,7 @@ impl Gate {
                 _ => None,
             })
             .collect();
-        access.rights = rights;
+        access.rights = asked(rights);
         self.granted.backends.connect(&mut access, &identity);
         (access, refused)
     }

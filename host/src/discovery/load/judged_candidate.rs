@@ -20,8 +20,12 @@ use crate::hook::{
     Tier,
 };
 use crate::outcome::Answers;
+use crate::text;
 use crate::trust::{self, TreeError};
 use crate::units;
+
+/// The reason why a hook of a repository is never given the answer `allow`, trusted or not.
+pub(super) const NEVER_ALLOWS: &str = "no hook of a repository can have it";
 
 /// The position of a hook in the order of registration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -194,6 +198,23 @@ impl JudgedCandidate<'_> {
         }
     }
 
+    /// Gives an executable or a tool its answers. It declares none, so the user's settings decide about `allow`.
+    pub(super) fn may_answer(&self, descriptor: &mut Descriptor) {
+        let is_repo = self.candidate.dir.tier.origin() == Origin::Repo;
+        let allow = !is_repo && self.table.is_some_and(|it| it.allow == Some(true));
+        descriptor.answers = Answers { allow, ..Answers::USUAL };
+        descriptor.to_allow = (!allow).then(|| match is_repo {
+            true => NEVER_ALLOWS.to_owned(),
+            false => {
+                let name = text::escape(&self.candidate.name, 200);
+                format!(
+                    "allow it with `allow = true` in the table [hooks.{name:?}] of your {}",
+                    settings::FILE
+                )
+            }
+        });
+    }
+
     /// Returns true if other bytes were loaded than those that the gate judged.
     pub(super) fn was_replaced(&self, bytes: &Digest) -> bool {
         self.judgement.by_record && !self.judgement.holds_for(bytes)
@@ -264,6 +285,7 @@ impl JudgedCandidate<'_> {
         let mut notes = self.raised_limits();
         notes.extend(self.without_effect());
         notes.extend(self.about_observing());
+        notes.extend(self.about_allowing());
         let Candidate { name, path, .. } = self.candidate;
         notes.into_iter().map(|message| Problem::new(path, message).of(name)).collect()
     }
@@ -320,6 +342,17 @@ impl JudgedCandidate<'_> {
             _ => return None,
         };
         Some(format!("{} sets {what}", settings::FILE))
+    }
+
+    fn about_allowing(&self) -> Option<String> {
+        self.table.filter(|it| it.allow == Some(true))?;
+        let what = match (self.candidate.dir.tier.origin(), self.candidate.kind) {
+            (Origin::Repo, _) => "which a repository cannot: its hooks spare you no question",
+            (_, Kind::Component) => "which has no effect on a component: grant it with `hookbox grants add`",
+            (_, Kind::Rules) => "which has no effect on rules: they do not have this answer",
+            _ => return None,
+        };
+        Some(format!("{} sets allow, {what}", settings::FILE))
     }
 
     fn without_effect(&self) -> Option<String> {

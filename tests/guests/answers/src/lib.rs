@@ -10,13 +10,13 @@
 
 use hookbox_sdk::prelude::*;
 
-/// The manifest: every event, every answer, the conversation.
+/// The manifest: every event, every answer but `allow`, the conversation.
 pub fn manifest(name: &str) -> Manifest {
     Event::ALL
         .into_iter()
         .chain([Event::Other("notification".to_owned())])
         .fold(Manifest::new(name, env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION")), Manifest::on)
-        .answers(Give::ALL)
+        .answers(Give::ALL.into_iter().filter(|it| *it != Give::Allow))
         .capability(Capability::Conversation)
 }
 

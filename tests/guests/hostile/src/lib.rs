@@ -15,7 +15,7 @@ impl Hook for Hostile {
     fn manifest() -> Manifest {
         Manifest::new("hostile", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
             .on(Event::BeforeToolCall)
-            .answers(Give::ALL)
+            .answers(Give::ALL.into_iter().filter(|it| *it != Give::Allow))
     }
 
     fn before_tool_call(_cx: &Context, call: &ToolCall) -> Result<Answer, Error> {

@@ -27,6 +27,8 @@ pub(crate) struct Table {
     pub(crate) on_failure: Option<OnFailure>,
     /// True if the hook only observes. A repository cannot decide it: see [`Table::makes_observer`].
     pub(crate) observe: Option<bool>,
+    /// True if the answer `allow` of a hook without a sandbox counts. A repository cannot decide it.
+    pub(crate) allow: Option<bool>,
     pub(crate) limits: Limits,
     /// The variables that a native hook gets; `None` means all of them.
     pub(crate) environment: Option<Vec<String>>,
@@ -52,6 +54,7 @@ impl Table {
             priority,
             on_failure,
             observe,
+            allow,
             limits,
             environment,
             settings,
@@ -65,6 +68,7 @@ impl Table {
             ("priority", priority.map(|it| it.to_string())),
             ("on_failure", on_failure.map(|it| it.as_str().to_owned())),
             ("observe", observe.map(|it| it.to_string())),
+            ("allow", allow.map(|it| it.to_string())),
             ("timeout", timeout.map(|it| it.as_nanos().to_string())),
             ("fuel", fuel.map(|it| it.to_string())),
             ("memory", memory.map(|it| it.to_string())),
@@ -102,6 +106,7 @@ impl Reader {
                 "priority" => table.priority = self.get(key, "a whole number of 32 bits", value),
                 "on_failure" => table.on_failure = Some(self.on_failure(value)),
                 "observe" => table.observe = self.get(key, "true or false", value),
+                "allow" => table.allow = self.get(key, "true or false", value),
                 "timeout" => limits.timeout = self.timeout(value),
                 "fuel" => limits.fuel = self.get(key, count, value).map(NonZeroU64::get),
                 "memory" => limits.memory = self.size(key, value),
@@ -115,8 +120,8 @@ impl Reader {
                 other => self.unknown(
                     at,
                     other,
-                    "enabled, priority, on_failure, observe, timeout, fuel, memory, output, log, copies, handles, \
-                     tables, env or settings",
+                    "enabled, priority, on_failure, observe, allow, timeout, fuel, memory, output, log, copies, \
+                     handles, tables, env or settings",
                 ),
             }
         }

@@ -50,6 +50,7 @@ memory = 1024
         priority: Some(-5),
         on_failure: Some(OnFailure::Block),
         observe: Some(false),
+        allow: None,
         limits: Limits {
             timeout: Some(Duration::from_millis(250)),
             fuel: Some(5_000),
@@ -77,6 +78,7 @@ fn a_wrong_value_is_named_with_its_line_and_the_rest_of_the_table_holds() {
         ("priority = 99999999999", "priority: expected a whole number of 32 bits, found 99999999999"),
         ("timeout = 5", "timeout: expected a time in quotes such as \"2s\", \"500ms\" or \"1m\", found 5"),
         ("observe = \"yes\"", "observe: expected true or false, found \"yes\""),
+        ("allow = \"yes\"", "allow: expected true or false, found \"yes\""),
         ("fuel = 0", "fuel: expected a whole number above zero, found 0"),
         ("fuel = -1", "fuel: expected a whole number above zero, found -1"),
         (
