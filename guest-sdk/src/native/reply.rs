@@ -25,11 +25,19 @@ pub(super) fn write(event: &Event, answer: Answer) -> Reply {
                 Spoken::Envelope("block", json!({"reason": reason}))
             }
         }
+        // Neither dialect has a word for it. hookbox accepts those of Claude Code, and kodelet passes over them.
         Action::Allow(reason) => match event {
-            Event::BeforeToolCall if plain => {
-                Spoken::Kodelet(json!({"blocked": false, "allowed": true, "reason": reason}))
+            Event::BeforeToolCall => {
+                let yes = json!({
+                    "hookEventName": "PreToolUse",
+                    "permissionDecision": "allow",
+                    "permissionDecisionReason": reason,
+                });
+                match plain {
+                    true => Spoken::Kodelet(json!({"hookSpecificOutput": yes})),
+                    false => Spoken::Envelope("passThrough", json!({"hookSpecificOutput": yes})),
+                }
             }
-            Event::BeforeToolCall => Spoken::Envelope("allow", json!({"reason": reason})),
             _ => return write(event, Answer { action: Action::Pass, context, warnings, metadata }),
         },
         Action::Modify(value) => match event {
@@ -115,12 +123,24 @@ mod tests {
             (
                 BeforeToolCall,
                 Answer::allow("reads"),
-                json!({"blocked": false, "allowed": true, "reason": "reads"}),
+                json!({"hookSpecificOutput": {
+                    "hookEventName": "PreToolUse",
+                    "permissionDecision": "allow",
+                    "permissionDecisionReason": "reads",
+                }}),
             ),
             (
                 BeforeToolCall,
                 Answer::allow("reads").warn("w"),
-                json!({"action": "allow", "reason": "reads", "warnings": ["w"]}),
+                json!({
+                    "action": "passThrough",
+                    "hookSpecificOutput": {
+                        "hookEventName": "PreToolUse",
+                        "permissionDecision": "allow",
+                        "permissionDecisionReason": "reads",
+                    },
+                    "warnings": ["w"],
+                }),
             ),
             (AfterToolCall, Answer::allow("reads"), Value::Null),
             (

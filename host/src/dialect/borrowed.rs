@@ -1,7 +1,8 @@
-//! Reads a block or a question in another agent's words.
+//! Reads a decision in another agent's words.
 //!
 //! A script that was written for one agent must not let a call pass here because its word for a block is a
-//! different one. Only a no and a question count. A yes in another agent's words is ignored.
+//! different one. A no and a question count in each agent's words. A yes counts in exactly Claude Code's
+//! `hookSpecificOutput`, which is how a script gives the answer `allow`; any other yes is ignored.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -28,11 +29,12 @@ const REASONS: [&str; 8] = [
 /// The effect of a word; of several in one answer the strictest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Effect {
+    Allows,
     Asks,
     Blocks,
 }
 
-/// A block or a question in another agent's words.
+/// A decision in another agent's words.
 #[derive(Debug)]
 pub struct Borrowed {
     effect: Effect,
@@ -52,7 +54,7 @@ pub fn is_no(decision: &Value) -> bool {
     matches!(word.as_str(), Some("block" | "deny"))
 }
 
-/// Takes a block or a question in another agent's words out of an answer. `is_other` is true for a field that
+/// Takes a decision in another agent's words out of an answer. `is_other` is true for a field that
 /// the reader of the answer does not have.
 pub fn take(object: &mut Map<String, Value>, is_other: impl Fn(&str) -> bool) -> Option<Borrowed> {
     let found = |name: &str, value: &Value| if is_other(name) { find(name, value) } else { None };
@@ -75,6 +77,7 @@ fn is_read(name: &str) -> bool {
 /// Returns the decision in this field.
 fn find(name: &str, value: &Value) -> Option<Borrowed> {
     let effect = match value {
+        Value::Object(inner) if name == "hookSpecificOutput" && is_yes(inner) => Effect::Allows,
         Value::Object(inner) if matches!(name, "decision" | "hookSpecificOutput") => {
             let found = inner.iter().filter_map(|(name, value)| find(name, value));
             let Borrowed { effect, form, reason: said } = found.max_by_key(|it| it.effect)?;
@@ -96,7 +99,19 @@ fn find(name: &str, value: &Value) -> Option<Borrowed> {
         Value::Bool(true) if name == "blocked" => Effect::Blocks,
         _ => return None,
     };
-    Some(Borrowed { effect, form: format!("\"{name}\": {value}"), reason: String::new() })
+    let (form, reason) = match value {
+        Value::Object(inner) => (format!("\"{name}.permissionDecision\": \"allow\""), reason(inner)),
+        _ => (format!("\"{name}\": {value}"), String::new()),
+    };
+    Some(Borrowed { effect, form, reason })
+}
+
+/// Returns true for `permissionDecision: allow` with nothing beside it but its reason and the event. A yes to
+/// another input is not one to this call.
+fn is_yes(specific: &Map<String, Value>) -> bool {
+    const KNOWN: [&str; 3] = ["hookEventName", "permissionDecision", "permissionDecisionReason"];
+    specific.get("permissionDecision").is_some_and(|it| it == "allow")
+        && specific.keys().all(|name| KNOWN.contains(&name.as_str()))
 }
 
 fn reason(object: &Map<String, Value>) -> String {
@@ -115,6 +130,10 @@ impl Borrowed {
         let Self { effect, form, reason } = self;
         let allows = event.allows();
         let note = match effect {
+            Effect::Allows if allows.allow && outcome.action == Action::Pass => {
+                outcome.action = Action::Allow(reason);
+                return;
+            }
             Effect::Blocks if allows.block => {
                 let own = match std::mem::take(&mut outcome.action) {
                     Action::Block(own) => Some(own).filter(|own| !own.trim().is_empty()),
@@ -125,11 +144,12 @@ impl Borrowed {
             }
             Effect::Asks if allows.ask && matches!(outcome.action, Action::Block(_)) => return,
             Effect::Asks if allows.ask => {
-                let beside =
-                    if outcome.action == Action::Pass { "" } else { "; a change is not applied beside it" };
+                let changes = matches!(outcome.action, Action::Modify(_));
+                let beside = if changes { "; a change is not applied beside it" } else { "" };
                 outcome.action = Action::Ask(reason);
                 format!("{form} is how another agent's hook asks: taken for a question{beside}")
             }
+            Effect::Allows if allows.allow => format!("{form} has no effect beside a change: not applied"),
             _ => format!("{form} has no effect at {event}: not applied"),
         };
         outcome.noticed.push(note);
@@ -258,6 +278,7 @@ mod tests {
             json!({"permission": "allow"}),
             json!({"permissionDecision": "allow"}),
             json!({"continue": true}),
+            json!({"hookSpecificOutput": {"permissionDecision": "Allow"}}),
             json!({"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": {"command": "id"}}}),
         ] {
             let found = read(&BeforeToolCall, &answer);
@@ -268,6 +289,29 @@ mod tests {
         // An answer in its own words and another's is in its own words.
         let both = read(&BeforeToolCall, &json!({"blocked": true, "reason": "r", "permission": "deny"}));
         assert_eq!(both.action, Action::Block("r".into()));
+    }
+
+    #[test]
+    fn a_script_allows_in_the_words_of_claude_code() {
+        let yes = json!({
+            "hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": "r",
+        });
+        for (answer, want) in [
+            (json!({"hookSpecificOutput": yes}), Action::Allow("r".into())),
+            (json!({"blocked": false, "hookSpecificOutput": {"permissionDecision": "allow"}}), {
+                Action::Allow(String::new())
+            }),
+            (json!({"blocked": true, "reason": "no", "hookSpecificOutput": yes}), Action::Block("no".into())),
+            (json!({"hookSpecificOutput": yes, "permission": "deny"}), Action::Block(String::new())),
+            (json!({"hookSpecificOutput": yes, "decision": "ask", "reason": "?"}), Action::Ask("?".into())),
+            (json!({"hookSpecificOutput": yes, "input": {"a": 1}}), Action::Modify(json!({"a": 1}))),
+        ] {
+            assert_eq!(read(&BeforeToolCall, &answer).action, want, "{answer}");
+        }
+        assert!(read(&BeforeToolCall, &json!({"hookSpecificOutput": yes})).noticed.is_empty());
+        let found = read(&UserMessageSend, &json!({"hookSpecificOutput": yes}));
+        let want = "\"hookSpecificOutput.permissionDecision\": \"allow\" has no effect at user_message_send: not applied";
+        assert_eq!((found.action, found.noticed), (Action::Pass, vec![want.to_owned()]));
     }
 
     #[test]

@@ -26,6 +26,7 @@ fn data(event: &str) -> Value {
 fn verdict(event: &str, answer: &str) -> Value {
     let env = TestEnvironment::new();
     env.native("home/.hookbox/hooks/hook", event, &format!("cat <<'END'\n{answer}\nEND"));
+    env.file("home/.hookbox/hookbox.toml", "[hooks.hook]\nallow = true\n");
     env.event(&[event], &data(event))
 }
 
@@ -67,6 +68,7 @@ fn both_dialects_have_the_same_effect() {
             "follow-up" => "follow_up_messages",
             "mutate" => "messages",
             "callback" => "callback",
+            "allow" => "allowed",
             other => panic!("{other}"),
         };
         assert!(changes.iter().any(|it| *it == effect), "{row}: {}", verdicts[0]);

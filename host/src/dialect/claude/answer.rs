@@ -275,7 +275,13 @@ fn answer(mut reply: Reply, blocks: bool, style: &Style) -> Result<Outcome, Hook
                 decision if question || matches!(decision, Some("ask" | "defer")) => {
                     Action::Ask(specific.reason.or(reason).unwrap_or_default())
                 }
-                _ => specific.input.clone().or(specific.output).map_or(Action::Pass, Action::Modify),
+                decision => match specific.input.clone().or(specific.output) {
+                    Some(changed) => Action::Modify(changed),
+                    None if style.allows && decision == Some("allow") => {
+                        Action::Allow(specific.reason.or(reason).unwrap_or_default())
+                    }
+                    None => Action::Pass,
+                },
             };
             if matches!(outcome.action, Action::Ask(_)) && specific.input.is_some() {
                 reply.warn("\"hookSpecificOutput.updatedInput\" is not applied beside a question");

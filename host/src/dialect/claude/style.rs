@@ -14,6 +14,8 @@ pub struct Style {
     pub input_needs_allow: bool,
     /// True if the fields of `hookSpecificOutput` may be at the top as well.
     pub is_flat: bool,
+    /// True if `permissionDecision: allow` spares the agent's user a question.
+    pub allows: bool,
     /// True if `hookSpecificOutput` must name its event.
     pub names_event: bool,
     /// The meaning of text that is not an answer.
@@ -39,6 +41,7 @@ pub const CLAUDE: Style = Style {
     outputs: &["updatedToolOutput", "updatedMCPToolOutput"],
     input_needs_allow: false,
     is_flat: false,
+    allows: true,
     names_event: true,
     text: Text::Context,
 };

@@ -10,7 +10,8 @@ use crate::outcome::{Action, Outcome};
 /// that only run executables.
 ///
 /// * kodelet has no questions: an `ask` becomes a block, which is the safe side.
-/// * kodelet has no word for `allow`: `"allowed": true` is hookbox's own, and kodelet passes over it.
+/// * kodelet has no word for `allow`: it is written in those of Claude Code, which hookbox accepts from native hooks, and
+///   kodelet passes over them.
 /// * kodelet's JSON has no fields for injected context, warnings, a block after a tool call, and a changed
 ///   message. They are written as a Base Coat envelope, which hookbox accepts from native hooks. kodelet's
 ///   own fields are added, so that kodelet acts on them.
@@ -35,8 +36,14 @@ pub fn answer(event: &EventName, outcome: &Outcome) -> Value {
         }
         Action::Allow(reason) => {
             out.insert("blocked".to_owned(), Value::Bool(false));
-            out.insert("allowed".to_owned(), Value::Bool(true));
-            out.insert("reason".to_owned(), json!(reason));
+            out.insert(
+                "hookSpecificOutput".to_owned(),
+                json!({
+                    "hookEventName": "PreToolUse",
+                    "permissionDecision": "allow",
+                    "permissionDecisionReason": reason,
+                }),
+            );
         }
         Action::Modify(value) => {
             let (kodelet, field) = match event {
@@ -140,6 +147,8 @@ mod tests {
         let rotate = Callback { name: "rotate".into(), args: vec![("a".into(), "b".into())] };
         for (event, outcome) in [
             (BeforeToolCall, Outcome::block("r").warn("w")),
+            (BeforeToolCall, Outcome::allow("it only reads")),
+            (BeforeToolCall, Outcome { context: vec!["c".into()], ..Outcome::allow("r").warn("w") }),
             (BeforeToolCall, Outcome { context: vec!["c".into()], ..Outcome::modify(json!({"a": 1})) }),
             (AfterToolCall, Outcome::modify(json!([1])).warn("w")),
             (AfterToolCall, Outcome::block("r")),

@@ -49,6 +49,9 @@ pub fn verdict(verdict: &Verdict, event: &Event) -> Value {
         // For the user, who decides; the fold has escaped and cut the text of an untrusted hook.
         put("ask", json!({"reason": ask.for_user(), "by": ask.by}));
     }
+    if let Some(allowed) = &verdict.allowed {
+        put("allowed", json!({"reason": allowed.for_user(), "by": allowed.by}));
+    }
     if !verdict.context.is_empty() {
         put("additional_context", json!(verdict.context));
     }
@@ -110,6 +113,11 @@ mod tests {
                     ..none()
                 },
                 r#"{"blocked":false,"input":{"command":"ls"},"ask":{"reason":"sure?","by":"guard"},"additional_context":["c"],"warnings":["w"]}"#,
+            ),
+            (
+                call(),
+                Verdict { allowed: ruling("it only reads", true), ..none() },
+                r#"{"blocked":false,"allowed":{"reason":"it only reads","by":"guard"}}"#,
             ),
             (
                 EventData::UserMessageSend { message: Some("m".into()) },

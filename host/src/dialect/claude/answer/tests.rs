@@ -73,7 +73,7 @@ fn an_answer_means_what_it_means_in_claude_code() {
         (
             BeforeToolCall,
             pre(json!({"permissionDecision": "allow", "permissionDecisionReason": "r"})),
-            Outcome::pass(),
+            Outcome::allow("r"),
         ),
         (
             BeforeToolCall,
@@ -86,6 +86,12 @@ fn an_answer_means_what_it_means_in_claude_code() {
             Outcome::ask("r"),
         ),
         (BeforeToolCall, pre(json!({"permissionDecision": "defer"})), Outcome::ask("")),
+        (BeforeToolCall, pre(json!({"permissionDecision": "allow"})), Outcome::allow("")),
+        (
+            BeforeToolCall,
+            pre(json!({"permissionDecision": "allow", "additionalContext": "c"})),
+            Outcome { context: vec!["c".into()], ..Outcome::allow("") },
+        ),
         (
             BeforeToolCall,
             pre(json!({"permissionDecision": "allow", "updatedInput": {"command": "ls"}})),
@@ -225,7 +231,7 @@ fn what_has_no_effect_is_a_note() {
         (BeforeToolCall, r#"{"Decision":"block"}"#, vec!["unknown key \"Decision\""]),
         (
             BeforeToolCall,
-            r#"{"hookSpecificOutput":{"permissionDecision":"allow","x":1,"updatedToolOutput":1}}"#,
+            r#"{"hookSpecificOutput":{"x":1,"updatedToolOutput":1}}"#,
             vec![
                 "\"hookSpecificOutput\" does not say its \"hookEventName\"",
                 "unknown key \"hookSpecificOutput.x\"",
