@@ -64,6 +64,9 @@ fn replies(request: &Request) -> Map<String, Value> {
     if allows.ask {
         outcomes.push(("ask", Outcome::ask("really?")));
     }
+    if allows.allow {
+        outcomes.push(("allow", Outcome::allow("it only reads")));
+    }
     if allows.modify {
         outcomes.push(("modify", Outcome::modify(change(&request.event.data))));
     }

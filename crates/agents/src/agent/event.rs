@@ -107,6 +107,8 @@ pub struct AgentEvent {
     pub block: Fate,
     /// The effect of a question to the user.
     pub ask: Fate,
+    /// True if a hook can spare the user the agent's own question.
+    pub allow: bool,
     /// The effect of a change to the input, the output, the message or the error.
     pub modify: Fate,
     /// The effect of text for the model.
@@ -128,6 +130,7 @@ impl AgentEvent {
             event,
             block: never,
             ask: never,
+            allow: false,
             modify: never,
             inject: never,
             follow_up: never,
@@ -182,6 +185,11 @@ impl AgentEvent {
 
     pub(crate) const fn ask(self, ask: Fate) -> Self {
         Self { ask, ..self }
+    }
+
+    /// Returns the same event, at which the agent takes the answer `allow`.
+    pub(crate) const fn takes_allow(self) -> Self {
+        Self { allow: true, ..self }
     }
 
     pub(crate) const fn modify(self, modify: Fate) -> Self {

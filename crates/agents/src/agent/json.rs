@@ -40,6 +40,11 @@ pub(crate) fn permission(word: &str, reason: &str) -> Map<String, Value> {
     object([("permissionDecision", json!(word)), ("permissionDecisionReason", json!(reason))])
 }
 
+/// Returns `permissionDecision: allow` with its reason, if a hook allows the call.
+pub(crate) fn allowed(plan: &Plan) -> Map<String, Value> {
+    plan.allowed.as_deref().map(|reason| permission("allow", reason)).unwrap_or_default()
+}
+
 /// Returns `additionalContext`, if there is text for the model.
 pub(crate) fn context(plan: &Plan) -> Map<String, Value> {
     optional("additionalContext", plan.context.as_deref())

@@ -20,6 +20,8 @@ pub(crate) enum Decision {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Plan {
     pub(crate) decision: Decision,
+    /// The reason why the agent need not ask its user about a tool call that passes.
+    pub(crate) allowed: Option<String>,
     /// The new input or output.
     pub(crate) changed: Option<Value>,
     /// Text for the model.

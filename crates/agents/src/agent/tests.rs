@@ -73,6 +73,7 @@ fn the_table_has_a_fate_for_every_answer_that_hookbox_allows_and_for_no_other() 
             ] {
                 assert_eq!(fate != Fate::Never, allowed, "{agent} {} {answer}", own.name);
             }
+            assert!(!own.allow || allows.allow, "{agent} {}", own.name);
             assert_eq!(agent.event(own.name), Some(own));
             assert!(agent.names_of(own.event).any(|name| name == own.name));
         }
@@ -102,6 +103,54 @@ fn a_block_has_a_reason_in_every_agent_also_where_the_hook_gave_none() {
                 assert!(reply.stdout.contains("blocked by guard"), "{agent} {}", reply.stdout);
             }
         }
+    }
+}
+
+#[test]
+fn a_call_that_a_hook_allows_is_written_in_the_words_of_the_agents_that_have_any() {
+    let book = include_str!("../../../../docs/src/agents.md");
+    let specific = |name: &str| {
+        json!({"hookSpecificOutput": {
+            "hookEventName": name, "permissionDecision": "allow", "permissionDecisionReason": "it only reads",
+        }})
+    };
+    for agent in Agent::ALL {
+        let mut takes = false;
+        for own in agent.events().iter().filter(|own| own.event == EventKind::BeforeToolCall) {
+            let request = read(agent, own.name, &call(json!({"command": "ls"})));
+            let [passed, allowed, disputed, nameless] = [
+                vec![Outcome::pass()],
+                vec![Outcome::allow("it only reads")],
+                vec![Outcome::allow("it only reads"), Outcome::ask("sure?")],
+                vec![Outcome::allow(" ")],
+            ]
+            .map(|outcomes| replied(&request, outcomes));
+            assert!(!passed.stdout.contains("allow") && !disputed.stdout.contains("\"allow\""), "{agent}");
+            let want = match (agent, own.name) {
+                (Agent::Claude, name) | (Agent::Copilot, name @ "PreToolUse") => specific(name),
+                (Agent::Copilot, _) => {
+                    json!({"permissionDecision": "allow", "permissionDecisionReason": "it only reads"})
+                }
+                (Agent::Cursor, _) => json!({"permission": "allow"}),
+                // It asks its user as before, and no hook is told of it each time.
+                _ => {
+                    assert_eq!(allowed, passed, "{agent}");
+                    continue;
+                }
+            };
+            takes = true;
+            assert_eq!(serde_json::from_str::<Value>(&allowed.stdout).unwrap(), want, "{agent}");
+            assert_eq!((allowed.exit_code, &allowed.held), (0, &None), "{agent}");
+            assert!(agent == Agent::Cursor || nameless.stdout.contains("allowed by guard"), "{agent}");
+        }
+        let words = match agent {
+            Agent::Claude | Agent::Copilot => "`permissionDecision: \"allow\"`",
+            Agent::Cursor => "`permission: \"allow\"`",
+            _ => "none: it asks as before",
+        };
+        assert_eq!(takes, !words.starts_with("none"), "{agent}");
+        let row = format!("| {} | {words} |", agent.title());
+        assert!(book.contains(&row), "docs/src/agents.md lacks: {row}");
     }
 }
 

@@ -40,6 +40,11 @@ impl Plan {
         if let Some((before, after)) = events.filter(|_| verdict.modified) {
             translation.modify(before, after);
         }
+        // An agent without such an answer asks its user as before.
+        let allowed = verdict.allowed.as_ref().filter(|_| at.allow);
+        if translation.plan.decision == Decision::Pass {
+            translation.plan.allowed = allowed.map(Ruling::needed_for_allow);
+        }
         translation.inject(&verdict.context);
         translation.follow_up(&verdict.follow_ups);
         for (name, is_given) in

@@ -45,6 +45,7 @@ fn told(result: Result<Outcome, HookError>) -> String {
                 Action::Pass => "pass".to_owned(),
                 Action::Block(reason) => format!("block {reason}"),
                 Action::Ask(reason) => format!("ask {reason}"),
+                Action::Allow(reason) => format!("allow {reason}"),
                 Action::Modify(value) => format!("modify {value}"),
                 other => format!("{other:?}"),
             };
@@ -59,6 +60,7 @@ fn told(result: Result<Outcome, HookError>) -> String {
 
 const HSO_DENY: &str = r#"{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "no"}}"#;
 const HSO_ASK: &str = r#"{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask", "permissionDecisionReason": "sure?"}}"#;
+const HSO_ALLOW: &str = r#"{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": "r"}}"#;
 const HSO_INPUT: &str = r#"{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": {"command": "pwd"}}}"#;
 
 #[test]
@@ -68,6 +70,8 @@ fn before_a_tool_call_each_agents_answer_means_what_it_means_there() {
         // In Claude Code's shape.
         (Claude, "PreToolUse", 2, "", "why\n", "block why"),
         (Claude, "PreToolUse", 0, HSO_DENY, "", "block no"),
+        (Claude, "PreToolUse", 0, HSO_ALLOW, "", "allow r"),
+        (Codex, "PreToolUse", 0, HSO_ALLOW, "", "pass"),
         (Codex, "PreToolUse", 0, HSO_DENY, "", "block no"),
         (Codex, "PreToolUse", 2, "", "why\n", "block why"),
         (Codex, "PreToolUse", 2, "", "", "block "),
@@ -104,6 +108,7 @@ fn before_a_tool_call_each_agents_answer_means_what_it_means_there() {
         (Qwen, "PreToolUse", 0, r#"{"decision": "deny", "reason": "r"}"#, "", "block r"),
         (Qwen, "PreToolUse", 0, r#"{"decision": "ask", "reason": "r"}"#, "", "ask r"),
         (Qwen, "PreToolUse", 0, r#"{"decision": "allow"}"#, "", "pass"),
+        (Qwen, "PreToolUse", 0, HSO_ALLOW, "", "pass"),
         (Qwen, "PreToolUse", 2, "", "why", "block why"),
         (Qwen, "PreToolUse", 2, "", r#"{"decision": "block", "reason": "json"}"#, "block json"),
         (Qwen, "PreToolUse", 0, r#"{"continue": false, "stopReason": "halt"}"#, "", "block halt"),
@@ -149,6 +154,8 @@ fn before_a_tool_call_each_agents_answer_means_what_it_means_there() {
             "",
             "block no",
         ),
+        (Copilot, "preToolUse", 0, r#"{"permissionDecision": "allow"}"#, "", "allow "),
+        (Copilot, "PreToolUse", 0, HSO_ALLOW, "", "allow r"),
         (Copilot, "preToolUse", 0, HSO_DENY, "", "block no"),
         (Copilot, "PreToolUse", 0, HSO_DENY, "", "block no"),
         (
@@ -197,6 +204,7 @@ fn before_a_tool_call_each_agents_answer_means_what_it_means_there() {
         ),
         (Cursor, "beforeShellExecution", 0, r#"{"permission": "deny", "userMessage": "u"}"#, "", "block u"),
         (Cursor, "preToolUse", 0, r#"{"permission": "ask", "user_message": "u"}"#, "", "ask u"),
+        (Cursor, "preToolUse", 0, r#"{"permission": "allow", "user_message": "u"}"#, "", "allow u"),
         (Cursor, "preToolUse", 0, r#"{"permission": "deny", "continue": "no"}"#, "", "block "),
         (
             Cursor,

@@ -74,7 +74,7 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("SessionStart", EventKind::SessionStart).inject(Honoured),
         AgentEvent::new("SessionEnd", EventKind::SessionEnd),
         AgentEvent::message("UserPromptSubmit", Blocks, Honoured),
-        AgentEvent::before("PreToolUse", Honoured, Honoured, Honoured),
+        AgentEvent::before("PreToolUse", Honoured, Honoured, Honoured).takes_allow(),
         AgentEvent::after("PostToolUse", Honoured, Honoured),
         AgentEvent::error("PostToolUseFailure", Told, Honoured),
         AgentEvent::error("StopFailure", LeftOut, LeftOut),

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::agent::event::{AgentEvent, EventKind};
-use crate::agent::json::{context, decision, denied, optional, permission, specific, stop};
+use crate::agent::json::{allowed, context, decision, denied, optional, permission, specific, stop};
 use crate::agent::output::{ChangedOutput, text};
 use crate::agent::plan::{Decision, Plan};
 
@@ -28,7 +28,8 @@ pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
             specific(event, fields)
         }
         Decision::Pass => {
-            let mut fields = changed;
+            let mut fields = allowed(plan);
+            fields.extend(changed);
             fields.extend(context(plan));
             specific(event, fields)
         }

@@ -11,7 +11,7 @@ use crate::hook::HookError;
 use crate::outcome::Outcome;
 use crate::spec::Ended;
 
-const STYLE: Style = Style { input_needs_allow: true, text: Text::Context, ..claude::CLAUDE };
+const STYLE: Style = Style { input_needs_allow: true, allows: false, text: Text::Context, ..claude::CLAUDE };
 
 const MODES: [&str; 5] = ["default", "plan", "acceptEdits", "dontAsk", "bypassPermissions"];
 

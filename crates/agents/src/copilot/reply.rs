@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::agent::event::{AgentEvent, EventKind, is_pascal};
-use crate::agent::json::{context, decision, denial, optional, permission, specific};
+use crate::agent::json::{allowed, context, decision, denial, optional, permission, specific};
 use crate::agent::plan::{Decision, Plan};
 
 pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
@@ -28,7 +28,9 @@ pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
         (Decision::Ask(reason), _) => decided(permission("ask", reason)),
         (Decision::Pass, EventKind::BeforeToolCall) => {
             let key = if is_pascal { "updatedInput" } else { "modifiedArgs" };
-            decided(optional(key, plan.changed.clone()))
+            let mut fields = allowed(plan);
+            fields.extend(optional(key, plan.changed.clone()));
+            decided(fields)
         }
         (Decision::Pass, _) => plan.changed.clone().map(result).unwrap_or_default(),
     };

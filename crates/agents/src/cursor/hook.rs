@@ -240,7 +240,13 @@ fn answer(mut reply: Reply, blocks: bool) -> Result<Outcome, HookError> {
                 reply.warn("\"updated_input\" is not applied beside a question");
             }
         }
-        EventName::BeforeToolCall => outcome.action = input.map_or(Action::Pass, Action::Modify),
+        EventName::BeforeToolCall => {
+            outcome.action = match (input, permission.as_deref()) {
+                (Some(input), _) => Action::Modify(input),
+                (None, Some("allow")) => Action::Allow(user.or(agent).unwrap_or_default()),
+                (None, _) => Action::Pass,
+            };
+        }
         EventName::AfterToolCall => outcome.action = output.map_or(Action::Pass, Action::Modify),
         EventName::AgentStop => {
             outcome.follow_ups.extend(follow_up.filter(|text| !text.trim().is_empty()));

@@ -40,7 +40,7 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("sessionStart", EventKind::SessionStart).inject(Honoured),
         AgentEvent::new("sessionEnd", EventKind::SessionEnd),
         AgentEvent::message("beforeSubmitPrompt", Blocks, LeftOut),
-        AgentEvent::before("preToolUse", Blocks, Honoured, LeftOut),
+        AgentEvent::before("preToolUse", Blocks, Honoured, LeftOut).takes_allow(),
         AgentEvent::after("postToolUse", Told, Told),
         AgentEvent::error("postToolUseFailure", LeftOut, LeftOut),
         AgentEvent::new("afterAgentResponse", EventKind::AfterTurn).inject(LeftOut),

@@ -1,5 +1,5 @@
-//! The answers to Cursor, by its documentation. `permission: "allow"` would spare the user a question, so it
-//! is never written. An answer is always one object, because Cursor takes an empty one for a hook that
+//! The answers to Cursor, by its documentation. `permission: "allow"` spares the user a question, so it is written
+//! only if a hook allows the call. An answer is always one object, because Cursor takes an empty one for a hook that
 //! failed.
 
 use serde_json::{Map, Value, json};
@@ -15,7 +15,8 @@ pub(super) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
         (Decision::Pass, event) => {
             let is_before = event == EventKind::BeforeToolCall;
             let key = if is_before { "updated_input" } else { "updated_mcp_tool_output" };
-            let mut answer = optional(key, plan.changed.clone());
+            let mut answer = optional("permission", plan.allowed.as_ref().map(|_| "allow"));
+            answer.extend(optional(key, plan.changed.clone()));
             answer.extend(optional("additional_context", plan.context.as_deref()));
             answer
         }

@@ -29,6 +29,7 @@ pub(crate) const DISABLED: DisableSetting = DisableSetting {
 pub(crate) const STYLE: Style = Style {
     approving: &["approve", "allow", "ask"],
     decisions: "\"block\", \"deny\", \"ask\", \"allow\" or \"approve\"",
+    allows: false,
     names_event: false,
     text: Text::Context,
     ..claude::CLAUDE

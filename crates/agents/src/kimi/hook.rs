@@ -16,7 +16,7 @@ pub(super) const CLIENT: &str = "kimi_code_cli";
 /// The longest output in a payload, in characters.
 const MAX_OUTPUT: usize = 2000;
 
-const STYLE: Style = Style { text: Text::Context, ..claude::CLAUDE };
+const STYLE: Style = Style { allows: false, text: Text::Context, ..claude::CLAUDE };
 
 pub(super) fn encode(name: &str, event: &Event, _: &Session) -> Option<Value> {
     let mut it = Payload::new();
