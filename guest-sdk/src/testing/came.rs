@@ -99,6 +99,7 @@ fn unfit(case: &Case, manifest: &Manifest) -> Option<String> {
     }
     let is_asked = |grant: &str| match grant {
         "store" => manifest.capabilities.contains(&Capability::Store),
+        "allow" => manifest.answers.contains(&Give::Allow),
         _ => manifest.capabilities.contains(&Capability::Conversation),
     };
     let grant = case.grants.iter().find(|grant| !is_asked(grant))?;
@@ -167,7 +168,7 @@ fn allowed(event: &Event) -> &'static [&'static str] {
         Event::SessionStart | Event::PostCompact => &["inject"],
         Event::SessionEnd | Event::TurnEnd => &[],
         Event::UserMessageSend | Event::AfterToolCall => &["block", "modify", "inject"],
-        Event::BeforeToolCall => &["block", "ask", "modify", "inject"],
+        Event::BeforeToolCall => &["block", "ask", "modify", "inject", "allow"],
         Event::OnError => &["modify", "inject"],
         Event::AfterTurn => &["inject", "mutate", "callback"],
         Event::AgentStop => &["follow-up", "mutate", "callback"],
@@ -218,8 +219,15 @@ fn take(came: &mut Came, manifest: &Manifest, case: &Case, answer: Answer) {
                 came.follow_ups = messages.iter().map(|text| neutral(text)).collect()
             }
             Action::Callback(callback) => came.callback = Some(callback.name),
-            // Without an agent, nobody would ask.
-            Action::Mutate(_) | Action::Pass | Action::Allow(_) => {}
+            Action::Allow(reason) if case.grants.iter().any(|grant| grant == "allow") => {
+                (came.verdict, came.reason) = (Verdict::Allow, Some(neutral(&reason)));
+            }
+            Action::Allow(_) => {
+                came.failure = Some(("denied", String::new()));
+                let name = &manifest.name;
+                came.warnings.push(format!("{name} was denied allow; allow it with `hookbox grants add`"));
+            }
+            Action::Mutate(_) | Action::Pass => {}
         }
     }
     if !undeclared.is_empty() {

@@ -46,6 +46,7 @@ pub(super) enum Verdict {
     Pass,
     Block,
     Ask,
+    Allow,
 }
 
 /// The answer that must come.
@@ -200,7 +201,7 @@ fn needs_sandbox(case: &CaseWire) -> Option<String> {
         ("data.hook", case.data.as_ref().is_some_and(|it| it.contains_key("hook")) && !is_error(case)),
     ];
     let key = keys.into_iter().find(|(_, is_there)| *is_there).map(|(key, _)| key.to_owned());
-    let grant = || case.grants.iter().find(|it| !matches!(it.as_str(), "store" | "conversation"));
+    let grant = || case.grants.iter().find(|it| !matches!(it.as_str(), "store" | "conversation" | "allow"));
     let cause = || expect?.failure.as_ref().filter(|cause| !CAUSES.contains(&cause.as_str()));
     key.or_else(|| grant().map(|grant| format!("grants: {grant}")))
         .or_else(|| cause().map(|cause| format!("expect.failure: {cause}")))

@@ -17,6 +17,8 @@ pub enum Verdict {
     Block,
     /// The user decides.
     Ask,
+    /// The event goes on without a question of the agent's own.
+    Allow,
 }
 
 /// The failure of a hook.
@@ -42,7 +44,7 @@ pub struct Came {
     pub skipped: Option<String>,
     /// The decision.
     pub verdict: Verdict,
-    /// The reason of a block or a question.
+    /// The reason of a block, a question or an allowed call.
     pub reason: Option<String>,
     /// The value that the hook changed, by its name: `input`, `output`, `message` or `error`.
     pub changed: Option<(String, Value)>,

@@ -235,10 +235,12 @@ impl Playing<'_> {
         let fired = &explanation.fired;
         let neutral = |text: &str| self.place.neutral(text);
         let all = |texts: &[String]| texts.iter().map(|text| neutral(text)).collect();
-        let (verdict, ruling) = match (&fired.verdict.block, &fired.verdict.ask) {
-            (Some(ruling), _) => (Verdict::Block, Some(ruling)),
-            (None, Some(ruling)) => (Verdict::Ask, Some(ruling)),
-            (None, None) => (Verdict::Pass, None),
+        let decided = &fired.verdict;
+        let (verdict, ruling) = match (&decided.block, &decided.ask, &decided.allowed) {
+            (Some(ruling), ..) => (Verdict::Block, Some(ruling)),
+            (None, Some(ruling), _) => (Verdict::Ask, Some(ruling)),
+            (None, None, Some(ruling)) => (Verdict::Allow, Some(ruling)),
+            (None, None, None) => (Verdict::Pass, None),
         };
         let reports = || explanation.hooks.iter().filter_map(|hook| hook.report.as_ref());
         let failures = reports().filter_map(|report| {
@@ -284,6 +286,7 @@ impl Playing<'_> {
         let (verdict, reason) = match outcome.action {
             Action::Block(reason) => (Verdict::Block, Some(reason)),
             Action::Ask(reason) => (Verdict::Ask, Some(reason)),
+            Action::Allow(reason) => (Verdict::Allow, Some(reason)),
             Action::Modify(value) => {
                 let name = self.new_value(&asked.data).map(|(name, _)| name);
                 came.changed = name.map(|name| (name, self.place.neutral_value(&value)));
