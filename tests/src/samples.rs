@@ -19,6 +19,7 @@ const COMPONENTS: &[(&str, &str)] = &[
     ("guardrail", "before_tool_call"),
     ("intro-logger", "turn_end"),
     ("loop-detector", "before_tool_call"),
+    ("read-only", "before_tool_call"),
     ("redactor", "after_tool_call"),
     ("session-memory", "session_start"),
     ("slack-notify", "agent_stop"),
@@ -131,6 +132,12 @@ fn the_components_answer_as_their_pages_say() {
             r#"{"blocked":true,"reason":"Security policy: 'sudo' is not allowed"}"#,
         ),
         ("guardrail", call("ls"), r#"{"blocked":false}"#),
+        ("read-only", call("ls > a"), r#"{"blocked":false}"#),
+        (
+            "read-only",
+            call("ls | head"),
+            r#"{"blocked":false,"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"these commands only read"}}"#,
+        ),
         (
             "redactor",
             output("password=hunter2"),

@@ -1,0 +1,5 @@
+//! The native form of the hook.
+
+fn main() -> std::process::ExitCode {
+    hookbox_sdk::native::main::<read_only::ReadOnly>()
+}
