@@ -7,6 +7,7 @@
 mod agent;
 mod agents;
 mod allow;
+mod answer_allow;
 mod answers;
 mod bad_components;
 mod book;
