@@ -1,18 +1,11 @@
 //! Allowances: what the user lets through although a guard blocks it. Pure data and rules.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::Code;
 use crate::event::{Document, rfc3339};
 use crate::hook::{Cause, Digest};
-
-/// The letters of a code: none of them looks like another one or like a digit.
-const LETTERS: &[u8; 16] = b"abcdefghkmnprstw";
-
-/// The length of a code in letters: 32 bits, too many to guess while it counts, and few enough to type.
-const CODE: usize = 8;
 
 /// The time in which a code can be used, in milliseconds.
 pub(crate) const PENDING: u64 = 10 * 60 * 1000;
@@ -26,77 +19,17 @@ pub(crate) const ONCE: u64 = 60 * 60 * 1000;
 /// The longest time that a call can be allowed for, in milliseconds. A longer one is `always`.
 pub const LONGEST: u64 = 24 * 60 * 60 * 1000;
 
-/// The number of blocked calls that are kept. The oldest goes first.
-pub(crate) const MAX_PENDING: usize = 32;
+/// The number of blocked calls that are kept.
+pub(crate) const MAX_PENDING: usize = 64;
+
+/// The number of blocked calls of one session that are kept.
+pub(crate) const MAX_OF_SESSION: usize = 32;
 
 /// The number of allowances that are kept.
 pub(crate) const MAX_GRANTED: usize = 256;
 
 /// The longest input that gets a code, in bytes: the user has to read it whole.
 pub(crate) const MAX_SHOWN: usize = 16 << 10;
-
-/// The code of a blocked call: eight letters that only the user sees.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Code([u8; CODE]);
-
-/// The error for a text that is not a code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a code: {CODE} of the letters {}", String::from_utf8_lossy(LETTERS))]
-pub struct CodeError;
-
-impl Code {
-    /// Makes a code of random bytes.
-    pub(crate) fn from_random(bytes: [u8; CODE]) -> Self {
-        // There are 16 letters, so that each of them is as likely as any other one.
-        Self(bytes.map(|byte| LETTERS.get(usize::from(byte & 15)).copied().unwrap_or(b'a')))
-    }
-
-    /// Returns true for the same code, in the same time for every other code.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        let difference = self.0.iter().zip(&other.0).fold(0, |sum, (a, b)| sum | (a ^ b));
-        std::hint::black_box(difference) == 0
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|letter| write!(f, "{}", char::from(*letter)))
-    }
-}
-
-impl fmt::Debug for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Logs have debug output, and a model may read logs.
-        f.write_str("Code")
-    }
-}
-
-impl From<Code> for String {
-    fn from(code: Code) -> Self {
-        code.to_string()
-    }
-}
-
-impl TryFrom<String> for Code {
-    type Error = CodeError;
-
-    fn try_from(text: String) -> Result<Self, CodeError> {
-        text.parse()
-    }
-}
-
-impl std::str::FromStr for Code {
-    type Err = CodeError;
-
-    /// Reads a code in either case; spaces and hyphens do not count.
-    fn from_str(text: &str) -> Result<Self, CodeError> {
-        let letters = text.bytes().filter(|byte| !matches!(byte, b' ' | b'-'));
-        let letters: Vec<u8> = letters.map(|byte| byte.to_ascii_lowercase()).take(CODE + 1).collect();
-        let code: [u8; CODE] = letters.try_into().map_err(|_| CodeError)?;
-        if code.iter().all(|letter| LETTERS.contains(letter)) { Ok(Self(code)) } else { Err(CodeError) }
-    }
-}
 
 /// A tool call that one guard blocked: all that an allowance can be bound to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -311,9 +244,20 @@ impl Allowances {
         }
         let code = pending.code.clone();
         self.pending.push(pending);
-        let more = self.pending.len().saturating_sub(MAX_PENDING);
-        self.pending.drain(..more);
+        while let Some(at) = self.surplus() {
+            self.pending.remove(at);
+        }
         code
+    }
+
+    /// Returns the blocked call that is too many: the oldest of a session with the most. So the blocks of one session push
+    /// out no code of another one with fewer.
+    fn surplus(&self) -> Option<usize> {
+        let of_session =
+            |it: &Pending| self.pending.iter().filter(|other| other.call.session == it.call.session).count();
+        let most = self.pending.iter().map(of_session).max()?;
+        let is_too_many = most > MAX_OF_SESSION || self.pending.len() > MAX_PENDING;
+        self.pending.iter().position(|it| is_too_many && of_session(it) == most)
     }
 
     /// Returns true if a record has this code.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::allowance::{Allowance, Allowances, Code, MAX_SHOWN, Pending};
-use super::{BlockedCall, Term};
+use super::allowance::{Allowance, Allowances, MAX_SHOWN, Pending};
+use super::{BlockedCall, Code, Term};
 use crate::event::now_ms;
 use crate::files::{FileLock, LockError, private_dir, write_atomic};
 use crate::text;

@@ -3,6 +3,7 @@
 
 mod allowance;
 mod allowance_file;
+mod code;
 mod command_line_files;
 mod file;
 pub(crate) mod native_digest;
@@ -12,10 +13,9 @@ pub(crate) mod tree_digest;
 
 use std::path::Path;
 
-pub use self::allowance::{
-    AllowError, Allowance, Allowances, BlockedCall, Code, CodeError, LONGEST, Pending, Term,
-};
+pub use self::allowance::{AllowError, Allowance, Allowances, BlockedCall, LONGEST, Pending, Term};
 pub use self::allowance_file::{AllowanceFile, AllowanceFileError, AllowanceFileErrorKind};
+pub use self::code::{Code, CodeError};
 pub use self::file::{TrustFile, TrustFileError, TrustFileErrorKind};
 pub use self::protected_dirs::{Bases, ProtectedDirs};
 pub use self::record::{Record, Records, Scope};
