@@ -6,7 +6,7 @@ use hookbox::escape;
 use hookbox::internal::discovery;
 use hookbox::internal::private_dir;
 use hookbox::internal::text::shell_word;
-use hookbox_agents::bridge::above::{Sign, sign};
+use hookbox_agents::bridge::above::{self, Sign, sign};
 
 use crate::error::InputError;
 use crate::{approval, options};
@@ -48,6 +48,16 @@ pub(crate) fn required_in(
             Err(InputError::refused(format!("this needs a human: {sign}"), hint).into())
         }
     }
+}
+
+/// Refuses a command that shows or asks what only a human has a use for, without a terminal. `--yes` does not count. Tests
+/// have data of their own.
+pub(crate) fn needs_a_terminal(locate: &options::Locate) -> Result<(), InputError> {
+    let data = private_dir::default_data(locate.discovery()?.home.as_deref());
+    if approval::has_terminal() || data.is_some_and(|data| above::is_temporary(&data)) {
+        return Ok(());
+    }
+    Err(InputError::refused("this needs a human: found no terminal", "run it in a terminal of your own"))
 }
 
 /// Returns the command line that a human types for the same change, with its question.

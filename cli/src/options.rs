@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum, ValueHint};
 use hookbox::Limits;
 use hookbox::internal::discovery::{self, UnitError, parse_duration};
+use hookbox::internal::private_dir;
 use hookbox::manager::{self, Builder, DEFAULT_ROOTS, Manager};
 use hookbox::trust::TrustPolicy;
 use hookbox::{Allocation, Runtime};
@@ -157,6 +158,17 @@ impl Locate {
             options.roots = roots;
         }
         Ok(options)
+    }
+
+    /// Returns the private data directory.
+    pub(crate) fn data(&self) -> Result<PathBuf, InputError> {
+        let hint = "set HOME or XDG_DATA_HOME to a directory of your own, outside the repository";
+        let options = self.discovery()?;
+        let data = private_dir::default_data(options.home.as_deref())
+            .ok_or_else(|| InputError::new("expected a private data directory, found none", hint))?;
+        let repository = discovery::repository(&options);
+        private_dir::open(&data, repository.as_deref())
+            .map_err(|error| InputError::new(error.to_string(), hint))
     }
 
     /// Returns the home directory, if it is known.
@@ -327,4 +339,13 @@ pub(crate) fn system_root(given: Option<&Path>) -> Result<PathBuf, InputError> {
 /// Reads a duration such as `200ms`, `2s` or `1m`.
 pub(crate) fn duration(text: &str) -> Result<Duration, UnitError> {
     parse_duration(text)
+}
+
+/// Reads a duration as [`duration`] does, or in hours, such as `1h`.
+pub(crate) fn long_duration(text: &str) -> Result<Duration, UnitError> {
+    let hours = text.strip_suffix('h').and_then(|number| number.trim_end().parse::<u32>().ok());
+    match hours {
+        Some(hours @ 1..) => Ok(Duration::from_secs(u64::from(hours) * 3600)),
+        _ => parse_duration(text),
+    }
 }

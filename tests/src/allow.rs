@@ -322,9 +322,21 @@ fn an_explanation_neither_uses_nor_makes_an_allowance() {
         assert_eq!(explained.code, Some(0), "{explained:#?}");
         let all = explained.stdout + &explained.stderr;
         assert!(all.contains("No make.") && !all.contains(&code) && !all.contains("hookbox allow"), "{all}");
+        let allowed =
+            "Passes.\nguard.rules.toml blocks this call, and you allowed it. This look used up nothing.";
+        assert_eq!(all.contains(allowed), line == "make", "{all}");
+        let report = &env.hookbox(["explain", line, "--json"]).json()["hooks"][0]["report"];
+        assert_eq!(report["status"] == "allowed", line == "make", "{report}");
     }
+    let named = json!({"conv_id": "s", "tool_name": "bash", "tool_input": {"command": "make"}}).to_string();
+    let explained = env.hookbox_with(["explain", "before_tool_call", "-"], named);
+    assert!(explained.stdout.contains("Blocked by guard.rules.toml"), "another session: {explained:#?}");
+    let listed = env.hookbox(["list", "--json"]);
+    assert!(listed.json().is_array() && listed.stderr.contains("1 call is allowed although"), "{listed:#?}");
     assert_eq!(env.read(FILE), before);
     assert_eq!(run(&env, &event).json()["blocked"], false);
+    let listed = env.hookbox(["list"]);
+    assert!(!listed.stderr.contains("allowed"), "{listed:#?}");
 }
 
 #[test]
@@ -336,6 +348,7 @@ fn what_is_allowed_is_listed_and_taken_back() {
         ("make b", &["--always", "--here"], "always", true),
         ("make c", &["--always"], "always", false),
         ("make d", &["--once"], "once", true),
+        ("make e", &["--for", "24h"], "for", true),
     ] {
         let code = noted(&run(&env, &event(line, None)));
         let record = env.hookbox([&["allow", &code, "--yes", "--json"], options].concat()).json();
@@ -346,14 +359,18 @@ fn what_is_allowed_is_listed_and_taken_back() {
     }
     let listed = env.hookbox(["allow", "--list"]).stdout;
     assert!(codes.iter().all(|code| listed.contains(code)), "{listed}");
-    for words in ["always, in this directory", "always, in any directory", "once, until "] {
+    let directory = env.path("repo");
+    let directory = directory.to_str().unwrap();
+    for words in
+        ["always, in this directory", "always, in any directory", "once, until ", "DIRECTORY", directory]
+    {
         assert!(listed.contains(words), "{words}: {listed}");
     }
     let removed = env.hookbox(["allow", "--remove", &codes[1]]);
     assert_eq!(removed.stdout, format!("took back {}: bash\n", codes[1]), "{removed:#?}");
     assert_eq!(run(&env, &event("make b", None)).json()["blocked"], true);
     assert_eq!(run(&env, &event("make c", None)).json()["blocked"], false);
-    assert_eq!(env.hookbox(["allow", "--remove", "--all", "--json"]).json().as_array().unwrap().len(), 3);
+    assert_eq!(env.hookbox(["allow", "--remove", "--all", "--json"]).json().as_array().unwrap().len(), 4);
     assert_eq!(run(&env, &event("make c", None)).json()["blocked"], true);
 }
 
@@ -378,6 +395,8 @@ fn a_wrong_command_line_is_an_error_with_a_hint_and_allows_nothing() {
         (&["allow", "nonsense!", "--yes"], "expected a code: 8 of the letters"),
         (&["allow", &code, "--for", "soon", "--yes"], "expected a time"),
         (&["allow", &code, "--for", "0s", "--yes"], "expected a time"),
+        (&["allow", &code, "--for", "0h", "--yes"], "expected a time"),
+        (&["allow", &code, "--for", "25h", "--yes"], "at most 24 hours"),
         (&["allow", &code, "--for", "99999m", "--yes"], "at most 24 hours"),
         (&["allow", &code, "--here", "--yes"], "--always"),
         (&["allow", &code, "--always", "--for", "1m", "--yes"], "cannot be used with"),
@@ -424,6 +443,20 @@ fn no_hook_and_no_agent_lists_or_allows() {
         }
     }
     assert_eq!(fs::read(env.path(FILE)).unwrap(), before);
+}
+
+#[test]
+fn below_an_agent_no_code_is_printed() {
+    for (name, value) in [("CLAUDECODE", "1"), ("CODEX_SANDBOX", "x")] {
+        let env = place().variable(name, value);
+        let blocked = run(&env, &event("make", None));
+        assert_eq!(blocked.json()["blocked"], true, "{blocked:#?}");
+        assert!(!blocked.stderr.contains("hookbox allow"), "{name}: {blocked:#?}");
+    }
+    let env = place().variable("HOOKBOX_DEPTH", "1");
+    let in_a_hook = run(&env, &event("make", None));
+    assert!(!in_a_hook.stderr.contains("hookbox allow"), "{in_a_hook:#?}");
+    assert!(!env.path(FILE).exists());
 }
 
 #[test]

@@ -7,12 +7,10 @@ use std::time::Duration;
 use clap::Args;
 use hookbox::escape;
 use hookbox::internal::discovery;
-use hookbox::internal::private_dir;
 use hookbox::trust::{
     AllowError, Allowance, AllowanceFile, AllowanceFileError, AllowanceFileErrorKind, BlockedCall, Code,
     Pending, Term, now_ms,
 };
-use hookbox_agents::bridge::above;
 use serde_json::{Value, json};
 
 use crate::error::{InputError, hint, say};
@@ -33,8 +31,8 @@ pub(crate) struct Allow {
     /// Let it through once [default].
     #[arg(long, group = "term", requires = "code")]
     once: bool,
-    /// Let it through for this time, such as 10m.
-    #[arg(long = "for", value_name = "D", value_parser = options::duration, group = "term", requires = "code")]
+    /// Let it through for this time, such as 10m or 1h.
+    #[arg(long = "for", value_name = "D", value_parser = options::long_duration, group = "term", requires = "code")]
     time: Option<Duration>,
     /// Let it through from now on, in any session and directory.
     #[arg(long, group = "term", requires = "code")]
@@ -67,9 +65,9 @@ impl Allow {
         // A list is for the user's eyes as well. It and the question that follows need no question before.
         human::required(&self.locate, &[], !self.yes && !self.remove)?;
         if !self.list && !self.remove {
-            self.needs_a_terminal()?;
+            human::needs_a_terminal(&self.locate)?;
         }
-        let file = self.file()?;
+        let file = AllowanceFile::new(self.locate.data()?);
         match &self.code {
             _ if self.list => self.show_allowed(&file),
             Some(code) if self.remove => self.remove(&file, Some(&read(code)?)),
@@ -81,29 +79,6 @@ impl Allow {
             Some(code) => self.allow(&file, &read(code)?),
             None => self.show_blocked(&file),
         }
-    }
-
-    /// Refuses to show or use a code without a terminal, `--yes` or not: only a human has a use for one. Tests have data
-    /// of their own.
-    fn needs_a_terminal(&self) -> anyhow::Result<()> {
-        let data = private_dir::default_data(self.locate.discovery()?.home.as_deref());
-        if approval::has_terminal() || data.is_some_and(|data| above::is_temporary(&data)) {
-            return Ok(());
-        }
-        Err(InputError::refused("this needs a human: found no terminal", "run it in a terminal of your own")
-            .into())
-    }
-
-    /// Returns the file of allowances.
-    fn file(&self) -> Result<AllowanceFile, InputError> {
-        let hint = "set HOME or XDG_DATA_HOME to a directory of your own, outside the repository";
-        let options = self.locate.discovery()?;
-        let data = private_dir::default_data(options.home.as_deref())
-            .ok_or_else(|| InputError::new("expected a private data directory, found none", hint))?;
-        let repository = discovery::repository(&options);
-        let data = private_dir::open(&data, repository.as_deref())
-            .map_err(|error| InputError::new(error.to_string(), hint))?;
-        Ok(AllowanceFile::new(data))
     }
 
     fn term(&self) -> Term {
@@ -161,7 +136,7 @@ impl Allow {
             return Ok(ExitCode::SUCCESS);
         }
         let rows = held.pending.iter().rev().map(|it| row(&it.code, &it.call, &it.shown, it.when()));
-        output::line(&output::table(&["CODE", "TOOL", "INPUT", "GUARD", "BLOCKED"], rows))
+        table("BLOCKED", rows)
     }
 
     fn show_allowed(&self, file: &AllowanceFile) -> anyhow::Result<ExitCode> {
@@ -175,7 +150,7 @@ impl Allow {
             return Ok(ExitCode::SUCCESS);
         }
         let rows = held.granted.iter().map(|it| row(&it.code, &it.call, &it.shown, until(it)));
-        output::line(&output::table(&["CODE", "TOOL", "INPUT", "GUARD", "ALLOWED"], rows))
+        table("ALLOWED", rows)
     }
 }
 
@@ -193,7 +168,7 @@ fn read(text: &str) -> Result<Code, InputError> {
 fn refused(error: AllowError, code: &Code) -> InputError {
     let hint = match error {
         AllowError::FailedGuard => format!("repair the guard, or: hookbox allow {code}"),
-        AllowError::Time => "give a time such as 10m, or --always".to_owned(),
+        AllowError::Time => "give a time such as 10m or 1h, or --always".to_owned(),
         AllowError::Full => "take some back: hookbox allow --list, hookbox allow --remove CODE".to_owned(),
         _ => "see the codes of blocked calls: hookbox allow".to_owned(),
     };
@@ -226,7 +201,11 @@ fn show(pending: &Pending) {
 fn words(term: Term) -> String {
     match term {
         Term::Once => "once".to_owned(),
-        Term::For(time) => format!("for {}", discovery::show_duration(Duration::from_millis(time))),
+        Term::For(time) => match (time / 3_600_000, time / 60_000) {
+            (hours @ 1.., _) if time % 3_600_000 == 0 => format!("for {hours}h"),
+            (_, minutes @ 1..) if time % 60_000 == 0 => format!("for {minutes}m"),
+            _ => format!("for {}", discovery::show_duration(Duration::from_millis(time))),
+        },
         Term::AlwaysHere => "always, in this directory".to_owned(),
         Term::Always => "always, in any directory".to_owned(),
     }
@@ -241,8 +220,16 @@ fn until(allowance: &Allowance) -> String {
     }
 }
 
+/// Prints a table of calls. A narrow terminal leaves the directory out.
+fn table(when: &str, rows: impl Iterator<Item = Vec<String>>) -> anyhow::Result<ExitCode> {
+    let header = ["CODE", "TOOL", "INPUT", "GUARD", "DIRECTORY", when];
+    output::line(&output::fitting(&header, &["DIRECTORY"], rows))
+}
+
 fn row(code: &Code, call: &BlockedCall, shown: &str, when: String) -> Vec<String> {
-    vec![code.to_string(), escape(&call.tool, 40), escape(shown, IN_TABLE), escape(&call.guard, 200), when]
+    let texts = [(&call.tool[..], 40), (shown, IN_TABLE), (&call.guard, 200), (&call.directory, 200)];
+    let texts = texts.into_iter().map(|(text, most)| escape(text, most));
+    std::iter::once(code.to_string()).chain(texts).chain([when]).collect()
 }
 
 /// Returns a call in a documented form.

@@ -11,7 +11,7 @@ use hookbox::internal::dialect::{Dialect, exact};
 use hookbox::internal::text;
 use hookbox::manager::SwitchedOff;
 use hookbox::session::{Asked, ExplainedHook, Explanation};
-use hookbox::{Event, EventData, EventName, Kind, ToolCall, escape};
+use hookbox::{Context, Event, EventData, EventName, Kind, ToolCall, escape};
 use serde_json::{Value, json};
 
 pub(super) use self::account::tightened;
@@ -44,7 +44,8 @@ impl Explain {
         let file = self.file.as_deref().filter(|it| it.as_os_str() != "-");
         let file = file.map(std::path::absolute).transpose()?;
         self.discover.enter()?;
-        let event = event(&self.what, file.as_deref(), self.file.is_some())?;
+        let defaults = run::context();
+        let event = event(&self.what, file.as_deref(), self.file.is_some(), &defaults)?;
         let begins = event.name() == EventName::SessionStart;
         let manager = unless_interrupted(self.discover.running(None, begins)).await??;
         for problem in manager.problems().iter() {
@@ -53,7 +54,10 @@ impl Explain {
         if let Some(why) = manager.switched_off().filter(|why| *why != SwitchedOff::Asked) {
             warn(why);
         }
-        let session = manager.session(event.context.conversation_id.clone());
+        let id = event.context.conversation_id.clone();
+        let is_made_up = id == defaults.conversation_id;
+        let session = manager.session(id);
+        let session = if is_made_up { session.unnamed() } else { session };
         let explanation = unless_interrupted(session.explain(event)).await?;
         let pass = unless_interrupted(way_through(&explanation, &manager, &session)).await?;
         if self.json {
@@ -64,8 +68,7 @@ impl Explain {
 }
 
 /// Reads the event: by its name, with data from the file or standard input, or as the call of a shell.
-fn event(what: &str, file: Option<&Path>, has_data: bool) -> Result<Event, InputError> {
-    let context = run::context();
+fn event(what: &str, file: Option<&Path>, has_data: bool, context: &Context) -> Result<Event, InputError> {
     let name = match run::event_name(what) {
         Ok(name) => name,
         // A command has more than one word, or another name than an event.
@@ -80,14 +83,14 @@ fn event(what: &str, file: Option<&Path>, has_data: bool) -> Result<Event, Input
         }
         Err(_) => {
             let call = ToolCall::new("bash", json!({ "command": what }));
-            return Ok(Event { context: context.into(), data: EventData::BeforeToolCall(call) });
+            return Ok(Event { context: context.clone().into(), data: EventData::BeforeToolCall(call) });
         }
     };
     let given = match file {
         Some(path) => input::object_from_file(path),
         None => input::object_from_stdin(),
     }?;
-    let mut event = run::event(&name, given.object, &context)
+    let mut event = run::event(&name, given.object, context)
         .map_err(|error| InputError::new(error.to_string(), "see the data of the event in events.md"))?;
     exact::restore(&mut event, &given.text);
     Ok(event)

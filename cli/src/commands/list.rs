@@ -1,12 +1,14 @@
 //! `hookbox list`.
 
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::interrupt::unless_interrupted;
 use clap::Args;
 use hookbox::manager::{Entry, EntryStatus};
-use hookbox::{EventName, Kind, escape, trust};
+use hookbox::trust::{self, AllowanceFile, now_ms};
+use hookbox::{EventName, Kind, escape};
 
 use super::explain::tightened;
 use crate::error::{hint, note, warn, warn_with_hint};
@@ -36,6 +38,10 @@ impl List {
         }
         if let Some(why) = manager.switched_off() {
             warn(why);
+        }
+        if let Some(open @ 1..) = manager.trust_file().map(|file| open_allowances(file.directory())) {
+            let calls = if open == 1 { "1 call is" } else { &format!("{open} calls are") };
+            note(format_args!("{calls} allowed although a guard blocks: see `hookbox allow --list`"));
         }
         if self.json {
             return output::json(&entries);
@@ -82,6 +88,12 @@ impl List {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Returns the number of allowances that have not ended. A broken file is a problem of the manager's.
+fn open_allowances(data: &Path) -> usize {
+    let held = AllowanceFile::new(data).read().unwrap_or_default();
+    held.granted.iter().filter(|it| it.counts(now_ms())).count()
 }
 
 /// Returns the status of a hook for a person.

@@ -13,6 +13,7 @@ use hookbox::internal::text;
 use hookbox::manager::SwitchedOff;
 use hookbox::report::{HookReport, Report};
 use hookbox::{Context, Event, EventName};
+use hookbox_agents::bridge::above;
 use serde_json::{Map, Value, json};
 
 use crate::error::{InputError, note, page, warn, warn_with_hint};
@@ -101,9 +102,10 @@ impl Run {
             output::json(&Exact { value: &verdict, event: &fired.event })
         };
         tell(&fired);
-        // With this option the caller is an agent that may give the model what is on standard error.
+        // A caller that gives this option, or is an agent, may give the model what is on standard error.
         let code = fired.verdict.block.as_ref().and_then(|block| block.code.as_deref());
-        if let Some(code) = code.filter(|_| !self.exit_code) {
+        let data = || manager.trust_file().map(|file| file.directory().to_owned());
+        if let Some(code) = code.filter(|_| !self.exit_code && above::agent(data().as_slice()).is_none()) {
             note(format_args!(
                 "to let this call through once, run in your own terminal: hookbox allow {code}"
             ));

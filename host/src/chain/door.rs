@@ -31,6 +31,8 @@ pub(crate) struct Door {
     lifted: Vec<Blocked>,
     /// The block that remains.
     closed: Option<Blocked>,
+    /// True if nothing is used up and no code is given.
+    looks: bool,
 }
 
 /// A block of a hook that the user may allow.
@@ -50,7 +52,12 @@ impl Door {
         let id = &event.context.conversation_id;
         let session = Some(id.clone()).filter(|id| opens == Opens::ForConversation && !id.is_empty());
         let is_open = event.name() == EventName::BeforeToolCall && opens != Opens::Never;
-        is_open.then_some(Self { file, session, held: None, lifted: Vec::new(), closed: None })
+        is_open.then_some(Self { file, session, held: None, lifted: Vec::new(), closed: None, looks: false })
+    }
+
+    /// Returns the door of an event that is only explained: nothing is used up and no code is given.
+    pub(crate) fn looking(self) -> Self {
+        Self { looks: true, ..self }
     }
 
     /// Lifts the block of a hook if the user allowed it. `input` is the input that the hook saw, and `at` the place of the hook
@@ -90,6 +97,9 @@ impl Door {
 
     /// Ends the event: uses up the allowances of a call that nothing else blocks, or gives the block a code.
     pub(super) async fn close(mut self, fold: &mut Fold, reports: &mut [HookReport]) {
+        if self.looks {
+            return;
+        }
         if !fold.is_blocked() && !self.lifted.is_empty() {
             let calls: Vec<BlockedCall> = self.lifted.iter().map(|it| it.call.clone()).collect();
             match on_disk(&self.file, move |file| file.take(&calls)).await {

@@ -60,6 +60,8 @@ pub struct Session {
     chain: Option<Arc<ChainOptions>>,
     /// The user's allowances that count.
     opens: Opens,
+    /// True if events are only explained: they use up no allowance and make no code.
+    looks: bool,
 }
 
 impl Session {
@@ -74,6 +76,7 @@ impl Session {
             told: Arc::default(),
             chain: None,
             opens: Opens::default(),
+            looks: false,
         }
     }
 
@@ -347,6 +350,7 @@ impl Session {
         // A hook cannot use up what the user allowed the agent.
         let file = snapshot.trust_file.as_ref().filter(|_| options.allowances && !clocks.is_nested());
         let door = file.and_then(|it| Door::of(AllowanceFile::new(it.directory()), &event, self.opens));
+        let door = door.map(|door| if self.looks { door.looking() } else { door });
         let mut ruled =
             chain::rule(&snapshot.hooks, event, &mut clocks, options, snapshot.text_rules(), door).await;
         if let EventData::AgentStop(stop) = &ruled.fired.event.data {
@@ -359,11 +363,12 @@ impl Session {
     /// Runs an event as [`Session::fire_event`] does, and explains the part of every hook that was found: why it was
     /// asked or not, from where it comes, its limits, permissions and settings, and its answer.
     ///
-    /// The hooks run, with all that they do beside their answer. What the user allowed is blocked here.
+    /// The hooks run, with all that they do beside their answer. A call that the user allowed passes, and the allowance is
+    /// not used up.
     pub async fn explain(&self, event: Event) -> Explanation {
         let mut asked = event.clone();
         chain::work_out_facts(&mut asked, self.chain_options());
-        let mut decided = self.clone().without_allowances().decide(event).await;
+        let mut decided = Self { looks: true, ..self.clone() }.decide(event).await;
         decided.follow_up().await;
         let snapshot = Arc::clone(&decided.snapshot);
         Explanation::new(&snapshot, &asked, decided.into_fired())

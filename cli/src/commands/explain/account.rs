@@ -7,6 +7,7 @@ use hookbox::capability::Capability;
 use hookbox::internal::discovery::show_duration;
 use hookbox::manager::Tightened;
 use hookbox::outcome::Ruling;
+use hookbox::report::Status;
 use hookbox::session::{Asked, ExplainedHook, Explanation};
 use hookbox::{Kind, escape};
 use indicatif::HumanBytes;
@@ -54,6 +55,11 @@ pub(super) fn account(explanation: &Explanation, pass: Option<&WayThrough>) -> S
         }
     }
     let _ = write!(text, "\n\n{}", decision(explanation));
+    let reports = explanation.hooks.iter().filter_map(|it| it.report.as_ref());
+    for allowed in reports.filter(|it| it.status == Status::Allowed) {
+        let name = escape(&allowed.name, 200);
+        let _ = write!(text, "\n{name} blocks this call, and you allowed it. This look used up nothing.");
+    }
     if let Some(pass) = pass {
         let _ = write!(text, "\n{}", pass.lines());
     }

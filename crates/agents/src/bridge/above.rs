@@ -38,18 +38,24 @@ impl fmt::Display for Sign {
 /// all of them are temporary files, and none belongs to the user of the agent's process, there is nothing to
 /// protect from an agent above. This is for tests that make a home directory of their own.
 pub fn sign(directory: &Path, data: Option<&Path>, changes: &[PathBuf]) -> Option<Sign> {
+    if let Some(sign) = agent(changes) {
+        return Some(sign);
+    }
+    let session = sessions::open_at(data?, directory)?;
+    let shown = text::escape(&session.directory.to_string_lossy(), 500);
+    Some(Sign::Beside(format!("{} has a session open in {shown}", session.title())))
+}
+
+/// Looks for a sign that an agent runs this process, as [`sign`] does.
+pub fn agent(changes: &[PathBuf]) -> Option<Sign> {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if let Some((name, agent)) = process_signs::variable(is_set) {
         return Some(Sign::Above(format!("{agent} runs this ({name} is set)")));
     }
     let parents = parents::agents();
-    if let Some(parent) = parents.iter().find(|it| !is_scratch(changes, &it.process)) {
-        let id = parent.process.id;
-        return Some(Sign::Above(format!("{} runs this (process {id})", parent.agent)));
-    }
-    let session = sessions::open_at(data?, directory)?;
-    let shown = text::escape(&session.directory.to_string_lossy(), 500);
-    Some(Sign::Beside(format!("{} has a session open in {shown}", session.title())))
+    let parent = parents.iter().find(|it| !is_scratch(changes, &it.process))?;
+    let id = parent.process.id;
+    Some(Sign::Above(format!("{} runs this (process {id})", parent.agent)))
 }
 
 /// Returns true if a path is below a directory for temporary files of this process.
