@@ -173,6 +173,13 @@ impl TestEnvironment {
         self.run(self.command(program()).args(self.args(args)), input)
     }
 
+    /// Compiles a component, so that no event waits for it: on a busy machine that takes longer than an event may.
+    #[track_caller]
+    pub(crate) fn warm(&self, file: &Path) {
+        let output = self.hookbox(["cache".as_ref(), "warm".as_ref(), file.as_os_str()]);
+        assert_eq!(output.code, Some(0), "{output:#?}");
+    }
+
     /// `hookbox run EVENT …` with this event; the JSON that it printed.
     #[track_caller]
     pub(crate) fn event(&self, args: &[&str], event: &Value) -> Value {

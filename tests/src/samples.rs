@@ -62,9 +62,9 @@ fn event_of(table: &[(&str, &'static str)], name: &str) -> &'static str {
 
 /// Runs a component through `hookbox exec`.
 fn exec(name: &str, event: &Value) -> String {
-    let file = sample(name);
-    let output = TestEnvironment::new()
-        .hookbox_with(["exec".as_ref(), file.as_os_str(), "run".as_ref()], event.to_string());
+    let (file, env) = (sample(name), TestEnvironment::new());
+    env.warm(&file);
+    let output = env.hookbox_with(["exec".as_ref(), file.as_os_str(), "run".as_ref()], event.to_string());
     assert_eq!(output.code, Some(0), "{output:#?}");
     assert_answer(event_of(COMPONENTS, name), &output.stdout);
     output.stdout.trim().to_owned()
@@ -163,6 +163,7 @@ fn the_components_read_their_settings() {
     let env = TestEnvironment::new();
     for &(name, _) in COMPONENTS {
         env.copy(&format!("home/.hookbox/hooks/{name}.wasm"), &sample(name));
+        env.warm(&sample(name));
     }
     env.file(
         "home/.hookbox/hookbox.toml",
@@ -217,6 +218,7 @@ fn turn_loggers_write_one_line_a_turn() {
     let output = run(&env, "turn-logger.sh", &event);
     assert_eq!((output.code, output.stdout.as_str(), output.stderr.trim()), (Some(0), "", line));
     env.copy("home/.hookbox/hooks/turn-logger.wasm", &sample("turn-logger"));
+    env.warm(&sample("turn-logger"));
     let report = env.event(&["after_turn", "--report"], &event);
     assert_eq!(report["hooks"][0]["status"], "observed");
     assert!(report["hooks"][0]["log"].as_str().unwrap().contains(line), "{report:#}");
