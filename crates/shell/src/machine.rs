@@ -10,10 +10,14 @@ use super::tree::{List, Mode, Node, Pipeline, Redirect, Stage, Word};
 use super::{Arg, Known, Place, Reading, Redirection, Run, Sort, Unread};
 
 /// The commands that are followed.
-const MAX_STEPS: usize = 6000;
+const MAX_STEPS: usize = 3000;
 
 /// The scripts in scripts.
 const MAX_SCRIPTS: usize = 10;
+
+/// The scripts with substitutions that are two such scripts deep. `sh -c "$(a)"` runs `a`, and its script is `$(a)` again as
+/// long as nobody knows what `a` prints: each level doubles the work.
+const MAX_COMPUTED: usize = 100;
 
 /// The functions and lists that are followed into each other.
 const MAX_NESTING: usize = 60;
@@ -87,6 +91,8 @@ pub(crate) struct Machine<'k> {
     /// Those that read what the next command prints, in `>(…)`.
     pub(crate) readers: Vec<Range<usize>>,
     pub(crate) scripts: usize,
+    /// The number of scripts with substitutions around this one, and of all that are deep in others.
+    computed: (usize, usize),
     /// The scripts that run at the end of this one.
     pub(crate) traps: Vec<String>,
     nesting: usize,
@@ -118,6 +124,7 @@ impl<'k> Machine<'k> {
             input: Feed::default(),
             readers: Vec::new(),
             scripts: 0,
+            computed: (0, 0),
             traps: Vec::new(),
             nesting: 0,
             calls: Vec::new(),
@@ -135,11 +142,16 @@ impl<'k> Machine<'k> {
 
     pub(crate) fn script_fed(&mut self, text: &str, feed: &Feed) -> Option<String> {
         self.text += text.len();
-        if self.scripts >= MAX_SCRIPTS || self.text > MAX_TEXT || !self.charge(text.len()) {
+        let is_computed = text.contains("$(") || text.contains('`');
+        let is_deep = is_computed && self.computed.0 > 1;
+        self.computed.1 += usize::from(is_deep);
+        let is_left_out = is_deep && self.computed.1 > MAX_COMPUTED;
+        if is_left_out || self.scripts >= MAX_SCRIPTS || self.text > MAX_TEXT || !self.charge(text.len()) {
             self.reading.miss(Unread::Limit);
             return None;
         }
         self.scripts += 1;
+        self.computed.0 += usize::from(is_computed);
         let documents = std::mem::take(&mut self.documents);
         let tree = super::parse::parse(text, documents);
         self.documents = tree.documents;
@@ -156,6 +168,7 @@ impl<'k> Machine<'k> {
             self.script(&text);
         }
         self.scripts -= 1;
+        self.computed.0 -= usize::from(is_computed);
         output
     }
 

@@ -181,3 +181,14 @@ fn the_work_grows_with_the_length_of_a_line_or_ends() {
         assert!(large < (12 << 20) + 80 * long.len(), "{shown}: {large}");
     }
 }
+
+#[test]
+fn a_script_that_another_prints_does_not_double_the_work_at_each_level() {
+    for (levels, is_cut) in [(1, false), (4, false), (20, true), (30, true)] {
+        let line = format!("{}curl x{}", "sh -c \"$(".repeat(levels), ")\"".repeat(levels));
+        let reading = runs(&line, &Known::default());
+        assert_eq!(reading.unread.contains(&Unread::Limit), is_cut, "{levels}");
+        assert!(reading.runs.len() < 1000, "{levels}: {}", reading.runs.len());
+        assert!(reading.runs.iter().any(|it| it.program() == Some("curl")), "{levels}");
+    }
+}
