@@ -5,6 +5,7 @@
 mod code;
 mod hides;
 mod line;
+mod pipeline;
 mod places;
 mod printers;
 mod programs;

@@ -1,10 +1,9 @@
 //! Judges a shell line.
 
-use std::collections::BTreeSet;
+use hookbox_shell::{Known, Mode, Reading, Redirection, Run, base_name, runs};
 
-use hookbox_shell::{Arg, Known, Mode, Reading, Redirection, Run, assignment, base_name, runs};
-
-use crate::hides::{copies_for_programs, hides_all, hides_values, keeps_lines};
+use crate::hides::{copies_for_programs, hides_all, hides_values};
+use crate::pipeline::{Pipeline, Pipelines};
 use crate::places::{has_token, is_env_file, is_secret_name, is_secret_path, variable};
 use crate::programs::{
     READERS, is_about_secrets, is_dump, is_edit, is_filter, is_upload, operands, shows_contents,
@@ -34,7 +33,7 @@ pub(crate) struct Finding {
 }
 
 /// Programs that send what they are given.
-const SENDERS: [&str; 14] = [
+pub(crate) const SENDERS: [&str; 14] = [
     "curl", "wget", "nc", "ncat", "netcat", "socat", "telnet", "http", "https", "xh", "scp", "sftp", "ftp",
     "rsync",
 ];
@@ -48,10 +47,10 @@ const METADATA: [&str; 3] = ["169.254.169.254", "metadata.google.internal", "169
 /// Judges a line: the first use of a secret with the highest risk.
 pub(crate) fn judge(line: &str) -> Option<Finding> {
     let reading = runs(line, &Known::default());
-    let flows = flows(&reading);
+    let pipelines = Pipelines::of(&reading);
     let mut found: Option<Finding> = None;
     for at in 0..reading.runs.len() {
-        keep(&mut found, of_run(&reading, &flows, at));
+        keep(&mut found, of_run(&reading, &pipelines, at));
     }
     found.or_else(|| reading.runs.iter().find_map(input).map(|it| shows_file(&it)))
 }
@@ -89,11 +88,11 @@ fn full(run: &Run, path: &str) -> String {
 }
 
 /// Returns true if the output of a command goes to a file, or to another descriptor.
-fn has_output(run: &Run) -> bool {
+pub(crate) fn has_output(run: &Run) -> bool {
     run.redirections.iter().any(|it| writes(it) || it.mode == Mode::Copy)
 }
 
-fn writes(redirection: &Redirection) -> bool {
+pub(crate) fn writes(redirection: &Redirection) -> bool {
     matches!(redirection.mode, Mode::Write | Mode::Append | Mode::Both)
 }
 
@@ -120,10 +119,10 @@ pub(crate) fn shows(what: &str, safer: impl Into<String>) -> Finding {
 }
 
 /// Judges a command.
-fn of_run(reading: &Reading, flows: &[usize], at: usize) -> Option<Finding> {
+fn of_run(reading: &Reading, pipelines: &Pipelines<'_>, at: usize) -> Option<Finding> {
     let run = reading.runs.get(at)?;
     let words = run.texts();
-    let pipeline = Pipeline::of(reading, flows, at);
+    let pipeline = pipelines.at(at);
     let mut found = of_words(run, &words, &pipeline);
     let documents = run.redirections.iter().filter(|it| it.mode == Mode::Text);
     let texts = documents.map(|it| it.target.text.as_str()).chain(words.iter().copied());
@@ -232,103 +231,6 @@ fn sender(run: &Run, words: &[&str]) -> Option<Finding> {
     None
 }
 
-/// Returns true if a pipeline in `export $(…)` only selects lines, and `xargs` joins them.
-fn is_whole_export(members: &[(usize, &Run)], at: usize) -> bool {
-    members.iter().filter(|(_, it)| !it.inner.contains(&at)).all(|(_, it)| {
-        let words = it.texts();
-        let is_join = words.first() == Some(&"echo") && it.via.last().is_some_and(|it| it == "xargs");
-        !has_output(it) && (is_join || words.first().is_some_and(|it| keeps_lines(it)))
-    })
-}
-
 pub(crate) fn shows_variable(name: &str) -> Finding {
     shows("This shows a variable with a secret", format!("test -n \"${{{name}:+set}}\" && echo set"))
-}
-
-/// The other commands of a pipeline.
-#[derive(Debug, Default)]
-struct Pipeline {
-    /// One of them sends what it gets.
-    sends: bool,
-    /// One of them reads the files that it is given.
-    reads: bool,
-    /// One of them prints every variable, or the history.
-    dumps: bool,
-    /// Its output reaches the model, or a file.
-    is_shown: bool,
-    /// Its output goes to a file.
-    is_kept: bool,
-    /// True if the output does not have the contents of a file.
-    hides_all: bool,
-    /// True if the output has no values of variables.
-    hides_values: bool,
-}
-
-/// Returns the number that each command shares with those that it may feed or be fed by.
-fn flows(reading: &Reading) -> Vec<usize> {
-    let mut flows: Vec<usize> = (0..reading.runs.len()).collect();
-    let root = |flows: &[usize], mut at: usize| {
-        while let Some(next) = flows.get(at).filter(|it| **it != at) {
-            at = *next;
-        }
-        at
-    };
-    for (at, run) in reading.runs.iter().enumerate() {
-        for other in run.input.iter().copied().chain(run.inner.clone()) {
-            let (a, b) = (root(&flows, at), root(&flows, other));
-            if let Some(place) = flows.get_mut(a.max(b)) {
-                *place = a.min(b);
-            }
-        }
-    }
-    (0..flows.len()).map(|at| root(&flows, at)).collect()
-}
-
-impl Pipeline {
-    fn of(reading: &Reading, flows: &[usize], at: usize) -> Self {
-        let (mut found, mut is_shown, mut is_whole) = (Self::default(), true, true);
-        let flow = flows.get(at);
-        let all = reading.runs.iter().enumerate();
-        let members: Vec<(usize, &Run)> = all.filter(|(place, _)| flows.get(*place) == flow).collect();
-        // The command, and those that it feeds directly or through others.
-        let mut fed = BTreeSet::from([at]);
-        for &(place, run) in &members {
-            let words = run.texts();
-            let Some((program, rest)) = words.split_first() else { continue };
-            let program = base_name(program);
-            found.sends |= SENDERS.contains(&program);
-            let is_fed = run.via.iter().any(|it| it == "xargs" || it == "parallel");
-            found.reads |= is_fed && READERS.contains(&program);
-            let is_history = rest.iter().any(|word| word.ends_with("_history"));
-            found.dumps |= is_dump(program, rest) || is_history && READERS.contains(&program);
-            if place == at {
-                is_whole = keeps_lines(program) && !has_output(run);
-                found.is_kept = run.redirections.iter().any(writes);
-            } else if run.input.iter().any(|it| fed.contains(it)) {
-                fed.insert(place);
-                if is_whole && !has_output(run) {
-                    found.hides_all |= hides_all(program, rest);
-                    found.hides_values |= hides_values(program, rest);
-                }
-                is_whole &= keeps_lines(program) && !has_output(run);
-                is_shown &= READERS.contains(&program) || SENDERS.contains(&program) || program == "tee";
-            }
-        }
-        // The value of a variable.
-        let is_set = |it: &Run| {
-            let is_value = |word: &&Arg| word.text.contains("$(") || word.text.contains('`');
-            it.inner.contains(&at)
-                && it.whole.iter().any(|it| is_value(&it))
-                && it.whole.iter().filter(is_value).all(|it| assignment(&it.text).is_some())
-        };
-        found.is_shown = is_shown && !reading.runs.iter().any(is_set);
-        // Variables for the programs of the line.
-        let is_exported = |it: &Run| {
-            let is_one = |value: &str| value.starts_with("$(") && value.ends_with(')');
-            it.inner.contains(&at) && matches!(it.texts().as_slice(), ["export", value] if is_one(value))
-        };
-        found.hides_values |=
-            reading.runs.iter().any(is_exported) && !found.sends && is_whole_export(&members, at);
-        found
-    }
 }
