@@ -1,7 +1,5 @@
 //! Code that comes from the net and runs at once.
 
-use std::collections::BTreeSet;
-
 use hookbox_shell::{Mode, Reading, Run, Unread, base_name};
 
 use crate::{Finding, Preset};
@@ -108,9 +106,11 @@ fn runs_input(run: &Run) -> bool {
 
 /// Returns the commands that feed this one, directly or through others.
 fn sources<'a>(reading: &'a Reading, run: &'a Run) -> Vec<&'a Run> {
-    let (mut seen, mut waiting, mut found) = (BTreeSet::new(), run.input.clone(), Vec::new());
+    let mut seen = vec![false; reading.runs.len()];
+    let (mut waiting, mut found) = (run.input.clone(), Vec::new());
     while let Some(at) = waiting.pop() {
-        if let Some(run) = reading.runs.get(at).filter(|_| seen.insert(at)) {
+        let is_seen = seen.get_mut(at).is_none_or(|it| std::mem::replace(it, true));
+        if let Some(run) = reading.runs.get(at).filter(|_| !is_seen) {
             waiting.extend(&run.input);
             found.push(run);
         }

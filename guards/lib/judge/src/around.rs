@@ -69,16 +69,18 @@ impl Scene<'_> {
     /// machine, and the commands before it leave the state as it is now. Those for which `also` is true do.
     pub fn is_excusable(&self, also: impl Fn(&Run) -> bool) -> bool {
         let keeps = |run: &Run| !writes(run) && (is_reader(run) || also(run));
-        let mut words = self.line.split(|it: char| !it.is_alphanumeric());
-        let is_odd = words.any(|it| is_in(REPEATS, it)) || self.line.contains("()");
-        let others = if is_odd { self.reading.runs.as_slice() } else { self.before() };
+        let is_odd = || {
+            let mut words = self.line.split(|it: char| !it.is_alphanumeric());
+            words.any(|it| is_in(REPEATS, it)) || self.line.contains("()")
+        };
         self.preset != Preset::Strict
             && self.run.place == hookbox_shell::Place::Here
             && self.reading.unread.is_empty()
             && self.cwd.starts_with('/')
+            && self.before().iter().all(keeps)
             // Such a variable names another repository.
             && !self.line.contains("GIT_")
-            && others.iter().all(keeps)
+            && (!is_odd() || self.reading.runs.iter().all(keeps))
     }
 
     /// Returns the absolute paths that an argument may mean, one for each directory in which the command may run; none if

@@ -28,17 +28,19 @@ pub fn is_made_again(reading: &Reading, target: &Arg) -> bool {
         return false;
     }
     let name = target.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    reading.runs.iter().any(|run| makes(run, name))
+    // Few names have a maker, and a line may have thousands of commands.
+    let mut makers = MAKERS.iter().filter(|(_, _, names)| is_in(names, name)).peekable();
+    makers.peek().is_some() && reading.runs.iter().any(|run| makers.clone().any(|it| makes(run, *it)))
 }
 
-fn makes(run: &Run, name: &str) -> bool {
-    let Some(program) = run.program() else { return false };
-    let sub =
-        run.args().iter().map(|it| it.text.as_str()).find(|it| !it.starts_with('-')).unwrap_or_default();
-    let is_in = |list: &str, word: &str| list.split_ascii_whitespace().any(|it| it == word);
-    MAKERS.iter().any(|(maker, subs, names)| {
-        *maker == program && (subs.is_empty() || is_in(subs, sub)) && is_in(names, name)
-    })
+fn is_in(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|it| it == word)
+}
+
+fn makes(run: &Run, (maker, subs, _): (&str, &str, &str)) -> bool {
+    let mut args = run.args().iter().map(|it| it.text.as_str());
+    let sub = args.find(|it| !it.starts_with('-')).unwrap_or_default();
+    run.program() == Some(maker) && (subs.is_empty() || is_in(subs, sub))
 }
 
 #[cfg(test)]
