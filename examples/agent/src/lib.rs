@@ -51,6 +51,8 @@ pub enum Step<'a> {
     Event(&'a Report),
     /// A note for the user, of a hook or of the agent itself.
     Warning(&'a str),
+    /// The code with which the user lets a blocked call through, in a terminal of their own. The model never reads it.
+    Code(&'a str),
     /// A change of the agent's behaviour because of a hook.
     Because(String),
 }

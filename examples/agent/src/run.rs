@@ -297,7 +297,11 @@ impl<M: Model> Agent<M> {
 
     /// Tells the user of a block. Returns the reason for the model.
     pub(crate) fn blocked(&mut self, ruling: &Ruling) -> String {
-        self.stopped(ruling, "blocked it")
+        let why = self.stopped(ruling, "blocked it");
+        if let Some(code) = &ruling.code {
+            (self.watch)(Step::Code(code));
+        }
+        why
     }
 
     /// Tells the user of a question. There is nobody to ask here, so it is a block.

@@ -111,3 +111,18 @@ fn the_demo_of_the_rotation_accounts_for_each_step_and_each_anchor() {
     assert!(left.is_empty(), "{left:?}");
     assert!(!env.path("home/.local/share/hookbox").exists(), "the real home's trust is not touched");
 }
+
+#[test]
+fn the_demo_of_the_guards_blocks_and_lets_the_user_allow_a_command_once() {
+    let env = TestEnvironment::new();
+    let git = hookbox_guards::Guard::named("git").unwrap();
+    env.file("guards/git.wasm", git.component);
+    let (hooks, flow) = (env.path("guards"), ["--flow", "guards", "--hooks"].map(std::ffi::OsString::from));
+    let output = demo(&env, flow.iter().map(AsRef::as_ref).chain([hooks.as_os_str()]));
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    let (session, account) = output.stdout.split_once("\nThe guard:").unwrap();
+    assert_eq!(account.lines().filter(|it| it.trim_start().starts_with("ok ")).count(), 5, "{account}");
+    assert!(session.contains("Safer: git stash push --include-untracked"), "{session}");
+    assert!(session.contains("The user runs `hookbox allow "), "{session}");
+    assert!(!env.path("home/.local/share/hookbox").exists(), "the real home's allowances are not touched");
+}

@@ -118,6 +118,11 @@ fn watch(step: Step<'_>) {
         }
         Step::Warning(text) => tell(format_args!("warning: {}", escape(text, 500))),
         Step::Because(text) => tell(format_args!("hooks: {}", escape(&text, 500))),
+        Step::Code(code) => {
+            tell(format_args!(
+                "to let this call through once, run in a terminal of your own: hookbox allow {code}"
+            ));
+        }
         Step::Said(_) | Step::Ran(..) | Step::Event(_) => {}
     }
 }

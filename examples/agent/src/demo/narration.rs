@@ -75,6 +75,7 @@ impl Narration {
                     say!("    {QUIET}warning: {}{QUIET:#}", escape(text, 300));
                 }
             }
+            Step::Code(code) => say!("    {QUIET}only the user sees: hookbox allow {code}{QUIET:#}"),
             Step::Because(what) => say!("    {GOOD}→ {}{GOOD:#}", escape(what, 300)),
         }
     }
@@ -144,4 +145,13 @@ fn time(duration: Duration) -> String {
 /// Writes a line of the narration.
 pub(super) fn line(text: &str) {
     say!("{text}");
+}
+
+/// Writes the result of a step.
+pub(super) fn verdict(good: bool, what: &str, bad: &str) {
+    if good {
+        line(&format!("  {GOOD}ok{GOOD:#}      {what}"));
+    } else {
+        line(&format!("  {BAD}{bad:<7}{BAD:#} {what}"));
+    }
 }

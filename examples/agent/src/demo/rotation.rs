@@ -15,7 +15,7 @@ use hookbox_agent::{Agent, Checkout, Conversation, Conversations, Scripted, Step
 use serde_json::Value;
 
 use super::directories::Directories;
-use super::narration::{BAD, GOOD, Narration, line};
+use super::narration::{Narration, line, verdict};
 
 /// The sample components that it installs.
 pub(super) const COMPONENTS: [&str; 6] =
@@ -214,12 +214,4 @@ fn intact(fresh: &Conversation) -> bool {
         all &= is_there;
     }
     all
-}
-
-fn verdict(good: bool, what: &str, bad: &str) {
-    if good {
-        line(&format!("  {GOOD}ok{GOOD:#}      {what}"));
-    } else {
-        line(&format!("  {BAD}{bad:<7}{BAD:#} {what}"));
-    }
 }
