@@ -12,7 +12,7 @@ use crate::error::page;
 /// The commands by the work that they are for. A command of no group is listed last.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Guard an agent", &["install", "uninstall", "doctor", "guard"]),
-    ("Hooks and plugins", &["list", "allow", "trust", "untrust", "grants", "plugin", "cache"]),
+    ("Hooks and plugins", &["list", "allow", "approve", "trust", "untrust", "grants", "plugin", "cache"]),
     ("Write and test hooks", &["new", "build", "run", "explain", "test", "inspect", "schema"]),
     ("Called by other programs", &["bridge", "mcp", "exec"]),
     ("Shell", &["completions", "man"]),

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod allow;
+pub(crate) mod approve;
 pub(crate) mod bridge;
 pub(crate) mod build;
 pub(crate) mod cache;

@@ -15,8 +15,8 @@ const REMOVALS: &str = "rmtree rmSync rmdirSync rm_rf rm_r remove_dir_all remove
 
 /// Subcommands of hookbox that anybody may run, and those that only the user may run.
 const HOOKBOX_READS: &str = "list run exec inspect explain demo help bridge doctor schema completions";
-const PRIVILEGED: [&str; 8] =
-    ["allow", "trust", "untrust", "grants", "guard", "plugin", "install", "uninstall"];
+const PRIVILEGED: [&str; 9] =
+    ["allow", "approve", "trust", "untrust", "grants", "guard", "plugin", "install", "uninstall"];
 
 /// The number of words between `hookbox` and its subcommand.
 const MAX_BETWEEN: usize = 16;

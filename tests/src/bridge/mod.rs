@@ -1,6 +1,7 @@
 //! `hookbox bridge AGENT`, end to end: what it answers is judged by what the real agents do with an answer.
 
 mod afterwards;
+mod approve;
 mod failed_calls;
 mod failures;
 mod follow_ups;

@@ -7,7 +7,7 @@ mod beside;
 use crate::environment::{Output, TestEnvironment};
 
 /// Every command that needs a human.
-const CHANGES: [&[&str]; 18] = [
+const CHANGES: [&[&str]; 19] = [
     &["trust", "guard", "--yes"],
     &["trust", "guard", "--json", "--yes"],
     &["trust", "guard"],
@@ -26,6 +26,7 @@ const CHANGES: [&[&str]; 18] = [
     &["uninstall", "claude"],
     &["allow"],
     &["allow", "abcdefgh", "--yes"],
+    &["approve"],
 ];
 
 /// Commands that change nothing.

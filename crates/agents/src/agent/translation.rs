@@ -11,6 +11,9 @@ use crate::outcome::{Ruling, Verdict};
 use crate::spec::Spec;
 use crate::text;
 
+/// The note of a block in place of a question.
+const UNASKED: &str = "to be asked in such a case, keep open in a terminal of your own: hookbox approve";
+
 /// The largest changed input that is repeated in a reason, in bytes.
 const MAX_REPEATED: usize = 4096;
 
@@ -109,6 +112,7 @@ impl Translation<'_> {
                     None => told,
                 });
                 self.plan.warnings.push(warning);
+                self.plan.warnings.push(UNASKED.to_owned());
             }
         }
     }

@@ -58,6 +58,12 @@ pub fn agent(changes: &[PathBuf]) -> Option<Sign> {
     Some(Sign::Above(format!("{} runs this (process {id})", parent.agent)))
 }
 
+/// Returns the agent that a process is, or that runs it, except as [`sign`] does.
+pub(super) fn agent_over(process: u32, changes: &[PathBuf]) -> Option<&'static str> {
+    let agents = parents::agents_from(process);
+    agents.iter().find(|it| !is_scratch(changes, &it.process)).map(|it| it.agent)
+}
+
 /// Returns true if a path is below a directory for temporary files of this process.
 pub fn is_temporary(path: &Path) -> bool {
     let own = std::env::var_os("TMPDIR").map(PathBuf::from).filter(|it| it.is_absolute());

@@ -75,9 +75,13 @@ impl Process {
 
 /// Returns the agents above this process, the nearest first.
 pub(super) fn agents() -> Vec<Parent> {
+    agents_from(std::os::unix::process::parent_id())
+}
+
+/// Returns the agents among a process and those above it, the nearest first.
+pub(super) fn agents_from(mut id: u32) -> Vec<Parent> {
     let Some(namespace) = namespace() else { return Vec::new() };
     let mut found = Vec::new();
-    let mut id = std::os::unix::process::parent_id();
     for _ in 0..MOST {
         let Some(stat) = stat(&id.to_string()) else { break };
         let process = Process { id, start: stat.start, namespace: namespace.clone() };

@@ -52,6 +52,11 @@ impl Known {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Sets the reply that holds unless another one follows.
+    pub(super) fn rule(&self, reply: Reply) {
+        self.set(|state| state.ruling = Some(reply));
+    }
+
     /// Returns the reply if [`Bridge::answer`] gave none, for this reason: the decision of the hooks, if
     /// there is one; otherwise the failure policy of the event's hooks, and a block before they are found.
     pub fn failed(&self, what: &str) -> Reply {
@@ -272,9 +277,11 @@ impl Bridge {
         // They are first, so that the others do not push them out of sight.
         fired.verdict.warnings.splice(0..0, off.into_iter().map(warning));
         signed(&mut fired.verdict, &manager);
+        let data = data.as_ref().map(|file| file.directory()).filter(|_| !is_try);
+        let asked = self.ask_elsewhere(data, &request, fired).await;
         let mut reply = request.answer_with(&fired.verdict, &fired.event, withheld);
-        noted.iter().for_each(|note| reply.note(note));
-        self.known.set(|state| state.ruling = Some(reply.clone()));
+        noted.iter().chain(&asked).for_each(|note| reply.note(note));
+        self.known.rule(reply.clone());
         rest.insert(0, decided);
         Answer { reply, rest, left: self.left() }
     }

@@ -114,6 +114,8 @@ fn what_only_the_user_may_run_is_found_wherever_it_stands() {
         "hookbox allow abcdkmns",
         "hookbox allow",
         "hookbox allow --list",
+        "hookbox approve",
+        "yes | hookbox approve --once",
         "hookbox -q allow abcdkmns --always --yes",
         "sh -c 'hookbox allow abcdkmns -y'",
         "hookbox trust guard",
