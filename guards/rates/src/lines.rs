@@ -222,10 +222,11 @@ const PIECES: [&str; 58] = [
 
 /// Makes the line with this place.
 pub(crate) fn line(numbers: &mut Numbers, corpus: &[&str]) -> String {
-    match numbers.below(10) {
-        0..4 => changed(numbers, corpus),
-        4..9 => list(numbers, 4),
-        _ => soup(numbers, corpus),
+    match numbers.below(1000) {
+        0..400 => changed(numbers, corpus),
+        400..900 => list(numbers, 4),
+        900..998 => soup(numbers, corpus),
+        _ => repeated(numbers, corpus),
     }
 }
 
@@ -392,6 +393,24 @@ fn soup(numbers: &mut Numbers, corpus: &[&str]) -> String {
         }
     }
     made
+}
+
+/// Repeats a command or a piece, which shows work that grows faster than the line.
+fn repeated(numbers: &mut Numbers, corpus: &[&str]) -> String {
+    let piece = match numbers.below(3) {
+        0 => simple(numbers, 1),
+        1 => numbers.pick(corpus).to_owned(),
+        _ => format!("{}{}", numbers.pick(&PIECES), numbers.pick(&PROGRAMS)),
+    };
+    let piece = piece + numbers.pick(&OPERATORS);
+    let count = numbers.below((1 << 16) / piece.len());
+    let made = piece.repeat(count);
+    match numbers.below(4) {
+        0 => format!("( {made} ) | cat"),
+        1 => format!("sh -c {}", quoted(&made)),
+        2 => format!("echo \"$({made})\""),
+        _ => made,
+    }
 }
 
 #[cfg(test)]
