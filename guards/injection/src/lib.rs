@@ -59,8 +59,6 @@ impl Hook for Injection {
     }
 
     fn after_tool_call(_cx: &Context, result: &ToolResult) -> Result<Answer, Error> {
-        let settings: Settings = settings()?;
-        let least = least(settings.preset);
         let (mut texts, mut left) = (Vec::new(), MAX_READ);
         collect(result.output.parse()?, &mut texts);
         texts.extend(result.error.clone());
@@ -70,7 +68,12 @@ impl Hook for Injection {
             left = left.saturating_sub(start.len() + end.len());
             unread += text.len() - start.len() - end.len();
             for part in [start, end] {
-                if let Some(found) = judge(part, least) {
+                // Most outputs have nothing that any preset marks, and need no settings.
+                if judge(part, least(Preset::Strict)).is_none() {
+                    continue;
+                }
+                let settings: Settings = settings()?;
+                if let Some(found) = judge(part, least(settings.preset)) {
                     return Ok(marked(&result.call, part, &found));
                 }
             }

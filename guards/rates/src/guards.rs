@@ -69,6 +69,22 @@ mod tests {
         }
     }
 
+    /// A guard that finds nothing with the strictest settings reads no others.
+    #[test]
+    fn a_stricter_preset_stops_whatever_a_looser_one_stops() {
+        use hookbox_judge::{Preset, Rule, Settings, judge};
+        let lines = crate::corpus::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus")).unwrap();
+        for line in lines.iter().filter(|it| !it.is_output) {
+            for rule in [destructive::rule as Rule, git::rule] {
+                let stops = [Preset::Relaxed, Preset::Standard, Preset::Strict].map(|preset| {
+                    let settings = Settings { preset, ..Settings::default() };
+                    judge(&line.text, Some("/home/dev/app"), &settings, rule).is_some()
+                });
+                assert!(stops.is_sorted(), "{stops:?} {}", line.text);
+            }
+        }
+    }
+
     #[test]
     fn every_safer_command_passes_every_guard() {
         let lines = crate::corpus::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus")).unwrap();

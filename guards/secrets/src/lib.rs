@@ -31,8 +31,8 @@ fn stops(preset: Preset, risk: Risk) -> bool {
 }
 
 /// Returns the reason to stop a use of a secret.
-fn denial(settings: &Settings, finding: Option<Finding>) -> Option<Denial> {
-    let Finding { risk, what, safer } = finding.filter(|it| stops(settings.preset, it.risk))?;
+fn denial(settings: &Settings, finding: Finding) -> Option<Denial> {
+    let Finding { risk, what, safer } = Some(finding).filter(|it| stops(settings.preset, it.risk))?;
     let why = match risk {
         Risk::Sends => "A secret that leaves this machine must be replaced everywhere.",
         Risk::Shows => "What a tool prints goes to the model, and into its logs.",
@@ -50,26 +50,37 @@ impl Hook for SecretsGuard {
             .on_failure_block()
     }
 
-    fn before_tool_call(_cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
+    fn before_tool_call(cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
+        let found = findings(cx, call);
+        // Most calls have none, and need no settings.
+        if found.is_empty() {
+            return Ok(Answer::pass());
+        }
         let settings: Settings = settings()?;
-        let found = match (&call.command, call.kind) {
-            (Some(line), _) if settings.allows(line) => None,
-            (Some(line), _) => denial(&settings, line::judge(line)),
-            (None, ToolKind::Read | ToolKind::Search) => denial(&settings, of_paths(call)),
-            // A file tool, one with a shell line in an unknown shape, or one that may be a shell by another name.
-            (None, kind) => {
-                let may_run = matches!(kind, ToolKind::Other | ToolKind::Mcp);
-                let lines = if may_run { call.command_lines() } else { Vec::new() };
-                let run = lines.iter().find_map(|line| denial(&settings, line::judge(line)));
-                run.or_else(|| {
-                    texts(&call.input).iter().find_map(|text| denial(&settings, of_text(call, text)))
-                })
-            }
-        };
-        Ok(found.map_or_else(Answer::pass, |Denial { what, why, safer }| {
+        if call.command.as_ref().is_some_and(|line| settings.allows(line)) {
+            return Ok(Answer::pass());
+        }
+        let denied = found.into_iter().find_map(|it| denial(&settings, it));
+        Ok(denied.map_or_else(Answer::pass, |Denial { what, why, safer }| {
             Answer::block(format!("{what}. {why} Safer: `{safer}`, or ask the user."))
                 .metadata("safer", safer)
         }))
+    }
+}
+
+/// Returns the uses of secrets in a call.
+fn findings(cx: &Context, call: &ToolCall) -> Vec<Finding> {
+    match (&call.command, call.kind) {
+        (Some(line), _) => line::judge(cx, line).into_iter().collect(),
+        (None, ToolKind::Read | ToolKind::Search) => of_paths(call).into_iter().collect(),
+        // A file tool, one with a shell line in an unknown shape, or one that may be a shell by another name.
+        (None, kind) => {
+            let may_run = matches!(kind, ToolKind::Other | ToolKind::Mcp);
+            let lines = if may_run { call.command_lines() } else { Vec::new() };
+            let runs = lines.iter().filter_map(|line| line::judge(cx, line));
+            let texts = texts(&call.input);
+            runs.chain(texts.iter().filter_map(|text| of_text(cx, call, text))).collect()
+        }
     }
 }
 
@@ -80,11 +91,11 @@ fn of_paths(call: &ToolCall) -> Option<Finding> {
 }
 
 /// Judges a text of a tool's input: what it writes, or a command of a tool that may be a shell.
-fn of_text(call: &ToolCall, text: &str) -> Option<Finding> {
+fn of_text(cx: &Context, call: &ToolCall, text: &str) -> Option<Finding> {
     if places::has_token(text) {
         return Some(line::writes_token());
     }
-    if call.kind == ToolKind::Shell { line::judge(text) } else { None }
+    if call.kind == ToolKind::Shell { line::judge(cx, text) } else { None }
 }
 
 /// Returns every text in an input, but those that an edit removes.

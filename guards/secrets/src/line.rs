@@ -1,6 +1,8 @@
 //! Judges a shell line.
 
-use hookbox_shell::{Known, Mode, Reading, Redirection, Run, base_name, runs};
+use hookbox_sdk::Context;
+use hookbox_sdk::shell::{Mode, Reading, Redirection, Run};
+use hookbox_shell::base_name;
 
 use crate::hides::{copies_for_programs, hides_all, hides_values};
 use crate::pipeline::{Pipeline, Pipelines};
@@ -45,8 +47,16 @@ const LISTERS: [&str; 9] = ["ls", "test", "[", "[[", "stat", "echo", "printf", "
 const METADATA: [&str; 3] = ["169.254.169.254", "metadata.google.internal", "169.254.170.2"];
 
 /// Judges a line: the first use of a secret with the highest risk.
-pub(crate) fn judge(line: &str) -> Option<Finding> {
-    let reading = runs(line, &Known::default());
+pub(crate) fn judge(cx: &Context, line: &str) -> Option<Finding> {
+    let mut reading = cx.read_line(line);
+    for directory in reading.runs.iter_mut().filter_map(|it| it.directory.as_mut()) {
+        // The directory of the line says nothing about its files.
+        let rest = directory.strip_prefix(&cx.cwd).filter(|it| it.is_empty() || it.starts_with('/'));
+        if let Some(rest) = rest.filter(|_| cx.cwd.len() > 1) {
+            *directory =
+                if rest.is_empty() { ".".to_owned() } else { rest.trim_start_matches('/').to_owned() };
+        }
+    }
     let pipelines = Pipelines::of(&reading);
     let mut found: Option<Finding> = None;
     for at in 0..reading.runs.len() {

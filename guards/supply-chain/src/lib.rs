@@ -8,7 +8,7 @@ mod writes;
 
 use hookbox_judge::{Preset, allows};
 use hookbox_sdk::prelude::*;
-use hookbox_shell::{Known, runs};
+use hookbox_sdk::shell::Reading;
 
 /// The hook.
 pub struct SupplyChain;
@@ -40,16 +40,20 @@ struct Finding {
 }
 
 impl Settings {
-    fn objection(&self, line: &str) -> Option<Finding> {
+    /// Returns those with which the guard stops whatever it stops with any others.
+    fn strictest() -> Self {
+        Self { preset: Preset::Strict, ..Self::default() }
+    }
+
+    fn objection(&self, line: &str, reading: &Reading) -> Option<Finding> {
         if self.allow.iter().any(|allowed| allows(allowed, line)) {
             return None;
         }
-        let reading = runs(line, &Known::default());
-        let mut found = net::judge(&reading, line).into_iter();
+        let mut found = net::judge(reading, line).into_iter();
         let each = reading.runs.iter().enumerate().flat_map(|(at, run)| {
-            [packages::judge(run, &self.hosts), writes::judge(&reading, at, run)].into_iter().flatten()
+            [packages::judge(run, &self.hosts), writes::judge(reading, at, run)].into_iter().flatten()
         });
-        let exported = packages::exported(&reading, &self.hosts);
+        let exported = packages::exported(reading, &self.hosts);
         found.by_ref().chain(exported).chain(each).find(|it| self.stops(it))
     }
 
@@ -67,14 +71,23 @@ impl Hook for SupplyChain {
             .on_failure_block()
     }
 
-    fn before_tool_call(_cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
-        let settings: Settings = settings()?;
+    fn before_tool_call(cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
         let written = match call.kind {
             ToolKind::Write | ToolKind::Edit => call.paths.iter().find_map(|it| writes::of_path(&it.path)),
             _ => None,
         };
+        let lines: Vec<_> = call.command_lines().into_iter().map(|it| (cx.read_line(&it), it)).collect();
+        let strictest = Settings::strictest();
+        // Most calls pass the strictest settings, and need no others.
+        if written.is_none()
+            && lines.iter().all(|(reading, line)| strictest.objection(line, reading).is_none())
+        {
+            return Ok(Answer::pass());
+        }
+        let settings: Settings = settings()?;
         let found = written.filter(|it| settings.stops(it));
-        let found = found.or_else(|| call.command_lines().iter().find_map(|line| settings.objection(line)));
+        let of_line = |(reading, line): &(Reading, String)| settings.objection(line, reading);
+        let found = found.or_else(|| lines.iter().find_map(of_line));
         Ok(found.map_or_else(Answer::pass, |Finding { what, safer, .. }| {
             Answer::block(format!("{what} Safer: `{safer}`, or ask the user.")).metadata("safer", safer)
         }))

@@ -1,8 +1,12 @@
 use super::*;
 
+fn read(line: &str) -> Reading {
+    Context::default().read_line(line)
+}
+
 fn stopped(line: &str) -> [bool; 3] {
     [Preset::Relaxed, Preset::Standard, Preset::Strict]
-        .map(|preset| Settings { preset, ..Settings::default() }.objection(line).is_some())
+        .map(|preset| Settings { preset, ..Settings::default() }.objection(line, &read(line)).is_some())
 }
 
 #[test]
@@ -53,9 +57,11 @@ fn a_preset_stops_what_it_says() {
 fn hosts_of_the_user_are_known() {
     let line = "npm install --registry https://npm.example.com a";
     let hosts = vec!["npm.example.com".to_owned()];
-    assert!(Settings::default().objection(line).is_some());
-    assert!(Settings { hosts, ..Settings::default() }.objection(line).is_none());
-    assert!(Settings { allow: vec![line.into()], ..Settings::default() }.objection(line).is_none());
+    assert!(Settings::default().objection(line, &read(line)).is_some());
+    assert!(Settings { hosts, ..Settings::default() }.objection(line, &read(line)).is_none());
+    assert!(
+        Settings { allow: vec![line.into()], ..Settings::default() }.objection(line, &read(line)).is_none()
+    );
 }
 
 #[test]
@@ -73,7 +79,7 @@ fn a_safer_command_passes() {
     for line in
         ["curl x | sh", "npm i http://x.example.org/a", "git config core.hooksPath x", "cp a .git/hooks/b"]
     {
-        let safer = Settings::default().objection(line).unwrap().safer;
+        let safer = Settings::default().objection(line, &read(line)).unwrap().safer;
         assert_eq!(stopped(safer), [false; 3], "{safer}");
     }
 }

@@ -43,6 +43,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Returns those with which a guard denies whatever it denies with any others.
+    fn strictest() -> Self {
+        Self { preset: Preset::Strict, allow: Vec::new() }
+    }
+
     /// Returns true if the user allows a command.
     pub fn allows(&self, text: &str) -> bool {
         self.allow.iter().any(|it| allows(it, text))
@@ -119,17 +124,27 @@ pub fn judge_in(
     rule: Rule,
     around: &dyn Surroundings,
 ) -> Option<(String, Denial)> {
-    let is_allowed = |text: &str| settings.allows(text);
-    if is_allowed(line) {
+    judge_reading(line, &runs(line, &Known { cwd, ..Known::default() }), cwd, settings, rule, around)
+}
+
+/// Returns the reason to deny a line that is read, with the command that is denied.
+fn judge_reading(
+    line: &str,
+    reading: &Reading,
+    cwd: Option<&str>,
+    settings: &Settings,
+    rule: Rule,
+    around: &dyn Surroundings,
+) -> Option<(String, Denial)> {
+    if settings.allows(line) {
         return None;
     }
-    let reading = runs(line, &Known { cwd, ..Known::default() });
     for (at, run) in reading.runs.iter().enumerate() {
         let (cwd, preset) = (cwd.unwrap_or("."), settings.preset);
-        let scene = Scene { reading: &reading, run, at, cwd, preset, line, around };
+        let scene = Scene { reading, run, at, cwd, preset, line, around };
         let Some(denial) = rule(&scene) else { continue };
         let shown = shown(run);
-        if !is_allowed(&shown) {
+        if !settings.allows(&shown) {
             return Some((shown, denial));
         }
     }
@@ -219,13 +234,22 @@ pub fn has(args: &[Arg], letter: char, long: &str) -> bool {
 ///
 /// The settings cannot be read.
 pub fn answer(cx: &Context, call: &ToolCall, rule: Rule, around: &dyn Surroundings) -> Result<Answer, Error> {
-    let lines = call.command_lines();
-    if lines.is_empty() {
+    let cwd = Some(cx.cwd.as_str()).filter(|it| it.starts_with('/'));
+    let mut doubtful = Vec::new();
+    for line in call.command_lines() {
+        let reading = cx.read_line(&line);
+        // Most lines pass the strictest settings, and need no others.
+        if judge_reading(&line, &reading, cwd, &Settings::strictest(), rule, &Unknown).is_some() {
+            doubtful.push((line, reading));
+        }
+    }
+    if doubtful.is_empty() {
         return Ok(Answer::pass());
     }
     let settings: Settings = settings()?;
-    let cwd = Some(cx.cwd.as_str()).filter(|it| it.starts_with('/'));
-    let mut denied = lines.iter().filter_map(|line| judge_in(line, cwd, &settings, rule, around));
+    let mut denied = doubtful
+        .iter()
+        .filter_map(|(line, reading)| judge_reading(line, reading, cwd, &settings, rule, around));
     let Some((command, denial)) = denied.next() else { return Ok(Answer::pass()) };
     let Denial { what, why, safer } = denial;
     let reason = format!("`{command}` {what}: {why}. Safer: {safer}");
