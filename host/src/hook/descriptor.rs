@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Budget, Digest, SettingsSchema};
 use crate::capability::Capability;
-use crate::event::{Event, EventName, is_same_mcp_tool};
+use crate::event::{Event, EventName, ToolCall, is_same_mcp_tool};
 use crate::outcome::Answers;
 
 /// The kind of a hook.
@@ -142,7 +142,8 @@ pub struct Subscription {
     /// The event.
     pub event: EventName,
     /// Only for these tools: names as agents spell them, or kinds such as `kind:shell`. A name of a tool of an
-    /// MCP server is the tool in every agent's spelling. Empty: all.
+    /// MCP server is the tool in every agent's spelling. Empty: all. A component passes over a shell line that
+    /// `kind:shell except ls cat` excepts.
     pub tools: Vec<String>,
     /// Lower runs first.
     pub priority: i32,
@@ -151,6 +152,9 @@ pub struct Subscription {
 }
 
 impl Subscription {
+    /// The word in front of the programs that a pattern for a kind excepts.
+    pub(crate) const EXCEPT: &str = " except ";
+
     /// Creates a subscription to this event, for every tool, with the default priority.
     pub fn to(event: EventName) -> Self {
         Self { event, tools: Vec::new(), priority: DEFAULT_PRIORITY, observe: false }
@@ -162,13 +166,20 @@ impl Subscription {
             return false;
         }
         match event.tool_call() {
-            Some(call) if !self.tools.is_empty() => self.tools.iter().any(|pattern| {
-                pattern == &call.name
-                    || pattern.strip_prefix("kind:").is_some_and(|kind| kind == call.facts.kind.as_str())
-                    || is_same_mcp_tool(pattern, &call.name, call.facts.kind)
-            }),
+            Some(call) if !self.tools.is_empty() => self.tools.iter().any(|it| Self::fits(it, call)),
             _ => true,
         }
+    }
+
+    /// Returns true if a pattern is for the tool of this call.
+    pub(crate) fn fits(pattern: &str, call: &ToolCall) -> bool {
+        let is_kind = |kind: &str| {
+            let rest = kind.strip_prefix(call.facts.kind.as_str());
+            rest.is_some_and(|it| it.is_empty() || it.starts_with(Self::EXCEPT))
+        };
+        pattern == call.name
+            || pattern.strip_prefix("kind:").is_some_and(is_kind)
+            || is_same_mcp_tool(pattern, &call.name, call.facts.kind)
     }
 }
 

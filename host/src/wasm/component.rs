@@ -156,7 +156,16 @@ impl Hook for ComponentHook {
         }))
     }
 
+    fn passes_over(&self, event: &Event) -> Option<&'static str> {
+        // The first one that fits is the one that counts.
+        let subscription = self.descriptor.subscriptions.iter().find(|it| it.matches(event))?;
+        subscription.excepts(event).then_some("it excepts the programs that the line runs")
+    }
+
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
+        if self.passes_over(event).is_some() {
+            return Ok(Outcome::pass());
+        }
         let settings = Arc::clone(&self.settings);
         let prepared = &self.component.inner.prepared;
         let clock = self.access.clock.as_ref().map_or(Clock::Running, |clock| Clock::At(clock.time()));

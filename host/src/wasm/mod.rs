@@ -18,6 +18,7 @@ mod component;
 mod convert;
 mod denials;
 mod engine;
+mod except;
 #[cfg(feature = "http")]
 mod http;
 mod imports;
