@@ -7,7 +7,7 @@ use hookbox::internal::tool_result;
 use hookbox::internal::wasm::ComponentHook;
 use hookbox::manager::Manager;
 use hookbox::session::{Session, ToolDecision};
-use hookbox::{Allocation, Descriptor, EventName, Kind, Runtime, Settings, ToolCall};
+use hookbox::{Allocation, Descriptor, Kind, Runtime, Settings, ToolCall};
 use serde_json::{Value, json};
 
 use crate::Extent;
@@ -15,14 +15,8 @@ use crate::calls::{check, one_thread, session};
 use crate::place::Place;
 use crate::row::{Row, Runner, race};
 
-/// The guards. One of them reads what tools return.
-const GUARDS: [(&str, EventName); 5] = [
-    ("destructive", EventName::BeforeToolCall),
-    ("git", EventName::BeforeToolCall),
-    ("injection", EventName::AfterToolCall),
-    ("secrets", EventName::BeforeToolCall),
-    ("supply-chain", EventName::BeforeToolCall),
-];
+/// The guards.
+const GUARDS: [&str; 5] = ["destructive", "git", "injection", "secrets", "supply-chain"];
 
 /// The files of the corpus whose safe lines are what agents run all day.
 const EVERYDAY: [&str; 6] = ["builds", "everyday", "git", "network", "search", "text"];
@@ -33,14 +27,15 @@ const AIM: f64 = 60.0;
 /// The output of a tool.
 const OUTPUT: &str = "test result: ok. 12 passed; 0 failed";
 
-/// A session with all guards.
+/// A session with all guards, with the subscriptions of their manifests and without permissions.
 async fn all(place: &Place) -> Session {
     let runtime = Runtime::new(Allocation::Pooled, None);
     let mut builder = Manager::builder().directories(false).builtins(false);
-    for (name, event) in GUARDS {
+    for name in GUARDS {
         let bytes = std::fs::read(place.guard(name)).unwrap();
         let component = runtime.load(bytes).await.unwrap();
-        let descriptor = Descriptor::new(name, Kind::Component).on(event);
+        let mut descriptor = Descriptor::new(name, Kind::Component);
+        descriptor.subscriptions.clone_from(&component.manifest().subscriptions);
         builder = builder.hook(ComponentHook::new(component, descriptor, Settings::new()));
     }
     builder.build().await.session("bench")

@@ -1,12 +1,16 @@
 //! `hookbox guard`: the guards that the program carries.
 
 use std::fs;
+use std::time::Duration;
 
-use hookbox::Digest;
+use hookbox::internal::wasm::ComponentHook;
+use hookbox::manager::Manager;
+use hookbox::session::{Session, ToolDecision};
+use hookbox::{Descriptor, Digest, Kind, Settings, Subscription, ToolCall};
 use hookbox_guards::{GUARDS, Guard};
 use serde_json::{Value, json};
 
-use crate::environment::{Output, TestEnvironment, runtime};
+use crate::environment::{Output, TestEnvironment, repository, runtime};
 
 const DIRECTORY: &str = "home/.hookbox/hooks";
 const SETTINGS: &str = "home/.hookbox/hookbox.toml";
@@ -71,6 +75,51 @@ async fn every_guard_that_the_program_carries_is_what_the_table_says() {
         assert_eq!(events, guard.events, "{}", guard.name);
         let asked: Vec<_> = manifest.capabilities.iter().map(ToString::to_string).collect();
         assert_eq!(asked, guard.permissions, "{}", guard.name);
+    }
+}
+
+/// The lines of the guards' corpus. None of them runs.
+fn corpus() -> Vec<String> {
+    let files = fs::read_dir(repository().join("guards/corpus")).unwrap().map(|it| it.unwrap().path());
+    let texts = files.filter(|it| it.extension().is_some_and(|it| it == "jsonl")).map(fs::read_to_string);
+    let texts: Vec<String> = texts.map(Result::unwrap).collect();
+    let lines = texts.iter().flat_map(|it| it.lines()).map(|it| serde_json::from_str::<Value>(it).unwrap());
+    lines.filter_map(|it| Some(it["command"].as_str()?.to_owned())).collect()
+}
+
+/// A session with a guard that has the strictest preset, for the tools of its manifest or for all.
+async fn strict(guard: &Guard, tools: impl Fn(&Subscription) -> Vec<String>) -> Session {
+    let component = runtime().load(guard.component.to_vec()).await.unwrap();
+    let mut descriptor = Descriptor::new(guard.name, Kind::Component);
+    descriptor.subscriptions = component.manifest().subscriptions.clone();
+    for subscription in &mut descriptor.subscriptions {
+        subscription.tools = tools(subscription);
+    }
+    // A busy machine gets its time.
+    descriptor.budget.wall = Duration::from_secs(120);
+    let settings = Settings::from([("preset".to_owned(), "strict".to_owned())]);
+    let hook = ComponentHook::new(component, descriptor, settings);
+    Manager::builder().directories(false).builtins(false).hook(hook).build().await.session("c")
+}
+
+#[tokio::test]
+async fn a_line_that_a_guard_excepts_would_pass_it() {
+    let lines = corpus();
+    assert!(lines.len() > 3000, "{}", lines.len());
+    for name in ["destructive", "git", "supply-chain"] {
+        let guard = Guard::named(name).unwrap();
+        let (own, all) = (strict(guard, |it| it.tools.clone()).await, strict(guard, |_| Vec::new()).await);
+        let mut excepted = 0;
+        // Some of them are enough, because each takes two sessions.
+        for line in lines.iter().step_by(4) {
+            let call = || ToolCall::new("bash", json!({ "command": line }));
+            if own.before_tool_call(call()).await.notes.report.hooks[0].passed_over.is_some() {
+                excepted += 1;
+                let decision = all.before_tool_call(call()).await.decision;
+                assert!(!matches!(decision, ToolDecision::Block(_)), "{name}: {line}");
+            }
+        }
+        assert!(excepted > 50, "{name}: {excepted}");
     }
 }
 

@@ -11,7 +11,7 @@ mod services;
 mod state;
 mod test_databases;
 
-use hookbox_judge::{Denial, Scene, answer};
+use hookbox_judge::{BUILDERS, Denial, READERS, Scene, answer, shell_except};
 use hookbox_sdk::Action;
 use hookbox_sdk::prelude::*;
 
@@ -42,13 +42,19 @@ pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
     })
 }
 
+/// Further programs that make no file that a session remembers.
+const NO_MAKERS: &str = "awk chmod docker find kubectl ln mv node npx python python3 rm sed";
+
 impl Hook for Guard {
     fn manifest() -> Manifest {
+        let before = shell_except(&[READERS, BUILDERS]);
+        let after = shell_except(&[READERS, BUILDERS, NO_MAKERS]);
         Manifest::new("destructive", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
-            .on(Event::BeforeToolCall)
+            // A tool that is not known may be a shell by another name.
+            .on_tools(Event::BeforeToolCall, [&before, "kind:mcp", "kind:other", "kind:write", "kind:edit"])
             // Late, so that it judges what other hooks have made of the call.
             .priority(90)
-            .on_tools(Event::AfterToolCall, ["kind:shell", "kind:write", "kind:edit"])
+            .on_tools(Event::AfterToolCall, [&after, "kind:write", "kind:edit"])
             .observe()
             .capability(Capability::WorkTree)
             .capability(Capability::Store)

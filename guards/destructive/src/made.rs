@@ -39,10 +39,8 @@ const VERSION: u32 = 1;
 const MAKERS: &str = "mkdir touch tee cp gcp install curl wget";
 
 /// Parts of lines with a command that makes something, or that brings work from elsewhere. Others are not read again.
-const SIGNS: [&str; 14] = [
-    ">", "mkdir", "touch", "tee", "cp", "install", "curl", "wget", "clone", "new", "mv", "rsync", "ln",
-    "mount",
-];
+const SIGNS: [&str; 13] =
+    [">", "mkdir", "touch", "tee", "cp", "install", "curl", "wget", "clone", "mv", "rsync", "ln", "mount"];
 
 /// The paths of a session.
 #[derive(Debug, Default, PartialEq, Deserialize, Serialize)]
@@ -205,9 +203,6 @@ fn targets(run: &Run) -> Vec<Arg> {
                 [_, to] => vec![(*to).clone()],
                 _ => vec![],
             }
-        }
-        (Some("cargo"), [sub, args @ ..]) if sub.text == "new" => {
-            operands(args, "--name --vcs --edition").into_iter().cloned().collect()
         }
         (Some("cp" | "gcp"), _) => {
             let mut named = named();

@@ -26,7 +26,6 @@ fn a_line_makes_paths() {
         ("cp -r src/x y copy", vec!["copy/x", "copy/y", "copy"]),
         ("git clone --depth 1 https://example.com/me/app.git", vec!["app"]),
         ("git clone git@example.com:app.git -b main there/app", vec!["there/app"]),
-        ("cargo new --name x a", vec!["a"]),
         ("curl -o a https://example.com/b", vec!["a"]),
         ("mkdir /tmp/x build node_modules", vec![]),
         ("mkdir ~/x", vec![]),

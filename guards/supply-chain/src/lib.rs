@@ -6,7 +6,7 @@ mod net;
 mod packages;
 mod writes;
 
-use hookbox_judge::{Preset, allows};
+use hookbox_judge::{Preset, READERS, allows, shell_except};
 use hookbox_sdk::prelude::*;
 use hookbox_sdk::shell::Reading;
 
@@ -62,10 +62,17 @@ impl Settings {
     }
 }
 
+/// Further programs that load no code by themselves, and write no file that another program runs.
+const OTHERS: &str = "awk black chmod cmake ctest docker eslint find flake8 g++ gcc gofmt isort javac jest make mkdir mypy \
+    ninja prettier pytest rm ruff rustc rustfmt touch tsc vitest";
+
 impl Hook for SupplyChain {
     fn manifest() -> Manifest {
+        let shell = shell_except(&[READERS, OTHERS]);
+        // A tool that is not known may be a shell by another name.
+        let tools = [shell.as_str(), "kind:mcp", "kind:other", "kind:write", "kind:edit"];
         Manifest::new("supply-chain", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
-            .on(Event::BeforeToolCall)
+            .on_tools(Event::BeforeToolCall, tools)
             // Late, so that it judges what other hooks have made of the call.
             .priority(90)
             .on_failure_block()
