@@ -116,7 +116,11 @@ impl Parser<'_> {
             let mut patterns = Vec::new();
             loop {
                 self.blanks();
-                patterns.extend(self.word());
+                match self.word() {
+                    Some(pattern) => patterns.push(pattern),
+                    // Only zsh reads `a|)`.
+                    None => self.error(),
+                }
                 self.blanks();
                 if !self.eat(b"|") {
                     break;

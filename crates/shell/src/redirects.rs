@@ -45,7 +45,7 @@ impl Parser<'_> {
             Mode::Read
         } else if self.eat(b">>") {
             Mode::Append
-        } else if self.eat(b">&") {
+        } else if !is_both && self.eat(b">&") {
             Mode::Copy
         } else {
             self.at += 1;
@@ -60,6 +60,11 @@ impl Parser<'_> {
                 self.error();
                 Word::default()
             });
+            // `< 2>f` has no file: the number is the next redirection's.
+            let is_next = target.bare().is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit()));
+            if is_next && matches!(self.peek(), Some(b'<' | b'>')) {
+                self.error();
+            }
             let is_number =
                 target.bare().is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit() || it == b'-'));
             if mode == Mode::Copy && !is_number && descriptor.is_none() {
