@@ -1,6 +1,6 @@
 //! Shell calls that a hook excepts from its subscription, so that no instance is made for them.
 
-use hookbox_shell::runs::{Mode, Reading, Redirection, Run};
+use hookbox_shell::{Mode, Reading, Redirection, Run};
 
 use crate::event::{Event, ToolKind};
 use crate::hook::Subscription;

@@ -1,6 +1,6 @@
 //! `hookbox approve`: the user of an agent that cannot ask answers in another terminal.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -40,7 +40,7 @@ impl Terminal {
         let (sent, screen) = channel();
         let shown = child.stderr.take().unwrap();
         std::thread::spawn(move || {
-            for byte in shown.bytes().map_while(Result::ok) {
+            for byte in BufReader::new(shown).bytes().map_while(Result::ok) {
                 let _ = sent.send(byte);
             }
         });
