@@ -1,5 +1,9 @@
 //! The answer `allow`: declared, granted, and only if no other hook objects.
 
+use std::path::Path;
+
+use hookbox::hook::Kind;
+use hookbox::{Descriptor, EventName, FunctionHook, Outcome, ToolCall};
 use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
@@ -8,6 +12,12 @@ use crate::environment::{Output, TestEnvironment, guest, sample};
 /// A call that the component `facts` allows.
 fn call() -> Value {
     json!({"tool_name": "bash", "tool_input": {"command": "ls", "allow": "it only reads"}})
+}
+
+/// Puts a component into a place, and compiles it before an event has to wait for it.
+fn component(env: &TestEnvironment, path: &str, file: &Path) {
+    env.copy(path, file);
+    succeeds(&env.hookbox(["cache".as_ref(), "warm".as_ref(), env.path(path).as_os_str()]));
 }
 
 /// The answer of a script that allows.
@@ -26,7 +36,7 @@ fn succeeds(output: &Output) {
 #[test]
 fn a_component_of_the_user_allows_with_a_grant_and_not_without() {
     let env = TestEnvironment::new();
-    env.copy("home/.hookbox/hooks/facts.wasm", &guest("facts"));
+    component(&env, "home/.hookbox/hooks/facts.wasm", &guest("facts"));
     let denied = env.event(&["before_tool_call", "--report"], &call());
     let verdict = &denied["verdict"];
     assert_eq!((&verdict["blocked"], &verdict["allowed"]), (&json!(false), &json!(null)), "{denied:#}");
@@ -66,7 +76,7 @@ fn a_component_of_the_user_allows_with_a_grant_and_not_without() {
 #[test]
 fn a_hook_of_a_repository_never_allows() {
     let env = TestEnvironment::new();
-    env.copy("repo/.hookbox/hooks/facts.wasm", &guest("facts"));
+    component(&env, "repo/.hookbox/hooks/facts.wasm", &guest("facts"));
     env.native("repo/.hookbox/hooks/script", "before_tool_call", &format!("echo '{YES}'"));
     env.file("repo/.hookbox/hookbox.toml", "[hooks.script]\nallow = true\n");
     for step in ["found", "trusted", "granted"] {
@@ -142,7 +152,7 @@ fn nothing_is_allowed_if_another_hook_objects_and_one_without_the_grant_does_not
         (&format!("echo '{YES}'"), true),
     ] {
         let env = TestEnvironment::new();
-        env.copy("home/.hookbox/hooks/facts.wasm", &guest("facts"));
+        component(&env, "home/.hookbox/hooks/facts.wasm", &guest("facts"));
         env.native("home/.hookbox/hooks/other", "before_tool_call", answer);
         env.file("home/.hookbox/hookbox.toml", "[hooks.other]\npriority = 90\n");
         succeeds(&env.hookbox(["grants", "add", "facts.wasm", "allow", "--yes"]));
@@ -181,7 +191,7 @@ fn an_agents_own_hook_keeps_its_allow_by_the_same_rule() {
 #[test]
 fn an_agent_gets_the_answer_in_its_own_words() {
     let env = TestEnvironment::new();
-    env.copy("home/.hookbox/hooks/read-only.wasm", &sample("read-only"));
+    component(&env, "home/.hookbox/hooks/read-only.wasm", &sample("read-only"));
     succeeds(&env.hookbox(["grants", "add", "read-only.wasm", "allow", "--yes"]));
     let payload = |line: &str| {
         json!({
@@ -198,5 +208,18 @@ fn an_agent_gets_the_answer_in_its_own_words() {
         // Codex has no such answer.
         let output = env.hookbox_with(["bridge", "codex"], payload(line).to_string());
         assert!(!output.stdout.contains("allow"), "{output:#?}");
+    }
+}
+
+#[tokio::test]
+async fn a_hook_from_code_allows_if_its_descriptor_says_so() {
+    for is_declared in [false, true] {
+        let descriptor = Descriptor::new("code", Kind::Code).on(EventName::BeforeToolCall);
+        let descriptor = if is_declared { descriptor.allows() } else { descriptor };
+        let hook = FunctionHook::with(descriptor, |_| async { Ok(Outcome::allow("it only reads")) });
+        let manager = TestEnvironment::new().builder().hook(hook).build().await;
+        let verdict = manager.session("c").before_tool_call(ToolCall::new("bash", json!({}))).await;
+        assert!(verdict.decision.permitted().is_some(), "{verdict:?}");
+        assert_eq!(verdict.allowed.map(|it| it.by), is_declared.then(|| "code".to_owned()));
     }
 }

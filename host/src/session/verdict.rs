@@ -197,6 +197,8 @@ verdict! {
     ToolVerdict {
         /// The decision, with the call to run.
         decision: ToolDecision,
+        /// The hook that says that the call needs no question of the agent's own, if no other hook objects.
+        allowed: Option<Ruling>,
         /// True if a hook changed the input. False after a block.
         modified: bool,
     }
@@ -293,7 +295,8 @@ impl TypedVerdict for ToolVerdict {
             (None, Some(ruling)) => ToolDecision::Ask { ruling, call },
             (None, None) => ToolDecision::Run(call),
         };
-        Self { decision, modified: verdict.modified, notes: notes(verdict, report) }
+        let allowed = verdict.allowed.take();
+        Self { decision, allowed, modified: verdict.modified, notes: notes(verdict, report) }
     }
 }
 
