@@ -1,20 +1,17 @@
 //! The cases: the hooks, the line that the model wants to run, and the expected result.
 
+mod failures;
+
 use std::path::Path;
 use std::{fs, io};
 
 use serde_json::json;
 
+use self::failures::{FAILURES, Failure};
 use crate::client::{Client, Installation, Trust};
 use crate::mock::Mock;
 use crate::place::Place;
 use crate::process::Ended;
-
-/// A component's bounds in the cases in which it goes beyond one; long enough for a machine that is busy.
-const BOUNDS: &str = "fuel = 1000000\ntimeout = \"2s\"\n";
-
-/// Enough fuel to be still at it when the time is over.
-const LONG: &str = "fuel = 1000000000000000\ntimeout = \"2s\"\n";
 
 /// The line that the model wants to be run, and a line in its place.
 const LINE: &str = "echo ran > ran.txt";
@@ -58,6 +55,8 @@ pub(crate) enum Want {
     AsAlone,
     /// The tool does not run.
     Closed,
+    /// The tool is blocked, runs once after the user has allowed it, and is blocked again.
+    Once(&'static str),
 }
 
 /// A case.
@@ -74,6 +73,10 @@ pub(crate) struct Case {
     /// True if the repository has a setting that switches hooks off.
     pub(crate) is_switched_off: bool,
     pub(crate) installed: Installation,
+    /// True if the client asks its user about the tool, whom nobody answers.
+    pub(crate) asks: bool,
+    /// The number of times that the model wants the line. The user allows the first call that is blocked.
+    pub(crate) times: usize,
     want: Want,
 }
 
@@ -101,6 +104,8 @@ pub(crate) fn all() -> Vec<Case> {
         only: None,
         is_switched_off: false,
         installed: Installation::default(),
+        asks: false,
+        times: 1,
         want,
     };
     let dangerous = Case {
@@ -148,6 +153,22 @@ pub(crate) fn all() -> Vec<Case> {
     ] {
         all.push(Case { trust, ..case(name, denied(), want) });
     }
+    let yes = |settings| {
+        let run = r#"cat > seen.json; echo '{"hookSpecificOutput": {"permissionDecision": "allow", "permissionDecisionReason": "it is harmless"}}'"#;
+        vec![Native { name: "yes", run, settings }]
+    };
+    for (name, asks, settings, want) in [
+        ("allow", true, "allow = true\n", Want::Runs),
+        ("allow, not granted", true, "", Want::Closed),
+        ("allow, no question", false, "allow = true\n", Want::Runs),
+    ] {
+        all.push(Case { asks, ..case(name, yes(settings), want) });
+    }
+    all.push(Case {
+        line: "echo ran >> ran.txt".to_owned(),
+        times: 3,
+        ..case("allow-once", denied(), Want::Once("not on a Friday"))
+    });
     let redactor = || Component { file: "redactor", settings: "" };
     // Claude Code ends the turn after a failed command, which it does for hooks that fail closed.
     let policy = Some("block");
@@ -183,55 +204,20 @@ pub(crate) fn all() -> Vec<Case> {
     all
 }
 
-/// A way to fail.
-struct Failure {
-    name: &'static str,
-    /// The description.
-    said: &'static str,
-    hook: fn() -> Hook,
-}
-
-const FAILURES: [Failure; 6] = [
-    Failure {
-        name: "trap",
-        said: "run-trap.wasm failed (trap)",
-        hook: || Hook::Component { file: "run-trap", settings: BOUNDS },
-    },
-    Failure {
-        name: "out of fuel",
-        said: "run-loop.wasm failed (fuel)",
-        hook: || Hook::Component { file: "run-loop", settings: BOUNDS },
-    },
-    Failure {
-        name: "timeout, component",
-        said: "run-loop.wasm failed (timeout)",
-        hook: || Hook::Component { file: "run-loop", settings: LONG },
-    },
-    Failure {
-        name: "timeout, native",
-        said: "hangs failed (timeout)",
-        hook: || Hook::Native { name: "hangs", run: "sleep 600", settings: "timeout = \"2s\"\n" },
-    },
-    Failure {
-        name: "malformed, native",
-        said: "babbles failed (malformed_output)",
-        hook: || Hook::Native { name: "babbles", run: "echo '{\"blocked\": tru'", settings: "" },
-    },
-    Failure {
-        name: "crash, native",
-        said: "falls failed (signal)",
-        hook: || Hook::Native { name: "falls", run: "kill -SEGV $$", settings: "" },
-    },
-];
-
 impl Case {
     /// Returns true if the case says something about this client, on a machine whose system's configuration
     /// may be changed or not.
     pub(crate) fn is_for(&self, client: &Client, has_system: bool) -> bool {
         (self.trust == Trust::Bypassed || client.trust.is_some())
             && self.only.is_none_or(|(name, _)| name == client.name)
+            && (!self.asks || !client.frees.is_empty())
             && (!self.is_switched_off || client.switch.is_some())
             && (!self.installed.is_of_system || has_system)
+    }
+
+    /// Returns the name of the directory of this case.
+    pub(crate) fn dir(&self, client: &Client) -> String {
+        format!("{}-{}", client.name, self.name.replace([' ', ',', '='], "-"))
     }
 
     /// Puts the hooks and their settings into the home of a place, and a switch into the repository.
@@ -352,6 +338,11 @@ impl Case {
                 );
             }
             Want::Closed => found.expect(!has_run, "the tool ran"),
+            Want::Once(reason) => {
+                found.expect(has_run, "the tool did not run exactly once");
+                found.expect(model.was_told(reason), &format!("the model was not told {reason:?}"));
+                found.expect(!model.was_told("hookbox allow"), "the model was told the code");
+            }
             Want::Unguarded => found.expect(has_run, "the tool did not run"),
             Want::NoHook => {
                 found.expect(!model.was_told("not on a Friday"), "a hook ran");

@@ -19,6 +19,8 @@ pub(crate) struct Client {
     /// Its configuration besides hooks: the address of the model, no questions, no telemetry.
     configure: fn(&Place, Trust) -> io::Result<()>,
     command: fn(&Place, Trust) -> Command,
+    /// The arguments with which it asks its user about no tool, if a hook can spare that question.
+    pub(crate) frees: &'static [&'static str],
     /// A file of a repository, and the text in it that switches the user's hooks off.
     pub(crate) switch: Option<(&'static str, &'static str)>,
     /// True if it runs a tool although the program of its hook command is missing.
@@ -131,9 +133,10 @@ impl Client {
         Ok(findings.iter().map(|it| (text(it, "status"), text(it, "about"))).collect())
     }
 
-    /// The command that makes it work on one message.
-    pub(crate) fn command(&self, place: &Place, trust: Trust) -> Command {
+    /// The command that makes it work on one message. Its own questions have no answer, because nobody is there.
+    pub(crate) fn command(&self, place: &Place, trust: Trust, asks: bool) -> Command {
         let mut command = (self.command)(place, trust);
+        command.args(if asks { &[][..] } else { self.frees });
         self.surround(&mut command, place, trust);
         command
     }

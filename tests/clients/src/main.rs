@@ -19,11 +19,15 @@ use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
 use serde_json::json;
 
+use hookbox::trust::{AllowanceFile, Term, now_ms};
+
+use crate::api::Wish;
 use crate::case::{Case, Components};
 use crate::client::Client;
 use crate::mock::Mock;
@@ -131,8 +135,10 @@ impl Options {
     }
 
     fn run_case(&self, client: &Client, dir: &Path, case: &Case, root: &Path) -> io::Result<Vec<String>> {
-        let model = Mock::start(&case.line)?;
-        let root = root.join(format!("{}-{}", client.name, case.name.replace([' ', ',', '='], "-")));
+        let data = root.join(format!("{}/home/.local/share/hookbox", case.dir(client)));
+        let wish = Wish { line: case.line.clone(), times: case.times };
+        let model = Mock::start(wish, allowing(data, case.times > 1))?;
+        let root = root.join(case.dir(client));
         if root.exists() {
             fs::remove_dir_all(&root)?;
         }
@@ -142,7 +148,9 @@ impl Options {
         case.put(client, &components, &place)?;
         client.configure(&place, case.trust, case.installed)?;
         let ended = process::run(
-            client.command(&place, case.trust).args(case.only.map_or(&[][..], |(_, arguments)| arguments)),
+            client
+                .command(&place, case.trust, case.asks)
+                .args(case.only.map_or(&[][..], |(_, arguments)| arguments)),
             LIMIT,
             place.root(),
         )?;
@@ -153,6 +161,22 @@ impl Options {
             .map(|seen| format!("{}\n", json!({"path": seen.path, "body": seen.body})));
         fs::write(root.join("requests.jsonl"), lines.collect::<String>())?;
         Ok(case.differs(client, &place, &model, &ended))
+    }
+}
+
+/// Returns a function that allows the first call that is blocked, once, as `hookbox allow` does on a terminal.
+fn allowing(data: PathBuf, is_wanted: bool) -> impl Fn() + Send + Sync + 'static {
+    let allowed = Mutex::new(!is_wanted);
+    move || {
+        let mut allowed = allowed.lock().unwrap_or_else(PoisonError::into_inner);
+        if *allowed {
+            return;
+        }
+        let granted = AllowanceFile::new(data.clone()).update(|all| {
+            let code = all.pending.first()?.code.clone();
+            all.grant(&code, Term::Once, now_ms()).ok()
+        });
+        *allowed = granted.is_ok_and(|it| it.is_some());
     }
 }
 

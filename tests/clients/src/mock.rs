@@ -8,6 +8,7 @@ use std::{io, thread};
 
 use serde_json::{Value, json};
 
+use crate::api::Wish;
 use crate::{api, http};
 
 /// The longest silence of a connection.
@@ -27,17 +28,17 @@ pub(crate) struct Mock {
 }
 
 impl Mock {
-    /// A model that wants this shell line to be run, once.
-    pub(crate) fn start(line: &str) -> io::Result<Self> {
+    /// A model that wants a shell line to be run. `between` is called before each answer.
+    pub(crate) fn start(wish: Wish, between: impl Fn() + Send + Sync + 'static) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let (line, record) = (line.to_owned(), Arc::clone(&seen));
+        let (wish, between, record) = (Arc::new(wish), Arc::new(between), Arc::clone(&seen));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (line, record) = (line.clone(), Arc::clone(&record));
+                let (wish, between, record) = (Arc::clone(&wish), Arc::clone(&between), Arc::clone(&record));
                 // A client that goes away in the middle is its own business.
-                thread::spawn(move || serve(&stream, &line, &record));
+                thread::spawn(move || serve(&stream, &wish, &*between, &record));
             }
         });
         Ok(Self { port, seen })
@@ -59,12 +60,13 @@ impl Mock {
     }
 }
 
-fn serve(stream: &TcpStream, line: &str, seen: &Mutex<Vec<Seen>>) -> io::Result<()> {
+fn serve(stream: &TcpStream, wish: &Wish, between: &dyn Fn(), seen: &Mutex<Vec<Seen>>) -> io::Result<()> {
     stream.set_read_timeout(Some(IDLE))?;
     let (mut from, mut to) = (BufReader::new(stream), BufWriter::new(stream));
     while let Some(request) = http::read(&mut from)? {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
-        let answer = api::answer(&request.path, &body, line).filter(|_| request.method != "HEAD");
+        between();
+        let answer = api::answer(&request.path, &body, wish).filter(|_| request.method != "HEAD");
         if request.method == "POST" {
             let seen_now = Seen { path: request.path, body };
             seen.lock().unwrap_or_else(PoisonError::into_inner).push(seen_now);
@@ -88,7 +90,8 @@ mod tests {
 
     #[test]
     fn what_the_model_is_told_is_kept() {
-        let mock = Mock::start("echo hi").unwrap();
+        let wish = Wish { line: "echo hi".to_owned(), times: 1 };
+        let mock = Mock::start(wish, || {}).unwrap();
         let mut stream = TcpStream::connect(("127.0.0.1", mock.port)).unwrap();
         let body = r#"{"messages":[{"role":"user","content":"the reason"}],"stream":true}"#;
         write!(stream, "POST /v1/messages HTTP/1.1\r\ncontent-length: {}\r\n\r\n{body}", body.len()).unwrap();

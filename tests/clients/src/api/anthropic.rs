@@ -2,22 +2,23 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Asked, Turn, list, stream, whole};
+use super::{Answer, Asked, Turn, Wish, list, stream, whole};
 
 fn tool(it: &Value) -> Option<(&str, &Value)> {
     Some((it.get("name")?.as_str()?, it.get("input_schema")?))
 }
 
-pub(super) fn answer(body: &Value, line: &str, streams: bool) -> Answer {
+pub(super) fn answer(body: &Value, wish: &Wish, streams: bool) -> Answer {
     let is_result = |part: &Value| part.get("type").is_some_and(|kind| kind == "tool_result");
     let asked = Asked {
         tools: list(body, "tools").filter_map(tool).collect(),
-        has_result: list(body, "messages").flat_map(|it| list(it, "content")).any(is_result),
+        results: list(body, "messages").flat_map(|it| list(it, "content")).filter(|it| is_result(it)).count(),
     };
-    let (block, empty, delta, reason) = match asked.turn(line) {
+    let id = format!("toolu_{}", asked.results);
+    let (block, empty, delta, reason) = match asked.turn(wish) {
         Turn::Call { name, input } => (
-            json!({"type": "tool_use", "id": "toolu_0", "name": name, "input": input}),
-            json!({"type": "tool_use", "id": "toolu_0", "name": name, "input": {}}),
+            json!({"type": "tool_use", "id": id, "name": name, "input": input}),
+            json!({"type": "tool_use", "id": id, "name": name, "input": {}}),
             json!({"type": "input_json_delta", "partial_json": input.to_string()}),
             "tool_use",
         ),

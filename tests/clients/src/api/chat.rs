@@ -2,22 +2,24 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Asked, Turn, list, stream, whole};
+use super::{Answer, Asked, Turn, Wish, list, stream, whole};
 
 fn tool(it: &Value) -> Option<(&str, &Value)> {
     let function = it.get("function")?;
     Some((function.get("name")?.as_str()?, function.get("parameters")?))
 }
 
-pub(super) fn answer(body: &Value, line: &str, streams: bool) -> Answer {
+pub(super) fn answer(body: &Value, wish: &Wish, streams: bool) -> Answer {
     let asked = Asked {
         tools: list(body, "tools").filter_map(tool).collect(),
-        has_result: list(body, "messages").any(|it| it.get("role").is_some_and(|role| role == "tool")),
+        results: list(body, "messages")
+            .filter(|it| it.get("role").is_some_and(|role| role == "tool"))
+            .count(),
     };
-    let (message, reason) = match asked.turn(line) {
+    let (message, reason) = match asked.turn(wish) {
         Turn::Call { name, input } => {
             let function = json!({"name": name, "arguments": input.to_string()});
-            let call = json!({"index": 0, "id": "call_0", "type": "function", "function": function});
+            let call = json!({"index": 0, "id": format!("call_{}", asked.results), "type": "function", "function": function});
             (json!({"role": "assistant", "content": null, "tool_calls": [call]}), "tool_calls")
         }
         Turn::Say(text) => (json!({"role": "assistant", "content": text}), "stop"),

@@ -2,23 +2,24 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Asked, DONE, Turn, list, stream, whole};
+use super::{Answer, Asked, DONE, Turn, Wish, list, stream, whole};
 
 fn tool(it: &Value) -> Option<(&str, &Value)> {
     let schema = it.get("parametersJsonSchema").or_else(|| it.get("parameters"))?;
     Some((it.get("name")?.as_str()?, schema))
 }
 
-pub(super) fn answer(body: &Value, line: &str, streams: bool) -> Answer {
+pub(super) fn answer(body: &Value, wish: &Wish, streams: bool) -> Answer {
     let asked = Asked {
         tools: list(body, "tools").flat_map(|it| list(it, "functionDeclarations")).filter_map(tool).collect(),
-        has_result: list(body, "contents")
+        results: list(body, "contents")
             .flat_map(|it| list(it, "parts"))
-            .any(|part| part.get("functionResponse").is_some()),
+            .filter(|part| part.get("functionResponse").is_some())
+            .count(),
     };
-    let part = match (asked.turn(line), wanted(body)) {
+    let part = match (asked.turn(wish), wanted(body)) {
         (Turn::Call { name, input }, _) => {
-            json!({"functionCall": {"name": name, "args": input, "id": "call_0"}})
+            json!({"functionCall": {"name": name, "args": input, "id": format!("call_{}", asked.results)}})
         }
         (Turn::Say(_), Some(schema)) => json!({"text": filled(schema).to_string()}),
         (Turn::Say(text), None) => json!({"text": text}),

@@ -1,4 +1,4 @@
-//! The model of a client: it answers once with a shell line, and then that it is done. One file per
+//! The model of a client: it answers with a shell line, and then that it is done. One file per
 //! interface.
 
 mod anthropic;
@@ -15,14 +15,21 @@ pub(crate) const DONE: &str = "all done";
 struct Asked<'a> {
     /// The tools that the client offers: name and JSON Schema of the input.
     tools: Vec<(&'a str, &'a Value)>,
-    /// True if the conversation has the result of a tool.
-    has_result: bool,
+    /// The number of results of tools in the conversation.
+    results: usize,
 }
 
 /// The next step of the model.
 enum Turn {
     Call { name: String, input: Value },
     Say(&'static str),
+}
+
+/// The shell line that the model wants to be run, and how often.
+#[derive(Clone, Debug)]
+pub(crate) struct Wish {
+    pub(crate) line: String,
+    pub(crate) times: usize,
 }
 
 /// An answer: its type and its text.
@@ -32,16 +39,16 @@ pub(crate) struct Answer {
 }
 
 /// Returns the answer to a request; `None` if the path is not one of a model.
-pub(crate) fn answer(path: &str, body: &Value, line: &str) -> Option<Answer> {
+pub(crate) fn answer(path: &str, body: &Value, wish: &Wish) -> Option<Answer> {
     let streams = body.get("stream").and_then(Value::as_bool);
     match path.rsplit(['/', ':']).next().unwrap_or_default() {
-        "responses" => Some(responses::answer(body, line, streams != Some(false))),
-        "completions" => Some(chat::answer(body, line, streams == Some(true))),
-        "generateContent" => Some(gemini::answer(body, line, false)),
-        "streamGenerateContent" => Some(gemini::answer(body, line, true)),
+        "responses" => Some(responses::answer(body, wish, streams != Some(false))),
+        "completions" => Some(chat::answer(body, wish, streams == Some(true))),
+        "generateContent" => Some(gemini::answer(body, wish, false)),
+        "streamGenerateContent" => Some(gemini::answer(body, wish, true)),
         "countTokens" => Some(whole(&json!({"totalTokens": 10}))),
         "count_tokens" => Some(whole(&json!({"input_tokens": 10}))),
-        "messages" => Some(anthropic::answer(body, line, streams == Some(true))),
+        "messages" => Some(anthropic::answer(body, wish, streams == Some(true))),
         "models" => Some(whole(&json!({
             "object": "list", "models": [], "data": [{"id": "mock-model", "object": "model"}],
         }))),
@@ -50,11 +57,12 @@ pub(crate) fn answer(path: &str, body: &Value, line: &str) -> Option<Answer> {
 }
 
 impl Asked<'_> {
-    /// The shell line, in the shell tool that the client offers, until there is a result.
-    fn turn(&self, line: &str) -> Turn {
-        let call = self.tools.iter().find(|(name, _)| SHELLS.contains(name)).filter(|_| !self.has_result);
+    /// The shell line, in the shell tool that the client offers, until there are enough results.
+    fn turn(&self, wish: &Wish) -> Turn {
+        let is_wanted = self.results < wish.times;
+        let call = self.tools.iter().find(|(name, _)| SHELLS.contains(name)).filter(|_| is_wanted);
         match call {
-            Some((name, schema)) => Turn::Call { name: (*name).to_owned(), input: input(schema, line) },
+            Some((name, schema)) => Turn::Call { name: (*name).to_owned(), input: input(schema, &wish.line) },
             None => Turn::Say(DONE),
         }
     }
@@ -144,13 +152,16 @@ mod tests {
                 json!({"messages": [{"role": "user", "content": [{"type": "tool_result"}]}]}),
             ),
         ] {
-            let called = answer(path, &first, "echo hi").unwrap().text;
+            let wish = Wish { line: "echo hi".to_owned(), times: 1 };
+            let called = answer(path, &first, &wish).unwrap().text;
             assert!(called.contains("echo hi") && called.contains("run it"), "{path} {called}");
             let mut then = then;
             then["tools"] = first["tools"].clone();
-            let said = answer(path, &then, "echo hi").unwrap().text;
+            let said = answer(path, &then, &wish).unwrap().text;
             assert!(said.contains(DONE) && !said.contains("echo hi"), "{path} {said}");
+            let again = answer(path, &then, &Wish { times: 2, ..wish }).unwrap().text;
+            assert!(again.contains("echo hi") && again.contains("_1\""), "{path} {again}");
         }
-        assert!(answer("/elsewhere", &Value::Null, "x").is_none());
+        assert!(answer("/elsewhere", &Value::Null, &Wish { line: String::new(), times: 1 }).is_none());
     }
 }

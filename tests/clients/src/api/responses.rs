@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Asked, Turn, list, stream, whole};
+use super::{Answer, Asked, Turn, Wish, list, stream, whole};
 
-pub(super) fn answer(body: &Value, line: &str, streams: bool) -> Answer {
+pub(super) fn answer(body: &Value, wish: &Wish, streams: bool) -> Answer {
     let all: Vec<&Value> = list(body, "tools")
         .flat_map(|tool| match tool.get("type").and_then(Value::as_str) {
             Some("namespace") => list(tool, "tools").collect(),
@@ -19,16 +19,17 @@ pub(super) fn answer(body: &Value, line: &str, streams: bool) -> Answer {
             .iter()
             .filter_map(|tool| Some((tool.get("name")?.as_str()?, tool.get("parameters")?)))
             .collect(),
-        has_result: list(body, "input").any(is_result),
+        results: list(body, "input").filter(|it| is_result(it)).count(),
     };
+    let id = format!("call_{}", asked.results);
     let runs_javascript = all.iter().any(|tool| tool["type"] == "custom" && tool["name"] == "exec");
-    let item = match asked.turn(line) {
-        _ if runs_javascript && !asked.has_result => json!({
-            "type": "custom_tool_call", "id": "ctc_0", "call_id": "call_0", "name": "exec",
-            "input": format!("text(await tools.exec_command({}));", json!({"cmd": line})),
+    let item = match asked.turn(wish) {
+        _ if runs_javascript && asked.results < wish.times => json!({
+            "type": "custom_tool_call", "id": "ctc_0", "call_id": id, "name": "exec",
+            "input": format!("text(await tools.exec_command({}));", json!({"cmd": wish.line})),
         }),
         Turn::Call { name, input } => json!({
-            "type": "function_call", "id": "fc_0", "call_id": "call_0", "name": name, "arguments": input.to_string(),
+            "type": "function_call", "id": "fc_0", "call_id": id, "name": name, "arguments": input.to_string(),
         }),
         Turn::Say(text) => json!({
             "type": "message", "id": "msg_0", "role": "assistant", "content": [{"type": "output_text", "text": text}],

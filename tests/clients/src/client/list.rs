@@ -21,6 +21,7 @@ pub(crate) const ALL: [Client; 8] = [
         version: "0.169.0",
         configure: codex,
         command: run_codex,
+        frees: &[],
         switch: Some((".codex/config.toml", "[features]\nhooks = false\n")),
         runs_unguarded: true,
         trust: Some(trust_codex),
@@ -36,6 +37,7 @@ pub(crate) const ALL: [Client; 8] = [
         version: "0.61.0",
         configure: gemini,
         command: run_gemini,
+        frees: &[],
         switch: Some((".gemini/settings.json", r#"{"hooksConfig": {"enabled": false}}"#)),
         runs_unguarded: false,
         trust: Some(trust_gemini),
@@ -51,6 +53,7 @@ pub(crate) const ALL: [Client; 8] = [
         version: "2.1.329",
         configure: nothing,
         command: run_claude,
+        frees: &["--allowedTools", "Bash"],
         switch: Some((".claude/settings.json", r#"{"disableAllHooks": true}"#)),
         runs_unguarded: true,
         trust: None,
@@ -66,6 +69,7 @@ pub(crate) const ALL: [Client; 8] = [
         version: "0.24.4",
         configure: qwen,
         command: run_qwen,
+        frees: &[],
         switch: Some((".qwen/settings.json", r#"{"disableAllHooks": true}"#)),
         runs_unguarded: true,
         trust: None,
@@ -81,6 +85,7 @@ pub(crate) const ALL: [Client; 8] = [
         version: "1.0.102",
         configure: nothing,
         command: run_copilot,
+        frees: &["--allow-all-tools"],
         switch: None,
         runs_unguarded: false,
         trust: None,
@@ -96,6 +101,7 @@ pub(crate) const ALL: [Client; 8] = [
         version: "1.18.33",
         configure: opencode,
         command: run_opencode,
+        frees: &[],
         switch: None,
         runs_unguarded: false,
         trust: None,
@@ -111,6 +117,7 @@ pub(crate) const ALL: [Client; 8] = [
         version: "2.1.0",
         configure: kimi,
         command: run_kimi,
+        frees: &[],
         switch: None,
         runs_unguarded: true,
         trust: None,
@@ -126,6 +133,7 @@ pub(crate) const ALL: [Client; 8] = [
         version: "3.0.65",
         configure: cline,
         command: run_cline,
+        frees: &[],
         switch: None,
         runs_unguarded: false,
         trust: None,
@@ -284,7 +292,7 @@ fn nothing(_: &Place, _: Trust) -> io::Result<()> {
 fn run_claude(place: &Place, _: Trust) -> Command {
     let scope = place.client.join("node_modules/@anthropic-ai");
     let mut command = Command::new(of_platform(&scope, "claude-code-").join("claude"));
-    command.args(["--output-format", "stream-json", "--verbose", "--allowedTools", "Bash", "-p", PROMPT]);
+    command.args(["--output-format", "stream-json", "--verbose", "-p", PROMPT]);
     command
 }
 
@@ -306,7 +314,7 @@ fn run_qwen(place: &Place, _: Trust) -> Command {
 
 fn run_copilot(place: &Place, _: Trust) -> Command {
     let mut command = Command::new(place.client.join("node_modules/.bin/copilot"));
-    command.args(["--allow-all-tools", "--no-color", "-p", PROMPT]);
+    command.args(["--no-color", "-p", PROMPT]);
     command
 }
 
