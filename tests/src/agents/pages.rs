@@ -43,6 +43,7 @@ fn every_list_of_the_agents_is_complete() {
 fn every_agent_has_a_section_with_the_answer_that_the_bridge_gives_there() {
     let env = TestEnvironment::new();
     env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
+    env.warm(&sample("guardrail"));
     let page = fs::read_to_string(repository().join("docs/src/guard-your-agent.md")).unwrap();
     for agent in Agent::ALL {
         let title = agent.title();
