@@ -113,7 +113,7 @@ async fn without_the_permission_nothing_is_excused() {
     git(&env, "branch side");
     env.file("repo/build-arm/a.o", "ignored");
     for (hook, rights) in [("git.wasm", &["work-tree"][..]), ("destructive.wasm", &["work-tree", "store"])] {
-        let taken = env.hookbox([&["grants", "remove", hook], rights, &["--yes"]].concat());
+        let taken = env.hookbox([&["grants", "remove", hook], rights].concat());
         assert_eq!(taken.code, Some(0), "{taken:#?}");
     }
     let session = session(&env).await;
