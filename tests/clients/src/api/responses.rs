@@ -29,7 +29,8 @@ pub(super) fn answer(body: &Value, wish: &Wish, streams: bool) -> Answer {
             "input": format!("text(await tools.exec_command({}));", json!({"cmd": wish.line})),
         }),
         Turn::Call { name, input } => json!({
-            "type": "function_call", "id": "fc_0", "call_id": id, "name": name, "arguments": input.to_string(),
+            "type": "function_call", "id": format!("fc_{}", asked.results), "call_id": id, "name": name,
+            "arguments": input.to_string(),
         }),
         Turn::Say(text) => json!({
             "type": "message", "id": "msg_0", "role": "assistant", "content": [{"type": "output_text", "text": text}],
