@@ -35,12 +35,22 @@ pub(crate) fn runtime(cache: Option<&Path>) -> Runtime {
     Runtime::compiled_by(Allocation::OnDemand, cache, own())
 }
 
+/// Makes an engine for the many calls of one process, as [`cached_runtime`] does for few.
+pub(crate) fn pooled_runtime(options: &Options) -> Runtime {
+    Runtime::compiled_by(Allocation::Pooled, cache(options).as_deref(), own())
+}
+
 /// Makes an engine that keeps compiled components in the user's cache. Without a cache it compiles each of
 /// them; `hookbox list` gives the reason.
 pub(crate) fn cached_runtime(options: &Options) -> Runtime {
+    runtime(cache(options).as_deref())
+}
+
+/// Opens the user's cache.
+fn cache(options: &Options) -> Option<PathBuf> {
     let repository = discovery::repository(options);
-    let cache = private_dir::default_cache(options.home.as_deref());
-    runtime(cache.and_then(|dir| private_dir::open(&dir, repository.as_deref()).ok()).as_deref())
+    let cache = private_dir::default_cache(options.home.as_deref())?;
+    private_dir::open(&cache, repository.as_deref()).ok()
 }
 
 /// Compiles a component, if the command line asks for it.

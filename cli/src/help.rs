@@ -13,7 +13,7 @@ use crate::error::page;
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Guard an agent", &["install", "uninstall", "doctor", "guard"]),
     ("Hooks and plugins", &["list", "allow", "approve", "trust", "untrust", "grants", "plugin", "cache"]),
-    ("Write and test hooks", &["new", "build", "run", "explain", "test", "inspect", "schema"]),
+    ("Write and test hooks", &["new", "build", "run", "explain", "backtest", "test", "inspect", "schema"]),
     ("Called by other programs", &["bridge", "mcp", "exec"]),
     ("Shell", &["completions", "man"]),
 ];

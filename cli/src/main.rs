@@ -16,6 +16,7 @@ mod human;
 mod input;
 mod interrupt;
 mod named;
+mod named_hook;
 mod options;
 mod output;
 mod progress;
@@ -79,6 +80,7 @@ enum Command {
     Run(commands::run::Run),
     Exec(commands::exec::Exec),
     Explain(commands::explain::Explain),
+    Backtest(commands::backtest::Backtest),
     New(commands::new::New),
     Build(commands::build::Build),
     Inspect(commands::inspect::Inspect),
@@ -169,6 +171,7 @@ fn run_any() -> ExitCode {
                     Command::Run(command) => command.run().await,
                     Command::Exec(command) => command.run().await,
                     Command::Explain(command) => command.run().await,
+                    Command::Backtest(command) => command.run().await,
                     Command::New(command) => command.run(),
                     Command::Build(command) => command.run().await,
                     Command::Inspect(command) => command.run().await,

@@ -265,6 +265,11 @@ impl Discover {
         Ok(build(self.configure(Manager::builder())?).await)
     }
 
+    /// Finds the hooks for calls of the past: with this engine, and without permissions and state.
+    pub(crate) async fn trying(&self, runtime: Runtime) -> Result<Manager, InputError> {
+        Ok(build(self.configure(Manager::builder())?.runtime(runtime).data(None)).await)
+    }
+
     /// Finds the hooks for one event. At the start of a session every component is read anew.
     pub(crate) async fn running(
         &self,

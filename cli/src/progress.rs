@@ -80,6 +80,27 @@ pub(crate) async fn working<T>(what: &str, work: impl Future<Output = T>) -> T {
     }
 }
 
+/// Shows on the terminal how much of the bytes is read, if it takes its time.
+pub(crate) async fn measured<T>(
+    what: &str,
+    all: u64,
+    read: impl Fn() -> u64,
+    work: impl Future<Output = T>,
+) -> T {
+    let progress = Progress::new("");
+    progress.bar.set_style(style(true));
+    progress.bar.set_length(all);
+    progress.bar.set_message(what.to_owned());
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = tokio::time::sleep(TICK) => progress.bar.set_position(read()),
+        }
+    }
+}
+
 /// The time in which a person does not ask what a program is doing.
 const PATIENCE: Duration = Duration::from_secs(1);
 

@@ -9,6 +9,7 @@ mod agents;
 mod allow;
 mod answer_allow;
 mod answers;
+mod backtest;
 mod bad_components;
 mod book;
 mod bridge;

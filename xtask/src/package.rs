@@ -7,12 +7,13 @@ use std::process::Command;
 use super::{Tree, cargo, run};
 
 /// The crates that are published, each after those that it needs.
-const PUBLISHED: [&str; 9] = [
+const PUBLISHED: [&str; 10] = [
     "hookbox-redact",
     "hookbox-shell",
     "hookbox",
     "hookbox-agents",
     "hookbox-guards",
+    "hookbox-journal",
     "hookbox-plugins",
     "hookbox-authoring",
     "hookbox-sdk",

@@ -3,27 +3,21 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use clap::{Args, ValueEnum};
 use hookbox::hook::Subscription;
 use hookbox::internal::dialect::{exact, kodelet};
-use hookbox::internal::rules::RulesHook;
-use hookbox::internal::wasm::{ComponentHook, Known};
-use hookbox::internal::{discovery, facts, native, text};
+use hookbox::internal::wasm::Known;
+use hookbox::internal::{discovery, facts, text};
 use hookbox::{
-    Budget, Cause, Context, Descriptor, Digest, Event, EventName, Hook, HookError, Kind, Manifest, OnFailure,
-    Outcome, Settings,
+    Budget, Cause, Context, Descriptor, Digest, Event, EventName, Hook, HookError, Kind, OnFailure, Outcome,
 };
 
 use super::run::event_name;
 use crate::compiler;
 use crate::error::{InputError, say, warn};
-use crate::{input, named, output};
-
-/// The longest wait for a native hook's answer to `hook`.
-const QUERY: Duration = Duration::from_secs(5);
+use crate::{input, named, named_hook, output};
 
 /// Call one hook through the kodelet protocol.
 ///
@@ -77,20 +71,8 @@ impl Exec {
     }
 
     async fn load(&self) -> anyhow::Result<Arc<dyn Hook>> {
-        let name = self.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        input::regular_file(&self.file)?;
-        if input::is_rules(&self.file) {
-            let rules = input::rules(&self.file)?;
-            let descriptor = self.descriptor(Descriptor::new(name, Kind::Rules), rules.manifest());
-            return Ok(Arc::new(RulesHook::new(descriptor, rules, std::env::home_dir())));
-        }
-        if !input::is_wasm(&self.file) {
-            let program = std::path::absolute(&self.file)?;
-            let event = native::query(&program, None, &[], QUERY)
-                .await
-                .map_err(|error| anyhow!("{name}: {error}"))?;
-            let descriptor = Descriptor::new(name, Kind::Native).on(event);
-            return Ok(Arc::new(native::NativeHook::new(descriptor, program)));
+        if let Some(hook) = named_hook::plain(&self.file).await? {
+            return Ok(hook);
         }
         let bytes = input::component(&self.file)?;
         let cwd = std::env::current_dir().unwrap_or_default();
@@ -98,21 +80,11 @@ impl Exec {
         let digest = Digest::of(&bytes);
         let component = match runtime.load_for_event(bytes).await {
             Err(error) if error.cause == Cause::Compiling => {
-                return self.compiling(name, runtime.known(&digest), error);
+                return self.compiling(named_hook::name(&self.file), runtime.known(&digest), error);
             }
             loaded => input::loaded(&self.file, loaded)?,
         };
-        let descriptor = self.descriptor(Descriptor::new(name, Kind::Component), component.manifest());
-        Ok(Arc::new(ComponentHook::new(component, descriptor, Settings::new())))
-    }
-
-    /// Completes the descriptor of a hook that describes itself.
-    fn descriptor(&self, mut descriptor: Descriptor, manifest: &Manifest) -> Descriptor {
-        descriptor.subscriptions.clone_from(&manifest.subscriptions);
-        descriptor.answers = manifest.answers;
-        descriptor.on_failure = manifest.on_failure.unwrap_or_default();
-        descriptor.path = Some(self.file.clone());
-        descriptor
+        Ok(named_hook::component(&self.file, component))
     }
 
     /// Returns a hook that fails until its component is compiled: by its last description, else as a guard.

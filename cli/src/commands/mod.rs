@@ -2,6 +2,7 @@
 
 pub(crate) mod allow;
 pub(crate) mod approve;
+pub(crate) mod backtest;
 pub(crate) mod bridge;
 pub(crate) mod build;
 pub(crate) mod cache;

@@ -35,6 +35,7 @@ impl Claude {
                 id: text(block, "/id"),
                 judged: input.map(|input| vec![(tool.clone(), input)]),
                 tool,
+                is_script: false,
                 directory: text(line, "/cwd"),
                 session: text(line, "/sessionId"),
                 time: text(line, "/timestamp"),

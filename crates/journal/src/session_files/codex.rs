@@ -46,7 +46,8 @@ impl Lines for Codex {
 impl Codex {
     fn item(&self, item: &Value, line: &Value, found: &mut Vec<Found>) {
         let tool = text(item, "/name").unwrap_or_default();
-        let (tool, judged) = match item.get("type").and_then(Value::as_str) {
+        let kind = item.get("type").and_then(Value::as_str);
+        let (tool, judged) = match kind {
             Some("function_call") => {
                 let input = text(item, "/arguments").and_then(|it| serde_json::from_str(&it).ok());
                 (tool.clone(), input.map(|input| vec![(tool, input)]))
@@ -66,11 +67,13 @@ impl Codex {
             }
             _ => return,
         };
+        let is_script = kind == Some("custom_tool_call") && tool == "exec";
         let workdir = judged.iter().flatten().find_map(|(_, input)| text(input, "/workdir"));
         found.push(Found::Call(PastCall {
             id: text(item, "/call_id").or_else(|| text(item, "/id")),
             tool,
             judged,
+            is_script,
             directory: self.directory_of(workdir),
             session: self.session.clone(),
             time: text(line, "/timestamp"),

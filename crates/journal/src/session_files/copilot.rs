@@ -25,6 +25,7 @@ impl Lines for Copilot {
                     id: text(line, "/data/toolCallId"),
                     judged: input.map(|input| vec![(tool.clone(), input)]),
                     tool,
+                    is_script: false,
                     directory: self.directory.clone(),
                     session: self.session.clone(),
                     time: text(line, "/timestamp"),

@@ -31,6 +31,7 @@ impl Gemini {
                 id: text(call, "/id"),
                 judged: input.map(|input| vec![(tool.clone(), input)]),
                 tool,
+                is_script: false,
                 directory: None,
                 session: self.session.clone(),
                 time: text(call, "/timestamp").or_else(|| text(message, "/timestamp")),

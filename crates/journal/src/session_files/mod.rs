@@ -71,6 +71,8 @@ pub struct PastCall {
     /// The calls to judge, each with the tool's name and its input: the call itself, or the calls that its script makes.
     /// `None` if they cannot be read.
     pub judged: Option<Vec<(String, Value)>>,
+    /// True if the call is a script, which makes other calls.
+    pub is_script: bool,
     /// The working directory of that moment.
     pub directory: Option<String>,
     /// The session.

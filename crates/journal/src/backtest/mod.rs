@@ -1,0 +1,86 @@
+//! A policy, tried on the past: the verdicts that hooks would have given on the tool calls of session files.
+
+mod sources;
+mod tally;
+mod worker;
+
+use std::num::NonZero;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use hookbox::Hook;
+use jiff::Timestamp;
+
+pub use self::sources::{SessionFile, Source, SourceError};
+pub use self::tally::{
+    Backtest, FileProblem, Group, HookTally, MAX_GROUPS, PastHookTally, SourceTally, Verdicts,
+};
+use self::worker::{Seen, Worker};
+
+/// The options of a backtest.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Calls before this time are left out. Calls without a time are not.
+    pub since: Option<Timestamp>,
+    /// The number of threads; by default one for each processor.
+    pub threads: Option<NonZero<usize>>,
+}
+
+/// The bytes of session files that are read so far.
+#[derive(Debug, Default)]
+pub struct Progress(AtomicU64);
+
+impl Progress {
+    /// Returns the number of bytes.
+    pub fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Asks hooks about every tool call of these files, and acts on no answer. The hooks run, with all that they do beside
+/// their answer: give it hooks that have no permissions.
+///
+/// The threads share the files, and read each from its beginning to its end, so memory is bounded by the lines and the
+/// groups of commands ([`MAX_GROUPS`]).
+///
+/// # Errors
+///
+/// No thread can be started.
+pub fn run(
+    hooks: &[Arc<dyn Hook>],
+    files: &[SessionFile],
+    options: Options,
+    progress: &Progress,
+) -> std::io::Result<Backtest> {
+    let threads = options.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
+    let (next, seen, total) = (AtomicU64::new(0), Seen::default(), Mutex::new(Backtest::default()));
+    let work = || -> std::io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let mut worker = Worker::new(hooks, options.since, &seen, &progress.0, &runtime);
+        let take = || usize::try_from(next.fetch_add(1, Ordering::Relaxed)).ok().and_then(|at| files.get(at));
+        while let Some(file) = take() {
+            worker.file(file);
+        }
+        total.lock().unwrap_or_else(PoisonError::into_inner).add(worker.finish());
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let started: std::io::Result<Vec<_>> = (0..threads.min(files.len().max(1)))
+            .map(|_| thread::Builder::new().name("backtest".to_owned()).spawn_scoped(scope, work))
+            .collect();
+        for thread in started? {
+            thread
+                .join()
+                .unwrap_or_else(|_| Err(std::io::Error::other("a thread of the backtest panicked")))?;
+        }
+        Ok::<_, std::io::Error>(())
+    })?;
+    Ok(total.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Returns the path of a file, to be shown.
+fn shown(path: &Path) -> String {
+    hookbox::escape(&path.to_string_lossy(), 4096)
+}

@@ -1,0 +1,197 @@
+//! The counts of a backtest.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::session_files::Format;
+
+/// The most groups of commands of a hook. Further ones are counted together.
+pub const MAX_GROUPS: usize = 10_000;
+
+/// The result of a backtest.
+#[derive(Clone, Debug, Default)]
+pub struct Backtest {
+    /// By agent.
+    pub sources: BTreeMap<Format, SourceTally>,
+    /// All verdicts.
+    pub verdicts: Verdicts,
+    /// By hook.
+    pub hooks: BTreeMap<String, HookTally>,
+    /// By tool, the verdicts of its calls.
+    pub tools: BTreeMap<String, Verdicts>,
+    /// By day in UTC, such as `2026-01-01`, the verdicts of its calls.
+    pub days: BTreeMap<String, Verdicts>,
+    /// The runs of the agents' own hooks, by name and command.
+    pub past_hooks: BTreeMap<(String, String), PastHookTally>,
+    /// Files that could not be read to their end.
+    pub problems: Vec<FileProblem>,
+}
+
+/// The files and calls of an agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SourceTally {
+    /// Session files.
+    pub files: u64,
+    /// Tool calls, each once.
+    pub calls: u64,
+    /// Those of shell tools.
+    pub shell_calls: u64,
+    /// Calls whose command cannot be read. They have no verdict.
+    pub not_read: u64,
+    /// Lines that are no JSON, or too long.
+    pub unread_lines: u64,
+}
+
+/// Verdicts by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verdicts {
+    /// Nothing would have been done.
+    pub pass: u64,
+    /// Blocked.
+    pub block: u64,
+    /// The user would have been asked.
+    pub ask: u64,
+    /// The input would have been changed.
+    pub modify: u64,
+}
+
+/// The answers of a hook.
+#[derive(Clone, Debug, Default)]
+pub struct HookTally {
+    /// Calls about which it was asked.
+    pub calls: u64,
+    /// Calls that it blocked.
+    pub block: u64,
+    /// Calls about which it asked the user.
+    pub ask: u64,
+    /// Calls that it changed.
+    pub modify: u64,
+    /// Calls at which it failed.
+    pub failed: u64,
+    /// The time of all of its runs.
+    pub time: Duration,
+    /// The longest run.
+    pub longest: Duration,
+    /// The fuel of all of its runs; zero for a hook without fuel.
+    pub fuel: u64,
+    /// The calls that it did not let pass, by tool and command.
+    pub groups: BTreeMap<(String, String), Group>,
+    /// Calls of groups beyond [`MAX_GROUPS`].
+    pub other_groups: u64,
+}
+
+/// The same command, more than once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    /// The calls.
+    pub count: u64,
+    /// The answer: `block`, `ask`, `modify` or `failed`.
+    pub answer: &'static str,
+    /// The time of the first call, if it has one. The files are read in no fixed order.
+    pub first: Option<Timestamp>,
+    /// The reason, for the first call.
+    pub reason: String,
+    /// The next call of the agent in that session after the first one: tool and command.
+    pub next: Option<(String, String)>,
+}
+
+/// Runs of a hook of the agent's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PastHookTally {
+    /// The runs.
+    pub runs: u64,
+    /// Those that failed or were cancelled.
+    pub failed: u64,
+    /// The time of all runs, in milliseconds.
+    pub total_ms: u64,
+}
+
+/// A file that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileProblem {
+    /// The path, escaped.
+    pub path: String,
+    /// The reason.
+    pub reason: String,
+}
+
+impl Verdicts {
+    pub(super) fn add(&mut self, other: Self) {
+        let Self { pass, block, ask, modify } = other;
+        self.pass += pass;
+        self.block += block;
+        self.ask += ask;
+        self.modify += modify;
+    }
+}
+
+impl HookTally {
+    /// Adds calls to their group. Returns true if the first of them is the first of the group.
+    pub(super) fn group(&mut self, key: (String, String), group: Group) -> bool {
+        let has_room = self.groups.len() < MAX_GROUPS;
+        match self.groups.entry(key) {
+            Entry::Occupied(mut found) => {
+                let found = found.get_mut();
+                let count = found.count + group.count;
+                let time = |it: &Group| it.first.unwrap_or(Timestamp::MAX);
+                let is_first = time(&group) < time(found);
+                if is_first {
+                    *found = group;
+                }
+                found.count = count;
+                is_first
+            }
+            Entry::Vacant(free) if has_room => {
+                free.insert(group);
+                true
+            }
+            Entry::Vacant(_) => {
+                self.other_groups += group.count;
+                false
+            }
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.block += other.block;
+        self.ask += other.ask;
+        self.modify += other.modify;
+        self.failed += other.failed;
+        self.time += other.time;
+        self.longest = self.longest.max(other.longest);
+        self.fuel = self.fuel.saturating_add(other.fuel);
+        self.other_groups += other.other_groups;
+        for (key, group) in other.groups {
+            self.group(key, group);
+        }
+    }
+}
+
+impl Backtest {
+    /// Adds the counts of a thread.
+    pub(super) fn add(&mut self, other: Self) {
+        for (format, tally) in other.sources {
+            let all = self.sources.entry(format).or_default();
+            all.files += tally.files;
+            all.calls += tally.calls;
+            all.shell_calls += tally.shell_calls;
+            all.not_read += tally.not_read;
+            all.unread_lines += tally.unread_lines;
+        }
+        self.verdicts.add(other.verdicts);
+        other.hooks.into_iter().for_each(|(name, tally)| self.hooks.entry(name).or_default().add(tally));
+        other.tools.into_iter().for_each(|(tool, it)| self.tools.entry(tool).or_default().add(it));
+        other.days.into_iter().for_each(|(day, it)| self.days.entry(day).or_default().add(it));
+        for (key, tally) in other.past_hooks {
+            let all = self.past_hooks.entry(key).or_default();
+            all.runs += tally.runs;
+            all.failed += tally.failed;
+            all.total_ms += tally.total_ms;
+        }
+        self.problems.extend(other.problems);
+    }
+}

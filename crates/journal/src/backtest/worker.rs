@@ -1,0 +1,240 @@
+//! One thread of a backtest.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hookbox::event::ToolKind;
+use hookbox::internal::chain::{self, ChainOptions, Fired};
+use hookbox::internal::facts;
+use hookbox::{Context, Event, EventData, Hook, Status, ToolCall, escape, prefix};
+use jiff::Timestamp;
+use tokio::runtime::Runtime;
+
+use super::tally::{Backtest, FileProblem, Group, PastHookTally, Verdicts};
+use super::{SessionFile, shown};
+use crate::session_files::{self, Format, Found, PastCall, PastHook};
+
+/// The longest command in a group, in bytes.
+const MAX_COMMAND: usize = 500;
+
+/// The longest name of a tool, in bytes.
+const MAX_NAME: usize = 100;
+
+/// The most tools, days and hooks of agents that are counted one by one.
+const MAX_KEYS: usize = 10_000;
+
+/// The calls that a thread has counted.
+#[derive(Default)]
+pub(super) struct Seen {
+    hashes: Mutex<HashSet<u64>>,
+    hasher: RandomState,
+}
+
+impl Seen {
+    /// Returns true for the first call with this id. A call without an id is always the first.
+    fn is_first(&self, format: Format, call: &PastCall) -> bool {
+        let Some(id) = &call.id else { return true };
+        let hash = self.hasher.hash_one((format, id));
+        self.hashes.lock().unwrap_or_else(PoisonError::into_inner).insert(hash)
+    }
+}
+
+pub(super) struct Worker<'a> {
+    hooks: &'a [Arc<dyn Hook>],
+    since: Option<Timestamp>,
+    seen: &'a Seen,
+    bytes: &'a AtomicU64,
+    runtime: &'a Runtime,
+    options: ChainOptions,
+    tally: Backtest,
+    /// The groups that wait for the next call of the session, by hook.
+    waiting: Vec<(String, (String, String))>,
+}
+
+impl<'a> Worker<'a> {
+    pub(super) fn new(
+        hooks: &'a [Arc<dyn Hook>],
+        since: Option<Timestamp>,
+        seen: &'a Seen,
+        bytes: &'a AtomicU64,
+        runtime: &'a Runtime,
+    ) -> Self {
+        let options = ChainOptions { allowances: false, ..ChainOptions::default() };
+        Self { hooks, since, seen, bytes, runtime, options, tally: Backtest::default(), waiting: Vec::new() }
+    }
+
+    pub(super) fn finish(self) -> Backtest {
+        self.tally
+    }
+
+    /// Judges the calls of a file.
+    pub(super) fn file(&mut self, file: &SessionFile) {
+        self.waiting.clear();
+        let read = File::open(&file.path).and_then(|opened| {
+            let input = BufReader::with_capacity(1 << 16, Counting { input: opened, bytes: self.bytes });
+            session_files::read(input, |format, found| match found {
+                Found::Call(call) => self.call(format, &call),
+                Found::Hook(hook) => self.past_hook(&hook),
+            })
+        });
+        match read {
+            Ok(summary) => {
+                if let Some(format) = summary.format {
+                    let source = self.tally.sources.entry(format).or_default();
+                    source.files += 1;
+                    source.unread_lines += summary.unread_lines;
+                }
+            }
+            Err(error) => {
+                self.tally.problems.push(FileProblem { path: shown(&file.path), reason: error.to_string() });
+            }
+        }
+    }
+
+    fn past_hook(&mut self, hook: &PastHook) {
+        let key = (escape(&hook.name, MAX_NAME), escape(&hook.command, MAX_COMMAND));
+        if self.tally.past_hooks.len() < MAX_KEYS || self.tally.past_hooks.contains_key(&key) {
+            let PastHookTally { runs, failed, total_ms } = self.tally.past_hooks.entry(key).or_default();
+            *runs += 1;
+            *failed += u64::from(hook.failed);
+            *total_ms = total_ms.saturating_add(hook.duration_ms.unwrap_or_default());
+        }
+    }
+
+    fn call(&mut self, format: Format, call: &PastCall) {
+        self.answer_waiting(call);
+        let time: Option<Timestamp> = call.time.as_ref().and_then(|it| it.parse().ok());
+        if time.zip(self.since).is_some_and(|(time, since)| time < since) || !self.seen.is_first(format, call)
+        {
+            return;
+        }
+        let is_shell = !call.is_script && facts::kind_of(&call.tool) == ToolKind::Shell;
+        let fired = self.judge(call, time);
+        let is_read = fired.as_ref().is_some_and(|all| all.iter().all(|it| !is_unread(it)));
+        let source = self.tally.sources.entry(format).or_default();
+        source.calls += 1;
+        source.shell_calls += u64::from(is_shell);
+        source.not_read += u64::from(!is_read);
+        let Some(fired) = fired.filter(|_| is_read) else { return };
+        let verdict = verdict(&fired);
+        self.tally.verdicts.add(verdict);
+        count(&mut self.tally.tools, escape(&call.tool, MAX_NAME), verdict);
+        if let Some(time) = time {
+            count(&mut self.tally.days, time.to_string().chars().take(10).collect(), verdict);
+        }
+        for fired in &fired {
+            self.count_hooks(call, time, fired);
+        }
+    }
+
+    /// Asks the hooks about a call of the past. Returns nothing if it cannot be read.
+    fn judge(&self, call: &PastCall, time: Option<Timestamp>) -> Option<Vec<Fired>> {
+        let mut context = Context::new(
+            call.session.as_deref().unwrap_or("backtest"),
+            call.directory.as_deref().unwrap_or("/"),
+        );
+        context.mode.clone_from(&call.mode);
+        if let Some(at) = time.and_then(|it| u64::try_from(it.as_millisecond()).ok()) {
+            context.timestamp_ms = at;
+        }
+        let context = Arc::new(context);
+        let judge = |(tool, input): &(String, serde_json::Value)| {
+            let data = EventData::BeforeToolCall(ToolCall::new(tool.clone(), input.clone()));
+            let event = Event { context: Arc::clone(&context), data };
+            self.runtime.block_on(chain::run(self.hooks, event, &self.options))
+        };
+        Some(call.judged.as_ref()?.iter().map(judge).collect())
+    }
+
+    /// Tells groups the call that the agent made next, also if it counts elsewhere.
+    fn answer_waiting(&mut self, call: &PastCall) {
+        for (hook, key) in std::mem::take(&mut self.waiting) {
+            let group = self.tally.hooks.get_mut(&hook).and_then(|it| it.groups.get_mut(&key));
+            if let Some(group) = group {
+                let input = call.judged.iter().flatten().next();
+                let command = input.map(|(tool, input)| command(&ToolCall::new(tool.clone(), input.clone())));
+                group.next = Some((escape(&call.tool, MAX_NAME), command.unwrap_or_default()));
+            }
+        }
+    }
+
+    fn count_hooks(&mut self, call: &PastCall, time: Option<Timestamp>, fired: &Fired) {
+        let command = fired.event.tool_call().map(command).unwrap_or_default();
+        for report in &fired.report.hooks {
+            let tally = self.tally.hooks.entry(escape(&report.name, MAX_NAME)).or_default();
+            let (count, answer) = match report.status {
+                Status::Skipped => continue,
+                Status::Blocked => (&mut tally.block, Some("block")),
+                Status::Asked => (&mut tally.ask, Some("ask")),
+                Status::Changed => (&mut tally.modify, Some("modify")),
+                Status::Failed => (&mut tally.failed, Some("failed")),
+                _ => (&mut 0, None),
+            };
+            *count += 1;
+            tally.calls += 1;
+            tally.time += report.duration;
+            tally.longest = tally.longest.max(report.duration);
+            tally.fuel = tally.fuel.saturating_add(report.fuel.unwrap_or_default());
+            if let Some(answer) = answer {
+                let key = (escape(&call.tool, MAX_NAME), command.clone());
+                let reason = report.message.clone().unwrap_or_default();
+                if tally.group(key.clone(), Group { count: 1, answer, first: time, reason, next: None }) {
+                    self.waiting.push((escape(&report.name, MAX_NAME), key));
+                }
+            }
+        }
+    }
+}
+
+/// Returns true for a call of a shell without a command.
+fn is_unread(fired: &Fired) -> bool {
+    fired.event.tool_call().is_some_and(|it| it.facts.kind == ToolKind::Shell && it.facts.command.is_none())
+}
+
+/// Returns the command of a call, or its input, to be shown.
+fn command(call: &ToolCall) -> String {
+    let facts = facts::of(&call.name, &call.input, Path::new("/"), None);
+    let text = facts.command.map_or_else(|| call.input.text().to_owned(), |it| it.to_string());
+    escape(prefix(&text, MAX_COMMAND), MAX_COMMAND)
+}
+
+/// Returns the strictest verdict, as a count.
+fn verdict(fired: &[Fired]) -> Verdicts {
+    let any = |is: fn(&Fired) -> bool| fired.iter().any(is);
+    let (mut counts, one) = (Verdicts::default(), 1);
+    if any(|it| it.verdict.block.is_some()) {
+        counts.block = one;
+    } else if any(|it| it.verdict.ask.is_some()) {
+        counts.ask = one;
+    } else if any(|it| it.verdict.modified) {
+        counts.modify = one;
+    } else {
+        counts.pass = one;
+    }
+    counts
+}
+
+fn count(all: &mut std::collections::BTreeMap<String, Verdicts>, key: String, verdict: Verdicts) {
+    if all.len() < MAX_KEYS || all.contains_key(&key) {
+        all.entry(key).or_default().add(verdict);
+    }
+}
+
+/// A file that counts the bytes that are read.
+struct Counting<'a> {
+    input: File,
+    bytes: &'a AtomicU64,
+}
+
+impl Read for Counting<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(buffer)?;
+        self.bytes.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}

@@ -1,0 +1,126 @@
+//! `hookbox backtest`: hooks tried on the session files of agents.
+
+use serde_json::{Value, json};
+
+use crate::environment::{Output, TestEnvironment, sample};
+
+/// Returns lines of Claude Code for these commands; the first has this id, the next the next.
+fn session(first: usize, commands: &[&str]) -> String {
+    let line = |(at, command): (usize, &&str)| {
+        let call = json!({
+            "type": "assistant", "sessionId": "s", "cwd": "/p", "timestamp": format!("2026-01-0{}T00:00:00.000Z", at + 1),
+            "message": {"content": [
+                {"type": "tool_use", "id": format!("toolu_{}", first + at), "name": "Bash", "input": {"command": command}},
+            ]},
+        });
+        format!("{call}\n")
+    };
+    commands.iter().enumerate().map(line).collect()
+}
+
+const CODEX: &str = r#"{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"s","cwd":"/p"}}
+{"type":"response_item","payload":{"type":"custom_tool_call","name":"exec","input":"await tools.exec_command({cmd: 'sudo id'})","call_id":"1"}}
+{"type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{\"cmd\": ","call_id":"2"}}
+{"type":"response_item","payload":{"type":"custom_tool_call","name":"exec","input":"await tools.exec_command({cmd: line})","call_id":"3"}}
+"#;
+
+/// A home with sessions of two agents.
+fn place() -> TestEnvironment {
+    let env = TestEnvironment::new();
+    let first = session(1, &["ls", "sudo ls", "make", "sudo ls", "sudo \u{1b}[2Jid"]);
+    let resumed = format!("{}{}", session(1, &["ls", "sudo ls", "make"]), session(9, &["ls -l"]));
+    env.file("home/.claude/projects/-p/a.jsonl", first)
+        .file("home/.claude/projects/-p/b.jsonl", resumed)
+        .file("home/.codex/sessions/2026/01/01/rollout-1.jsonl", CODEX);
+    env
+}
+
+fn run(env: &TestEnvironment, args: &[&str]) -> Output {
+    let guard = sample("guardrail");
+    env.warm(&guard);
+    let output = env.hookbox(["backtest", "--hook", guard.to_str().unwrap()].iter().chain(args));
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    output
+}
+
+#[test]
+fn every_call_is_judged_once_and_what_cannot_be_read_has_no_verdict() {
+    let env = place();
+    let result = run(&env, &["--json"]).json();
+    assert_eq!(
+        result["sources"],
+        json!({
+            "claude": {"files": 2, "calls": 6, "shell_calls": 6, "not_read": 0, "unread_lines": 0},
+            "codex": {"files": 1, "calls": 3, "shell_calls": 1, "not_read": 2, "unread_lines": 0},
+        })
+    );
+    assert_eq!(result["verdicts"], json!({"pass": 3, "block": 4, "ask": 0, "modify": 0}));
+    let hook = &result["hooks"]["guardrail.wasm"];
+    assert_eq!((&hook["calls"], &hook["block"], &hook["failed"]), (&json!(7), &json!(4), &json!(0)));
+    let first = &hook["commands"][0];
+    assert_eq!(
+        json!([first["tool"], first["command"], first["count"], first["answer"], first["next"]]),
+        json!(["Bash", "sudo ls", 2, "block", {"tool": "Bash", "command": "make"}])
+    );
+    assert_eq!(result["tools"]["Bash"], json!({"pass": 3, "block": 3, "ask": 0, "modify": 0}));
+    assert_eq!(result["days"]["2026-01-02"], json!({"pass": 0, "block": 1, "ask": 0, "modify": 0}));
+}
+
+#[test]
+fn a_source_and_a_time_narrow_the_calls() {
+    let env = place();
+    let calls = |args: &[&str]| {
+        let sources = run(&env, &[args, &["--json"]].concat()).json()["sources"].clone();
+        let count = |name: &str| sources[name]["calls"].as_u64().unwrap_or_default();
+        (count("claude"), count("codex"))
+    };
+    let file = env.path("home/.claude/projects/-p/a.jsonl");
+    let directory = env.path("home/.codex");
+    assert_eq!(calls(&["codex"]), (0, 3));
+    assert_eq!(calls(&[file.to_str().unwrap(), file.to_str().unwrap()]), (5, 0));
+    assert_eq!(calls(&["claude", directory.to_str().unwrap()]), (6, 3));
+    assert_eq!(calls(&["claude", "--since", "2026-01-03"]), (3, 0));
+    assert_eq!(calls(&["gemini"]), (0, 0));
+}
+
+#[test]
+fn the_account_shows_commands_without_their_control_characters() {
+    let account = run(&place(), &["--top", "1"]).stdout;
+    for words in
+        ["3 calls would have passed, 4 blocked", "2 blocked Bash sudo ls", "next: Bash make", "2 more calls"]
+    {
+        assert!(account.contains(words), "{words}: {account}");
+    }
+    let all = run(&place(), &["--top", "0"]).stdout;
+    assert!(all.contains("sudo") && !all.contains('\u{1b}'), "{all}");
+}
+
+#[test]
+fn the_users_hooks_are_tried_except_programs() {
+    let env = place();
+    let rules = "[[rule]]\ncommand = \"make\"\nanswer = \"ask\"\nreason = \"Sure?\"\n";
+    env.file("home/.hookbox/hooks/make.rules.toml", rules);
+    env.script("home/.hookbox/hooks/program", "#!/bin/sh\ntouch \"$HOME/ran\"\necho before_tool_call\n");
+    let output = env.hookbox(["backtest", "claude", "--json"]);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    assert_eq!(output.json()["hooks"]["make.rules.toml"]["ask"], 1);
+    assert_eq!(output.json()["verdicts"]["ask"], 1);
+    assert_eq!(output.json()["hooks"].get("program"), None::<&Value>);
+    assert!(output.stderr.contains("hooks that are programs, and were not tried: 1"), "{}", output.stderr);
+}
+
+#[test]
+fn what_cannot_be_tried_is_refused() {
+    let env = place();
+    env.directory("empty");
+    for (args, words) in [
+        (["backtest", "nobody"].as_slice(), "nobody: expected an agent, a file or a directory"),
+        (&["backtest", "--since", "soon"], "expected a time such as 30d"),
+        (&["backtest", "--hook", "none.wasm"], "none.wasm"),
+        (&["backtest", "--hook", "../empty"], "expected components or rules, found none"),
+    ] {
+        let output = env.hookbox(args);
+        assert_eq!(output.code, Some(2), "{output:#?}");
+        assert!(output.stderr.contains(words), "{output:#?}");
+    }
+}
