@@ -49,6 +49,9 @@ impl Backtest {
         let sources = self.sources()?;
         self.discover.enter()?;
         let files = self.files(&sources)?;
+        if files.is_empty() && !self.json {
+            return Ok(ExitCode::SUCCESS);
+        }
         let hooks = match named.is_empty() {
             true => self.own_hooks().await?,
             false => self.named_hooks(&named).await?,
