@@ -47,6 +47,17 @@ impl Parser<'_> {
         body
     }
 
+    /// Reads the commands of a loop: in braces, or between `do` and `done`.
+    fn loop_body(&mut self) -> List {
+        if self.keyword() != "{" {
+            return self.do_body();
+        }
+        self.at += 1;
+        let body = self.body();
+        self.expect("}");
+        body
+    }
+
     pub(crate) fn each(&mut self) -> Node {
         self.blanks();
         if self.eat(b"((") {
@@ -54,14 +65,7 @@ impl Parser<'_> {
             self.blanks();
             self.eat(b";");
             self.lines();
-            let body = if self.keyword() == "{" {
-                self.at += 1;
-                let body = self.body();
-                self.expect("}");
-                body
-            } else {
-                self.do_body()
-            };
+            let body = self.loop_body();
             let condition = Node::Test(vec![Word { parts }]);
             let stage = Stage { node: condition, redirects: Vec::new() };
             let pipeline = Pipeline { stages: vec![stage], ..Pipeline::default() };
@@ -88,14 +92,7 @@ impl Parser<'_> {
         self.blanks();
         self.eat(b";");
         self.lines();
-        let body = if self.keyword() == "{" {
-            self.at += 1;
-            let body = self.body();
-            self.expect("}");
-            body
-        } else {
-            self.do_body()
-        };
+        let body = self.loop_body();
         Node::For { name: name.unwrap_or_default(), words, body }
     }
 
