@@ -162,7 +162,7 @@ async fn what_the_agent_made_in_this_session_may_be_removed() {
         "rm -rf src/..",
     ];
     assert_eq!(blocked(&session, &lines).await, lines[3..]);
-    // What gets other files is not only the agent's any more.
+    // A directory that gets other files is not only the agent's any more.
     assert_eq!(blocked(&session, &["mv mine notes/"]).await, [""; 0]);
     assert_eq!(blocked(&session, &["rm -rf notes", "rm -rf drafts"]).await, ["rm -rf notes"]);
     // The store outlives the process, and another session has made nothing.

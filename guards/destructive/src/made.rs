@@ -66,7 +66,7 @@ impl Made {
             let around: Vec<&str> = ancestors(path).collect();
             let Some(outermost) = around.into_iter().rev().take(MAX_LEVELS).take_while(is_missing).last()
             else {
-                // What is there already was made by somebody else, if it was not by the agent.
+                // Somebody else made a path that is there already, if the agent did not.
                 self.paths.retain(|it| it.is_made || !is_below(path, &it.path));
                 continue;
             };

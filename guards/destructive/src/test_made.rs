@@ -95,7 +95,7 @@ fn only_what_was_missing_before_a_call_and_is_there_after_it_is_made() {
     assert_eq!(all.iter().filter(has).collect::<Vec<_>>(), [&"/p/new"]);
     assert!(!made.has("/p/new", 1 + MAX_AGE), "too old");
     assert_eq!(made.paths.len(), 1);
-    // What is in it needs no note of its own.
+    // A path in a made directory needs no note of its own.
     made.expect(&paths(&["/p/new/c"]), disk(&[("/p/new", Directory)]), 3);
     assert_eq!(made.paths.len(), 1);
 }

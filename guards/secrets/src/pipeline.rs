@@ -35,7 +35,7 @@ pub(crate) struct Pipeline {
 struct Flow {
     /// Their places in the reading.
     members: Vec<usize>,
-    /// What all of them know of each other.
+    /// Their knowledge of each other.
     shared: Pipeline,
 }
 

@@ -4,7 +4,7 @@ use hookbox_sdk::shell::{Arg, Run};
 
 use crate::git;
 
-/// What a program prints.
+/// The output of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reads {
     /// Its own words.
