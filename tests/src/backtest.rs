@@ -28,7 +28,15 @@ const CODEX: &str = r#"{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta"
 fn place() -> TestEnvironment {
     let env = TestEnvironment::new();
     let first = session(1, &["ls", "sudo ls", "make", "sudo ls", "sudo \u{1b}[2Jid"]);
+    let hook = |uuid: &str| {
+        format!(
+            r#"{{"type":"attachment","uuid":"{uuid}","sessionId":"s","timestamp":"2026-01-02T00:00:00Z","attachment":{{"type":"hook_success","hookName":"Stop","command":"notify","durationMs":10}}}}
+"#
+        )
+    };
+    let first = format!("{first}{}{}", hook("u1"), hook("u2"));
     let resumed = format!("{}{}", session(1, &["ls", "sudo ls", "make"]), session(9, &["ls -l"]));
+    let resumed = format!("{resumed}{}", hook("u1"));
     env.file("home/.claude/projects/-p/a.jsonl", first)
         .file("home/.claude/projects/-p/b.jsonl", resumed)
         .file("home/.codex/sessions/2026/01/01/rollout-1.jsonl", CODEX);
@@ -62,6 +70,11 @@ fn every_call_is_judged_once_and_what_cannot_be_read_has_no_verdict() {
         json!([first["tool"], first["command"], first["count"], first["answer"], first["next"]]),
         json!(["Bash", "sudo ls", 2, "block", {"tool": "Bash", "command": "make"}])
     );
+    assert_eq!(
+        result["agent_hooks"],
+        json!([{"name": "Stop", "command": "notify", "runs": 2, "failed": 0, "total_ms": 20}])
+    );
+    assert_eq!(run(&env, &["--json", "--since", "2026-01-03"]).json()["agent_hooks"], json!([]));
     assert_eq!(result["tools"]["Bash"], json!({"pass": 3, "block": 3, "ask": 0, "modify": 0}));
     assert_eq!(result["days"]["2026-01-02"], json!({"pass": 0, "block": 1, "ask": 0, "modify": 0}));
 }

@@ -36,9 +36,9 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Returns true for the first call with this id. A call without an id is always the first.
-    fn is_first(&self, format: Format, call: &PastCall) -> bool {
-        let Some(id) = &call.id else { return true };
+    /// Returns true for the first line or call with this id. One without an id is always the first.
+    fn is_first(&self, format: Format, id: Option<&String>) -> bool {
+        let Some(id) = id else { return true };
         let hash = self.hasher.hash_one((format, id));
         self.hashes.lock().unwrap_or_else(PoisonError::into_inner).insert(hash)
     }
@@ -79,7 +79,7 @@ impl<'a> Worker<'a> {
             let input = BufReader::with_capacity(1 << 16, Counting { input: opened, bytes: self.bytes });
             session_files::read(input, |format, found| match found {
                 Found::Call(call) => self.call(format, &call),
-                Found::Hook(hook) => self.past_hook(&hook),
+                Found::Hook(hook) => self.past_hook(format, &hook),
             })
         });
         match read {
@@ -96,7 +96,15 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn past_hook(&mut self, hook: &PastHook) {
+    /// Returns true for a time before the first that counts.
+    fn is_left_out(&self, time: Option<Timestamp>) -> bool {
+        time.zip(self.since).is_some_and(|(time, since)| time < since)
+    }
+
+    fn past_hook(&mut self, format: Format, hook: &PastHook) {
+        if self.is_left_out(time_of(hook.time.as_ref())) || !self.seen.is_first(format, hook.id.as_ref()) {
+            return;
+        }
         let key = (escape(&hook.name, MAX_NAME), escape(&hook.command, MAX_COMMAND));
         if self.tally.past_hooks.len() < MAX_KEYS || self.tally.past_hooks.contains_key(&key) {
             let PastHookTally { runs, failed, total_ms } = self.tally.past_hooks.entry(key).or_default();
@@ -108,9 +116,8 @@ impl<'a> Worker<'a> {
 
     fn call(&mut self, format: Format, call: &PastCall) {
         self.answer_waiting(call);
-        let time: Option<Timestamp> = call.time.as_ref().and_then(|it| it.parse().ok());
-        if time.zip(self.since).is_some_and(|(time, since)| time < since) || !self.seen.is_first(format, call)
-        {
+        let time = time_of(call.time.as_ref());
+        if self.is_left_out(time) || !self.seen.is_first(format, call.id.as_ref()) {
             return;
         }
         let is_shell = !call.is_script && facts::kind_of(&call.tool) == ToolKind::Shell;
@@ -189,6 +196,11 @@ impl<'a> Worker<'a> {
             }
         }
     }
+}
+
+/// Reads a time of a session file.
+fn time_of(text: Option<&String>) -> Option<Timestamp> {
+    text.and_then(|it| it.parse().ok())
 }
 
 /// Returns true for a call of a shell without a command.

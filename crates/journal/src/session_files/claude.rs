@@ -53,6 +53,8 @@ fn hook(line: &Value) -> Option<PastHook> {
         return None;
     }
     Some(PastHook {
+        id: text(line, "/uuid"),
+        time: text(line, "/timestamp"),
         name: text(attachment, "/hookName").or_else(|| text(attachment, "/hookEvent"))?,
         command: text(attachment, "/command").unwrap_or_default(),
         failed: kind != "hook_success",

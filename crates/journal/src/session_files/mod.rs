@@ -86,6 +86,10 @@ pub struct PastCall {
 /// A run of a hook of the agent's own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PastHook {
+    /// The id of its line, which copies of the session share.
+    pub id: Option<String>,
+    /// The time, as the file has it (RFC 3339).
+    pub time: Option<String>,
     /// The event and the tool, such as `PostToolUse:Bash`.
     pub name: String,
     /// The command.

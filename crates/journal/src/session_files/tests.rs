@@ -26,7 +26,7 @@ const CLAUDE: &str = r#"
 {"type":"assistant","sessionId":"s","cwd":"/p","message":{"content":[{"type":"text","text":"Bash"}]}}
 {"type":"progress","sessionId":"s","data":{"type":"agent_progress","message":{"message":{"content":[{"type":"tool_use","id":"toolu_9","name":"Bash","input":{"command":"ls"}}]}}}}
 {"type":"assistant","sessionId":"s","cwd":"/p/src","isSidechain":true,"message":{"content":[{"type":"tool_use","id":"toolu_2","name":"Read","input":{"file_path":"a"}}]}}
-{"type":"attachment","sessionId":"s","attachment":{"type":"hook_non_blocking_error","hookName":"PostToolUse:Bash","command":"curl","exitCode":7,"durationMs":21}}
+{"type":"attachment","uuid":"u","sessionId":"s","attachment":{"type":"hook_non_blocking_error","hookName":"PostToolUse:Bash","command":"curl","exitCode":7,"durationMs":21}}
 {"type":"assistant","sessionId":"s","cwd":"/p","message":{"content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"ls"}}]}}
 "#;
 
@@ -112,6 +112,8 @@ fn the_mode_the_time_and_the_hooks_of_the_agent_are_kept() {
     assert_eq!(found[0].mode.as_deref(), Some("plan"));
     assert_eq!(found[0].time.as_deref(), Some("2026-01-01T00:00:00.000Z"));
     let hook = PastHook {
+        id: Some("u".to_owned()),
+        time: None,
         name: "PostToolUse:Bash".to_owned(),
         command: "curl".to_owned(),
         failed: true,
