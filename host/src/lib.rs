@@ -78,7 +78,7 @@
 //!
 //! [`manager`] finds hooks, [`session`] sends events and has the verdicts, [`event`] has the events, [`hook`]
 //! the trait, [`outcome`] the answers of hooks, [`report`] the reports, [`capability`] the rights of
-//! components, [`trust`] the user's decisions. A feature only adds names. The hidden module `internal` is for
+//! components, [`trust`] the user's decisions, [`journal`] the receiver of every event. A feature only adds names. The hidden module `internal` is for
 //! hookbox's own crates: any version may change it.
 //!
 //! # Features
@@ -107,6 +107,7 @@ mod hint;
 pub mod hook;
 #[doc(hidden)]
 pub mod internal;
+pub mod journal;
 mod json;
 mod live;
 mod lockfile;

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use crate::chain::{ChainOptions, TextRules};
 use crate::discovery::{Approvable, Details, Discovery, Entry, GlobalSettings, Kept, Problem};
 use crate::event::EventName;
 use crate::hook::Hook;
+use crate::journal::{Journal, RecordedHook};
+use crate::report::HookReport;
 #[cfg(feature = "otel")]
 use crate::telemetry::Telemetry;
 use crate::trust::{ProtectedDirs, TrustFile};
@@ -20,6 +22,8 @@ pub(crate) struct Live {
     current: RwLock<Arc<Snapshot>>,
     pub(crate) chain: ChainOptions,
     pub(crate) cwd: PathBuf,
+    /// Records each event of every session.
+    pub(crate) journal: OnceLock<Arc<dyn Journal>>,
     /// Receives each event of every session.
     #[cfg(feature = "otel")]
     pub(crate) telemetry: Option<Telemetry>,
@@ -31,6 +35,7 @@ impl Live {
             current: RwLock::new(Arc::new(snapshot)),
             chain,
             cwd,
+            journal: OnceLock::new(),
             #[cfg(feature = "otel")]
             telemetry: None,
         }
@@ -56,7 +61,7 @@ impl Live {
         if self.telemetry.is_some() {
             return false;
         }
-        !self.current().wanted.contains(event)
+        self.journal.get().is_none() && !self.current().wanted.contains(event)
     }
 
     /// Replaces the hooks for every event that begins from now on.
@@ -126,6 +131,22 @@ impl Snapshot {
     /// Returns the details of the hook of this row.
     pub(crate) fn details(&self, entry: &Entry) -> Option<&Details> {
         self.details.get(&(entry.name.clone(), entry.path.clone()?))
+    }
+
+    /// Returns the part of a hook that its report does not have.
+    pub(crate) fn recorded(&self, hook: &HookReport) -> RecordedHook<'_> {
+        let is_it = |entry: &&Entry| {
+            entry.name == hook.name && entry.tier.as_str() == hook.tier && entry.trusted == hook.trusted
+        };
+        let Some(entry) = self.entries.iter().find(is_it) else { return RecordedHook::default() };
+        let found =
+            self.approvable.iter().find(|it| it.name == entry.name && Some(&it.path) == entry.path.as_ref());
+        let asked = found.map(Approvable::asked).unwrap_or_default();
+        RecordedHook {
+            digest: entry.digest.as_ref(),
+            settings: self.details(entry).map(|it| &it.settings),
+            rights: asked.into_iter().filter(|right| !entry.lacks.contains(right)).collect(),
+        }
     }
 
     /// Returns the rules for text that its hooks give the model.

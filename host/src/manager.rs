@@ -25,6 +25,7 @@ pub use crate::discovery::{
 };
 use crate::event::EventName;
 use crate::hook::{Hook, Kind, OnFailure, Subscription};
+use crate::journal::{Journal, JournalSettings};
 use crate::live::{Live, Snapshot};
 use crate::session::{Session, Thresholds};
 use crate::trust::{ProtectedDirs, TrustFile};
@@ -173,6 +174,18 @@ impl Manager {
     /// those of the user's settings (`[budget]`), else of [`Builder::thresholds`].
     pub fn thresholds(&self) -> Thresholds {
         self.snapshot().global.thresholds
+    }
+
+    /// Returns the user's settings of the journal.
+    #[doc(hidden)]
+    pub fn journal_settings(&self) -> JournalSettings {
+        self.snapshot().global.journal
+    }
+
+    /// Records each event of every session from now on, unless a journal is set already.
+    #[doc(hidden)]
+    pub fn record_in(&self, journal: impl Journal + 'static) {
+        let _ = self.live.journal.set(Arc::new(journal));
     }
 
     /// Returns the time that discovery spent on hooks that the user does not trust.

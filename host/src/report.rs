@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::capability::Denial;
 use crate::event::EventName;
@@ -90,6 +90,28 @@ pub struct HookReport {
     pub denied: Vec<Denial>,
     /// The condition of its own that excluded the event; see [`Hook::passes_over`](crate::Hook::passes_over).
     pub passed_over: Option<&'static str>,
+}
+
+impl HookReport {
+    /// Returns the report as `hookbox run --report` prints it (`docs/src/json.md`).
+    pub fn to_json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "kind": self.kind,
+            "trusted": self.trusted,
+            "status": self.status,
+            "cause": self.cause,
+            "duration_us": u64::try_from(self.duration.as_micros()).unwrap_or(u64::MAX),
+            "fuel": self.fuel,
+            "memory_peak_bytes": self.memory_peak,
+            "message": self.message,
+            "limit": self.limit,
+            "changes": self.changes,
+            "denied": self.denied.iter().map(|it| json!({ "right": it.right, "fix": it.fix })).collect::<Vec<_>>(),
+            "log": self.log,
+            "metadata": self.metadata,
+        })
+    }
 }
 
 /// The report of the `on_error` event for one failure.

@@ -10,6 +10,7 @@ use clap::Args;
 use hookbox::internal::dialect::{Dialect, exact};
 use hookbox::internal::text;
 use hookbox::manager::SwitchedOff;
+use hookbox::report::HookReport;
 use hookbox::session::{Asked, ExplainedHook, Explanation};
 use hookbox::{Context, Event, EventData, EventName, Kind, ToolCall, escape};
 use serde_json::{Value, json};
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 pub(super) use self::account::tightened;
 use self::account::{account, place};
 use self::way_through::{WayThrough, way_through};
+
 use super::run;
 use crate::error::{InputError, warn, warn_with_hint};
 use crate::interrupt::unless_interrupted;
@@ -174,7 +176,7 @@ fn as_json(explanation: &Explanation, pass: Option<&WayThrough>) -> Value {
                 "settings": hook.settings,
                 "settings_file": hook.entry.settings_file().map(|it| it.to_string_lossy().into_owned()),
                 "settings_line": hook.settings_line,
-                "report": hook.report.as_ref().map(run::hook),
+                "report": hook.report.as_ref().map(HookReport::to_json),
             });
             if let (Value::Object(row), Value::Object(more)) = (&mut row, more) {
                 row.extend(more);

@@ -165,34 +165,10 @@ fn with_report(verdict: Value, report: &Report) -> Value {
     json!({
         "verdict": verdict,
         "event": report.event,
-        "duration_us": micros(report.duration),
-        "hooks": report.hooks.iter().map(hook).collect::<Vec<_>>(),
+        "duration_us": u64::try_from(report.duration.as_micros()).unwrap_or(u64::MAX),
+        "hooks": report.hooks.iter().map(HookReport::to_json).collect::<Vec<_>>(),
         "on_error": report.on_error.iter().map(|failure| {
-            json!({ "of": failure.of, "hooks": failure.report.hooks.iter().map(hook).collect::<Vec<_>>() })
+            json!({ "of": failure.of, "hooks": failure.report.hooks.iter().map(HookReport::to_json).collect::<Vec<_>>() })
         }).collect::<Vec<_>>(),
     })
-}
-
-/// Returns the report of a hook, in a documented form.
-pub(crate) fn hook(hook: &HookReport) -> Value {
-    json!({
-        "name": hook.name,
-        "kind": hook.kind,
-        "trusted": hook.trusted,
-        "status": hook.status,
-        "cause": hook.cause,
-        "duration_us": micros(hook.duration),
-        "fuel": hook.fuel,
-        "memory_peak_bytes": hook.memory_peak,
-        "message": hook.message,
-        "limit": hook.limit,
-        "changes": hook.changes,
-        "denied": hook.denied.iter().map(|it| json!({ "right": it.right, "fix": it.fix })).collect::<Vec<_>>(),
-        "log": hook.log,
-        "metadata": hook.metadata,
-    })
-}
-
-fn micros(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }

@@ -13,6 +13,7 @@ use crate::discovery::source::HookSource;
 use crate::event::{Event, EventName};
 use crate::function::FunctionHook;
 use crate::hook::{GRACE, Hook, HookError, Kind, Limits};
+use crate::journal::Journal;
 use crate::live::Live;
 use crate::native;
 use crate::outcome::Outcome;
@@ -37,6 +38,7 @@ pub struct Builder {
     pub(super) discovery: discovery::Options,
     pub(super) hooks: Vec<Arc<dyn Hook>>,
     chain: ChainOptions,
+    journal: Option<Arc<dyn Journal>>,
     #[cfg(feature = "otel")]
     telemetry: Option<crate::telemetry::Telemetry>,
     pub(super) home: Home,
@@ -70,6 +72,7 @@ impl Default for Builder {
             discovery: discovery::Options::new(std::env::current_dir().unwrap_or_default(), home.clone()),
             hooks: Vec::new(),
             chain: ChainOptions { home, depth, ..ChainOptions::default() },
+            journal: None,
             #[cfg(feature = "otel")]
             telemetry: None,
             home: Home::Process,
@@ -255,6 +258,12 @@ impl Builder {
         self
     }
 
+    /// Records each event of a session with its verdict (default: no).
+    pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
+        self.journal = Some(Arc::new(journal));
+        self
+    }
+
     /// Sends each event of a session as spans and metrics (default: no). Sending does not delay a session.
     #[cfg(feature = "otel")]
     pub fn telemetry(mut self, telemetry: crate::telemetry::Telemetry) -> Self {
@@ -375,6 +384,9 @@ impl Builder {
         let live = Live::new(snapshot, chain, cwd);
         #[cfg(feature = "otel")]
         let live = live.reporting_to(self.telemetry.clone());
+        if let Some(journal) = self.journal.clone() {
+            let _ = live.journal.set(journal);
+        }
         let plan = Plan { builder: self, last: last.unwrap_or_default() };
         Manager { live: Arc::new(live), plan: Arc::new(Some(plan).into()) }
     }

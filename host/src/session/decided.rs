@@ -8,9 +8,11 @@ use super::Session;
 use crate::chain::{self, Clocks, Fired, Ruled};
 use crate::event::{ErrorEvent, ErrorSource, Event, EventData, EventName};
 use crate::hook::Hook;
+use crate::journal::Record;
 use crate::live::Snapshot;
 use crate::outcome::Warning;
 use crate::report::{FailureReport, HookReport};
+use crate::text;
 
 /// The largest number of failures of one event that are sent to `on_error` hooks.
 const MAX_TOLD: usize = 8;
@@ -39,6 +41,8 @@ pub struct Decided {
     /// The time of the event that is left.
     pub(super) clocks: Clocks,
     pub(super) ruled: Ruled,
+    /// The event as the agent sent it, if a journal records it.
+    pub(super) asked: Option<Event>,
 }
 
 impl fmt::Debug for Decided {
@@ -70,7 +74,7 @@ impl Decided {
         &mut self.ruled.fired
     }
 
-    /// Runs the hooks that observe a block, sends `on_error` for hooks that failed, and records telemetry.
+    /// Runs the hooks that observe a block, sends `on_error` for hooks that failed, and records the event.
     /// All `on_error` events together have the clocks of one event.
     ///
     /// Each part is boxed, because most events need none: their future stays small, and it is moved.
@@ -81,13 +85,32 @@ impl Decided {
         if self.has_failures() {
             Box::pin(self.tell_of_failures()).await;
         }
+        self.record();
         #[cfg(feature = "otel")]
         if let Some(telemetry) = &self.session.live.telemetry {
             Box::pin(self.tell(telemetry)).await;
         }
     }
 
-    /// Records the event. The end of a session sends everything that was recorded, in bounded time.
+    /// Gives the event to the journal, once.
+    fn record(&mut self) {
+        let Some((journal, asked)) = self.session.live.journal.get().zip(self.asked.take()) else { return };
+        let fired = &*self.ruled.fired;
+        let record = Record {
+            event: &asked,
+            fired,
+            hooks: fired.report.hooks.iter().map(|hook| self.snapshot.recorded(hook)).collect(),
+            home: self.session.chain_options().home.as_deref(),
+            settings: self.snapshot.global.journal,
+        };
+        if let Err(error) = journal.record(&record) {
+            let text = format!("the event is not in the journal: {}", text::escape(&error.to_string(), 500));
+            tracing::warn!("{text}");
+            self.ruled.fired.verdict.warnings.push(Warning { hook: None, text });
+        }
+    }
+
+    /// Sends telemetry of the event. The end of a session sends everything that was recorded, in bounded time.
     #[cfg(feature = "otel")]
     async fn tell(&self, telemetry: &crate::telemetry::Telemetry) {
         telemetry.record(self.fired());

@@ -348,6 +348,7 @@ impl Session {
         let options = self.chain_options();
         let mut clocks = Clocks::new(options);
         // A hook cannot use up what the user allowed the agent.
+        let asked = self.live.journal.get().map(|_| event.clone());
         let file = snapshot.trust_file.as_ref().filter(|_| options.allowances && !clocks.is_nested());
         let door = file.and_then(|it| Door::of(AllowanceFile::new(it.directory()), &event, self.opens));
         let door = door.map(|door| if self.looks { door.looking() } else { door });
@@ -357,7 +358,8 @@ impl Session {
             self.count_follow_ups(stop.follow_ups, &mut ruled.fired);
         }
         mutex::lock(&self.told).keep_new(&mut ruled.fired);
-        Decided { session: self.clone(), snapshot, clocks, ruled }
+        let asked = asked.filter(|_| !self.looks);
+        Decided { session: self.clone(), snapshot, clocks, ruled, asked }
     }
 
     /// Runs an event as [`Session::fire_event`] does, and explains the part of every hook that was found: why it was

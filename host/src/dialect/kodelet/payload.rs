@@ -1,6 +1,6 @@
 //! Events as kodelet writes them.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::event::{Document, ErrorSource, Event, EventData, ToolCall, Usage};
 
@@ -87,6 +87,38 @@ pub fn encode(event: &Event) -> Value {
     Value::Object(out.0)
 }
 
+/// Encodes an event with every value that `decode` reads, also those that kodelet does not have: for a reader that sends
+/// the event again. The payload of another agent ([`Context::payload`](crate::Context::payload)) is left out.
+pub fn encode_whole(event: &Event) -> Value {
+    let Value::Object(fields) = encode(event) else { return Value::Null };
+    let mut out = Payload(fields);
+    let context = &event.context;
+    out.put("agent", context.agent.as_deref());
+    out.put("repository", context.repository.as_deref());
+    out.put("branch", context.branch.as_deref());
+    out.put("mode", context.mode.as_deref());
+    out.put("timestamp", Some(context.timestamp_ms));
+    out.put(
+        "budget",
+        context
+            .budget
+            .map(|it| json!({ "used_tokens": it.used_tokens, "effective_limit": it.effective_limit })),
+    );
+    match &event.data {
+        EventData::AfterToolCall(result) => {
+            out.put("success", result.success);
+            out.put("error", result.error.as_deref());
+            out.put("duration_ms", result.duration_ms);
+            out.put("exit_status", result.exit_status);
+            out.put("cost_tokens", result.cost_tokens);
+        }
+        EventData::AfterTurn(turn) => out.document("messages", &turn.messages),
+        EventData::AgentStop(stop) => out.put("follow_ups", Some(stop.follow_ups)),
+        _ => {}
+    }
+    Value::Object(out.0)
+}
+
 fn filled(name: Option<&str>) -> Option<&str> {
     name.filter(|name| !name.is_empty())
 }
@@ -135,7 +167,6 @@ mod tests {
     use super::*;
     use crate::dialect::kodelet::decode;
     use crate::event::{AfterTurn, AgentStop, Context, ErrorEvent, EventName, ToolResult};
-    use serde_json::json;
     use std::sync::Arc;
 
     /// The payloads that HOOKS.md shows (and ADR 029, for turn_end).
@@ -198,6 +229,43 @@ mod tests {
             let payload = encode(&Event { context: Arc::clone(&context), data });
             let names: Vec<_> = payload.as_object().unwrap().keys().collect();
             assert_eq!(names, ["event", "conv_id", "cwd", "invoked_by"]);
+        }
+    }
+
+    #[test]
+    fn a_whole_event_is_read_as_it_was_written() {
+        let mut context = Context::new("c", "/w");
+        context.invoked_by = crate::event::InvokedBy::Subagent;
+        context.recipe_name = Some("r".to_owned());
+        context.agent = Some("a".to_owned());
+        context.repository = Some("o/r".to_owned());
+        context.branch = Some("b".to_owned());
+        context.mode = Some("plan".to_owned());
+        context.timestamp_ms = 1_745_779_351_123;
+        context.budget = Some(crate::event::TokenBudget { used_tokens: 5, effective_limit: 10 });
+        let context = Arc::new(context);
+        let messages = json!([{"role": "user", "content": "q"}]);
+        let mut result = ToolResult::new(ToolCall::new("bash", json!({"command": "ls"})), json!("out"));
+        result.success = Some(false);
+        result.error = Some("e".to_owned());
+        (result.duration_ms, result.exit_status, result.cost_tokens) = (Some(5), Some(-1), Some(7));
+        for data in [
+            EventData::SessionStart { source: Some("startup".into()) },
+            EventData::BeforeToolCall(ToolCall::new("bash", json!({"command": "ls"})).with_id("t")),
+            EventData::AfterToolCall(result),
+            EventData::AfterTurn(AfterTurn { messages: messages.clone().into(), ..AfterTurn::default() }),
+            EventData::AgentStop(AgentStop {
+                messages: messages.into(),
+                follow_ups: 3,
+                invoked_recipe: Some("r".to_owned()),
+                ..AgentStop::default()
+            }),
+            EventData::OnBudgetExceeded { usage: None, threshold: Some(0.7) },
+            EventData::Other { name: "notification".into(), data: Map::from_iter([("n".into(), json!(1))]) },
+        ] {
+            let event = Event { context: Arc::clone(&context), data };
+            let Value::Object(written) = encode_whole(&event) else { panic!("no object") };
+            assert_eq!(decode(&event.name(), written, &Context::new("-", "-")).unwrap().event, event);
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::options::Options;
 use super::roots::RootDir;
@@ -10,11 +11,15 @@ use super::settings;
 use crate::discovery::problem::Problem;
 use crate::files::FileAccess;
 use crate::hook::Origin;
+use crate::journal::JournalSettings;
 use crate::text;
 use crate::thresholds::Thresholds;
 
 /// The commands of an agent that get no hooks by default, as in kodelet.
 pub(crate) const DEFAULT_SKIP_COMMANDS: [&str; 2] = ["commit", "pr"];
+
+/// A day, as the journal counts it.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Returns the address from which plugins named `org/repo` are fetched: `[plugins] git_host` in the user's
 /// settings, of the first root that has it. A repository's settings do not count. No hook is searched for.
@@ -83,6 +88,8 @@ pub(crate) struct GlobalSettings {
     pub(crate) thresholds: Thresholds,
     /// True if secrets stay in the text that hooks give the model (`redact_context = false`).
     pub(crate) keeps_secrets: bool,
+    /// The table `[journal]`.
+    pub(crate) journal: JournalSettings,
 }
 
 impl GlobalSettings {
@@ -131,5 +138,11 @@ pub(crate) fn of(roots: &[RootDir], options: &Options, problems: &mut Vec<Proble
         thresholds.warn = thresholds.rotate;
     }
     let keeps_secrets = user().find_map(|root| root.top.redact_context) == Some(false);
-    GlobalSettings { switched_off, thresholds, keeps_secrets }
+    let default = JournalSettings::default();
+    let journal = JournalSettings {
+        enabled: user().find_map(|root| root.top.journal).unwrap_or(default.enabled),
+        keep: user().find_map(|root| root.top.keep_days).map_or(default.keep, |days| DAY * days.get()),
+        max_size: user().find_map(|root| root.top.journal_size).unwrap_or(default.max_size),
+    };
+    GlobalSettings { switched_off, thresholds, keeps_secrets, journal }
 }

@@ -1,5 +1,7 @@
 //! The keys beside the tables of hooks: they apply to all hooks of a session together.
 
+use std::num::NonZeroU32;
+
 use super::reader::Reader;
 use crate::text;
 use crate::thresholds::{AtThreshold, is_threshold};
@@ -27,6 +29,12 @@ pub(crate) struct Top {
     pub(crate) at: Option<AtThreshold>,
     /// The address from which plugins named `org/repo` are fetched.
     pub(crate) git_host: Option<String>,
+    /// True if the program records events.
+    pub(crate) journal: Option<bool>,
+    /// The days after which records are removed.
+    pub(crate) keep_days: Option<NonZeroU32>,
+    /// The most bytes of all records.
+    pub(crate) journal_size: Option<u64>,
     /// The keys of the file and their lines, also of keys with a wrong value.
     pub(crate) keys: Vec<(&'static str, usize)>,
 }
@@ -34,7 +42,7 @@ pub(crate) struct Top {
 impl Top {
     /// The known keys, for the message about an unknown one.
     pub(super) const KEYS: &'static str =
-        "[hooks.\"NAME\"], no_hooks, skip_commands, redact_context, [budget] or [plugins]";
+        "[hooks.\"NAME\"], no_hooks, skip_commands, redact_context, [budget], [journal] or [plugins]";
 
     /// Returns the line of this key.
     pub(crate) fn line(&self, key: &str) -> usize {
@@ -55,7 +63,7 @@ fn git_host(text: &str) -> Option<&str> {
 impl Reader {
     /// Reads this key, if it is one of them.
     pub(super) fn top(&mut self, top: &mut Top, key: &str, at: usize, value: &SpannedValue<'_>) -> bool {
-        let known = ["no_hooks", "skip_commands", "redact_context", "budget", "plugins"];
+        let known = ["no_hooks", "skip_commands", "redact_context", "budget", "journal", "plugins"];
         let Some(key) = known.into_iter().find(|it| *it == key) else {
             return false;
         };
@@ -70,6 +78,7 @@ impl Reader {
             }
             "redact_context" => top.redact_context = self.get(key, "true or false", value),
             "budget" => self.budget(top, value),
+            "journal" => self.journal(top, value),
             _ => self.plugins(top, value),
         }
         true
@@ -83,6 +92,18 @@ impl Reader {
                 "rotate" => top.rotate = self.share(&name, value),
                 "at_threshold" => top.at = self.get(&name, "\"compact\" or \"rotate\"", value),
                 _ => self.unknown(at, &name, "warn, rotate or at_threshold"),
+            }
+        }
+    }
+
+    fn journal(&mut self, top: &mut Top, value: &SpannedValue<'_>) {
+        for (key, at, value) in self.keys("journal", value) {
+            let name = format!("journal.{}", text::prefix(key, 80));
+            match key {
+                "enabled" => top.journal = self.get(&name, "true or false", value),
+                "keep_days" => top.keep_days = self.get(&name, "a number of days above 0", value),
+                "max_size" => top.journal_size = self.size(&name, value),
+                _ => self.unknown(at, &name, "enabled, keep_days or max_size"),
             }
         }
     }

@@ -1,0 +1,157 @@
+//! Appending a record: one lock, one write, and the hash of the record before it.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+use std::time::SystemTime;
+
+use hookbox::Digest;
+use hookbox::internal::files::private_dir;
+use hookbox::internal::files::{FileLock, LockError};
+use hookbox::journal::JournalSettings;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::files::{self, DayFile};
+
+/// The key before the hash of a line.
+pub(super) const HASH: &str = ",\"hash\":\"";
+
+/// The hash before the first record.
+pub(super) const NO_HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// The bytes at the end of a file in which the end of its last whole record is searched.
+const TAIL: u64 = 8 << 20;
+
+/// The part of the largest size at which a file ends, and the next one of the day begins.
+const PARTS: u64 = 8;
+
+/// The reason why a record was not written.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AppendError {
+    /// The directory or a file cannot be used.
+    #[error("{}: {error}", hookbox::escape(&path.to_string_lossy(), 4096))]
+    File {
+        path: std::path::PathBuf,
+        #[source]
+        error: io::Error,
+    },
+    /// Another process does not end its record.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+}
+
+/// Appends a record: a JSON object without its last brace, which gets the hashes.
+pub(super) fn append(directory: &Path, object: &str, settings: &JournalSettings) -> Result<(), AppendError> {
+    let at = |path: &Path| {
+        let path = path.to_owned();
+        move |error| AppendError::File { path, error }
+    };
+    let lock = directory.join("lock");
+    let lock = match FileLock::private(&lock) {
+        Err(LockError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
+            private_dir::open(directory, None).map_err(|error| at(directory)(io::Error::other(error)))?;
+            FileLock::private(&lock)
+        }
+        lock => lock,
+    }?;
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let files = files::all(directory).map_err(at(directory))?;
+    let most = (settings.max_size / PARTS).max(1);
+    let file = match files.last() {
+        // After the clock went back, the order of the records is still that of the files.
+        Some(last) if last.day >= today && last.size() < most => last.clone(),
+        Some(last) if last.day >= today => DayFile::new(directory, last.day, last.part.saturating_add(1)),
+        _ => DayFile::new(directory, today, 0),
+    };
+    let is_new = files.last() != Some(&file);
+    let before = files.iter().rev().map(|it| last_hash(&it.path).map_err(at(&it.path)));
+    let before = before.filter_map(Result::transpose).next().transpose()?;
+    write(&file.path, &sealed(object, before.as_deref().unwrap_or(NO_HASH))).map_err(at(&file.path))?;
+    if is_new {
+        prune(&files, settings, today);
+    }
+    drop(lock);
+    Ok(())
+}
+
+/// Returns the line of a record.
+fn sealed(object: &str, before: &str) -> String {
+    let mut line = format!("{object},\"prev\":\"{before}\"");
+    let hash = Digest::of(line.as_bytes());
+    line.push_str(HASH);
+    line.push_str(&hash.hex());
+    line.push_str("\"}\n");
+    line
+}
+
+/// Writes a line at the end of a file, whole or not at all. A record that a killed process has left in part stays, on a
+/// line of its own.
+fn write(path: &Path, line: &str) -> io::Result<()> {
+    let mut file = private_dir::create_file(path)?;
+    let end = file.seek(SeekFrom::End(0))?;
+    let is_torn = end > 0 && byte_before(&mut file, end)? != b'\n';
+    file.seek(SeekFrom::Start(end))?;
+    let written = if is_torn {
+        file.write_all(format!("\n{line}").as_bytes())
+    } else {
+        file.write_all(line.as_bytes())
+    };
+    if written.is_err() {
+        // A full disk has room for the shorter file.
+        let _ = file.set_len(end);
+    }
+    written
+}
+
+fn byte_before(file: &mut File, end: u64) -> io::Result<u8> {
+    let mut byte = [0];
+    file.seek(SeekFrom::Start(end - 1))?;
+    file.read_exact(&mut byte)?;
+    Ok(byte[0])
+}
+
+/// Returns the hash of the last whole record of a file.
+fn last_hash(path: &Path) -> io::Result<Option<String>> {
+    let mut file = match private_dir::open_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let end = file.metadata()?.len();
+    // Nearly always the last line is whole, and its end is enough.
+    for length in [128, TAIL] {
+        let length = length.min(end);
+        file.seek(SeekFrom::Start(end - length))?;
+        let mut tail = Vec::new();
+        (&file).take(length).read_to_end(&mut tail)?;
+        let whole = tail.split_inclusive(|byte| *byte == b'\n').rev();
+        if let Some(hash) = whole.filter_map(hash_of).next() {
+            return Ok(Some(hash.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the hash at the end of a line.
+pub(super) fn hash_of(line: &[u8]) -> Option<&str> {
+    let end = line.strip_suffix(b"\"}\n")?;
+    let (rest, hash) = end.split_at_checked(end.len().checked_sub(64)?)?;
+    let is_hash = hash.iter().all(|it| it.is_ascii_digit() || (b'a'..=b'f').contains(it));
+    (rest.ends_with(HASH.as_bytes()) && is_hash).then(|| str::from_utf8(hash).ok()).flatten()
+}
+
+/// Removes the days that are too old, and the oldest ones of a journal that is too large. A file that cannot be removed
+/// stays.
+fn prune(files: &[DayFile], settings: &JournalSettings, today: jiff::civil::Date) {
+    let oldest = SystemTime::now().checked_sub(settings.keep).and_then(|it| Timestamp::try_from(it).ok());
+    let oldest = oldest.map(|it| it.to_zoned(TimeZone::UTC).date());
+    let mut size: u64 = files.iter().map(DayFile::size).sum();
+    for file in files {
+        let is_old = oldest.is_some_and(|oldest| file.day < oldest) && file.day < today;
+        // The new file may become as large as its part.
+        if is_old || size > settings.max_size.saturating_sub(settings.max_size / PARTS) {
+            size = size.saturating_sub(file.size());
+            let _ = fs::remove_file(&file.path);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The journal: every event with its verdict, in files of one day each below the data directory.
+//!
+//! A record is a line of JSON; the book (`docs/src/journal.md`) lists its keys. Each line ends with the SHA-256 hash of
+//! the line before that key, and has the hash of the record before it ([`verify`]).
+
+mod append;
+mod files;
+mod filter;
+mod read;
+mod record;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use hookbox::journal::{Journal as Receiver, Record};
+
+pub use self::filter::Filter;
+pub use self::read::{Entry, Reader, follow};
+pub use self::record::{event_of, home_of};
+pub use self::verify::{Fault, FaultKind, Verified, verify};
+
+/// The directory of the journal in the data directory.
+pub const DIRECTORY: &str = "journal";
+
+/// The longest record, in bytes. Parts of a longer one are left out.
+pub const MAX_RECORD: usize = 4 << 20;
+
+/// A journal below a data directory. It makes no file before the first record.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    directory: PathBuf,
+    agent: Option<String>,
+}
+
+impl Journal {
+    /// Creates a journal in this data directory, which belongs to the user alone. `agent` is the name of the agent that
+    /// sends the events, if it is known.
+    pub fn new(data: &Path, agent: Option<&str>) -> Self {
+        Self { directory: data.join(DIRECTORY), agent: agent.map(str::to_owned) }
+    }
+
+    /// Returns the directory of its files.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+}
+
+impl Receiver for Journal {
+    fn record(&self, record: &Record<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let line = record::line(record, self.agent.as_deref());
+        append::append(&self.directory, &line, &record.settings)?;
+        Ok(())
+    }
+}

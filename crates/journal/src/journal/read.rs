@@ -1,0 +1,150 @@
+//! Reading the records, the oldest first.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use hookbox::internal::files::private_dir;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use super::MAX_RECORD;
+use super::files::{self, DayFile};
+
+/// The longest line that is read: a record, and its hashes.
+const MAX_LINE: u64 = MAX_RECORD as u64 + 1024;
+
+/// A line of the journal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The file.
+    pub path: PathBuf,
+    /// The number of the line, from 1 on.
+    pub line: usize,
+    /// The bytes of the line, with its end.
+    pub bytes: Vec<u8>,
+}
+
+impl Entry {
+    /// Returns the record; `None` for a line that is not whole.
+    pub fn record(&self) -> Option<Value> {
+        serde_json::from_slice::<Value>(&self.bytes).ok().filter(Value::is_object)
+    }
+}
+
+/// The lines of a journal, the oldest first. A file that is removed meanwhile is left out.
+#[derive(Debug)]
+pub struct Reader {
+    files: std::vec::IntoIter<DayFile>,
+    open: Option<OpenFile>,
+}
+
+#[derive(Debug)]
+struct OpenFile {
+    path: PathBuf,
+    input: BufReader<File>,
+    line: usize,
+}
+
+impl Reader {
+    /// Opens a journal. Days before `since` are left out.
+    ///
+    /// # Errors
+    ///
+    /// The directory cannot be read. A missing one has no lines.
+    pub fn open(directory: &Path, since: Option<Timestamp>) -> io::Result<Self> {
+        let mut files = files::all(directory)?;
+        if let Some(since) = since {
+            let first = since.to_zoned(TimeZone::UTC).date();
+            files.retain(|file| file.day >= first);
+        }
+        Ok(Self { files: files.into_iter(), open: None })
+    }
+}
+
+impl Iterator for Reader {
+    type Item = io::Result<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let Some(open) = &mut self.open else {
+                let file = self.files.next()?;
+                match private_dir::open_file(&file.path) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    Err(error) => return Some(Err(error)),
+                    Ok(input) => {
+                        self.open = Some(OpenFile { path: file.path, input: BufReader::new(input), line: 0 });
+                    }
+                }
+                continue;
+            };
+            match open.next() {
+                Ok(Some(entry)) => return Some(Ok(entry)),
+                Ok(None) => self.open = None,
+                Err(error) => {
+                    self.open = None;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}
+
+impl OpenFile {
+    fn next(&mut self) -> io::Result<Option<Entry>> {
+        let mut bytes = Vec::new();
+        self.input.by_ref().take(MAX_LINE).read_until(b'\n', &mut bytes)?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        self.line += 1;
+        if bytes.last() != Some(&b'\n') && bytes.len() as u64 == MAX_LINE {
+            // Nothing that long is a record.
+            self.input.skip_until(b'\n')?;
+        }
+        Ok(Some(Entry { path: self.path.clone(), line: self.line, bytes }))
+    }
+}
+
+/// Gives each new record to a function until it returns false, beginning after the records that are there now.
+///
+/// # Errors
+///
+/// The journal cannot be read.
+pub fn follow(
+    directory: &Path,
+    mut pause: impl FnMut(),
+    mut each: impl FnMut(Entry) -> bool,
+) -> io::Result<()> {
+    let end = |file: &DayFile| (file.clone(), file.size());
+    let mut at = files::all(directory)?.last().map(end);
+    loop {
+        for file in files::all(directory)? {
+            let from = match &at {
+                Some((last, _)) if file < *last => continue,
+                Some((last, from)) if file == *last => *from,
+                _ => 0,
+            };
+            let mut input = match private_dir::open_file(&file.path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                input => input?,
+            };
+            input.seek(SeekFrom::Start(from))?;
+            let mut open = OpenFile { path: file.path.clone(), input: BufReader::new(input), line: 0 };
+            let mut next = from;
+            while let Some(entry) = open.next()? {
+                if entry.bytes.last() != Some(&b'\n') {
+                    // Its process is still writing it.
+                    break;
+                }
+                next += entry.bytes.len() as u64;
+                if !each(entry) {
+                    return Ok(());
+                }
+            }
+            at = Some((file, next));
+        }
+        pause();
+    }
+}

@@ -1,0 +1,92 @@
+//! The chain of hashes: a record that was changed, removed or inserted breaks it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use hookbox::Digest;
+
+use super::append::{HASH, NO_HASH, hash_of};
+use super::read::{Entry, Reader};
+
+/// The result of a verification.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// The number of records.
+    pub records: u64,
+    /// The hash of the last record. Kept elsewhere, it shows later whether the end of the journal was removed.
+    pub last: Option<String>,
+    /// True if the first record follows one that is not here: it was removed by age or size, or by somebody.
+    pub begins_later: bool,
+    /// The faults, in their order.
+    pub faults: Vec<Fault>,
+}
+
+/// A place of the journal that is not as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The file.
+    pub path: PathBuf,
+    /// The number of the line.
+    pub line: usize,
+    /// The kind.
+    pub kind: FaultKind,
+}
+
+/// The kinds of faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The record does not have the hash of its text: it was changed.
+    Changed,
+    /// The record does not follow the one before it: between them a record was removed, inserted or moved.
+    Broken,
+    /// The line is no whole record: its process was killed while it wrote. This breaks nothing.
+    Torn,
+}
+
+impl FaultKind {
+    /// Returns true if somebody else than the journal has written to the file.
+    pub fn is_tampering(self) -> bool {
+        self != Self::Torn
+    }
+}
+
+/// Reads a whole journal and checks each record against its hash, and against the record before it.
+///
+/// The chain shows changes by a program that does not know it. Whoever may write the files can write a whole new chain,
+/// or remove the newest records; only a hash that is kept elsewhere ([`Verified::last`]) shows that.
+///
+/// # Errors
+///
+/// A file cannot be read.
+pub fn verify(directory: &Path) -> io::Result<Verified> {
+    let mut found = Verified::default();
+    for entry in Reader::open(directory, None)? {
+        let entry = entry?;
+        let fault = |kind| Fault { path: entry.path.clone(), line: entry.line, kind };
+        let Some((before, hash, is_own)) = hashes(&entry) else {
+            found.faults.push(fault(FaultKind::Torn));
+            continue;
+        };
+        found.records += 1;
+        if !is_own {
+            found.faults.push(fault(FaultKind::Changed));
+        }
+        match &found.last {
+            None => found.begins_later = before != NO_HASH,
+            Some(last) if *last != before => found.faults.push(fault(FaultKind::Broken)),
+            Some(_) => {}
+        }
+        found.last = Some(hash);
+    }
+    Ok(found)
+}
+
+/// Returns the hash of the record before, the hash of a record, and whether it is that of its text.
+fn hashes(entry: &Entry) -> Option<(String, String, bool)> {
+    let record = entry.record()?;
+    let hash = hash_of(&entry.bytes)?.to_owned();
+    let text = entry.bytes.get(..entry.bytes.len().checked_sub(HASH.len() + hash.len() + 3)?)?;
+    let before = record.get("prev")?.as_str()?.to_owned();
+    let is_own = Digest::of(text).hex() == hash;
+    Some((before, hash, is_own))
+}
