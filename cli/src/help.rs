@@ -10,10 +10,11 @@ use crate::Cli;
 use crate::error::page;
 
 /// The commands by the work that they are for. A command of no group is listed last.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     ("Guard an agent", &["install", "uninstall", "doctor", "guard"]),
     ("Hooks and plugins", &["list", "allow", "approve", "trust", "untrust", "grants", "plugin", "cache"]),
-    ("Write and test hooks", &["new", "build", "run", "explain", "backtest", "test", "inspect", "schema"]),
+    ("See what happened", &["log", "replay", "backtest", "report"]),
+    ("Write and test hooks", &["new", "build", "run", "explain", "test", "inspect", "schema"]),
     ("Called by other programs", &["bridge", "mcp", "exec"]),
     ("Shell", &["completions", "man"]),
 ];

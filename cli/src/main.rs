@@ -15,6 +15,7 @@ mod help;
 mod human;
 mod input;
 mod interrupt;
+mod journal;
 mod named;
 mod named_hook;
 mod options;
@@ -80,6 +81,7 @@ enum Command {
     Run(commands::run::Run),
     Exec(commands::exec::Exec),
     Explain(commands::explain::Explain),
+    Log(commands::log::Log),
     Backtest(commands::backtest::Backtest),
     New(commands::new::New),
     Build(commands::build::Build),
@@ -171,6 +173,7 @@ fn run_any() -> ExitCode {
                     Command::Run(command) => command.run().await,
                     Command::Exec(command) => command.run().await,
                     Command::Explain(command) => command.run().await,
+                    Command::Log(command) => command.run().await,
                     Command::Backtest(command) => command.run().await,
                     Command::New(command) => command.run(),
                     Command::Build(command) => command.run().await,

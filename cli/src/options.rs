@@ -12,11 +12,13 @@ use hookbox::trust::TrustPolicy;
 use hookbox::{Allocation, Runtime};
 use hookbox_agents::agent::UnknownAgent;
 use hookbox_agents::{Agent, AgentHooks};
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp};
 
 use crate::error::InputError;
 use crate::named::Named;
 use crate::progress::looking;
-use crate::{compiler, telemetry};
+use crate::{compiler, journal, telemetry};
 
 /// The heading of the options that say where hooks are.
 const WHERE: &str = "Where hooks are found";
@@ -279,7 +281,7 @@ impl Discover {
         let limits = Limits { timeout, ..Limits::default() };
         let builder =
             self.configure(Manager::builder())?.limits(limits).one_event(true).reread(begins_session);
-        Ok(build(telemetry::attach(builder)).await)
+        Ok(journal::attach(build(telemetry::attach(builder)).await, None))
     }
 
     /// Finds the hooks for a process that serves many events.
@@ -287,13 +289,14 @@ impl Discover {
         let limits = Limits { timeout, ..Limits::default() };
         // A client that stops waiting and starts this again joins the same compilation.
         let builder = self.configure(Manager::builder())?.limits(limits).reread(false).compile_wait(STARTING);
-        Ok(telemetry::attach(builder).build().await)
+        Ok(journal::attach(telemetry::attach(builder).build().await, None))
     }
 
     /// Finds the hooks for one event of another agent in this directory, within the time that is left. At the
     /// start of a session every component is read anew.
     pub(crate) async fn serving(
         &self,
+        agent: &str,
         directory: &Path,
         left: Duration,
         begins_session: bool,
@@ -310,7 +313,7 @@ impl Discover {
             builder = builder.home_of_process(home);
         }
         let builder = builder.one_event(true).reread(begins_session);
-        Ok(telemetry::attach(builder).build().await)
+        Ok(journal::attach(telemetry::attach(builder).build().await, Some(agent)))
     }
 
     fn configure(&self, builder: Builder) -> Result<Builder, InputError> {
@@ -353,4 +356,14 @@ pub(crate) fn long_duration(text: &str) -> Result<Duration, UnitError> {
         Some(hours @ 1..) => Ok(Duration::from_secs(u64::from(hours) * 3600)),
         _ => parse_duration(text),
     }
+}
+
+/// Reads a time: a span before now, or a date.
+pub(crate) fn since(text: &str) -> Result<Timestamp, String> {
+    if let Ok(date) = text.parse::<jiff::civil::Date>() {
+        return date.to_zoned(TimeZone::UTC).map(|it| it.timestamp()).map_err(|error| error.to_string());
+    }
+    let span: Span = text.parse().map_err(|_| "expected a time such as 30d, 12h or 2026-01-31".to_owned())?;
+    let now = Timestamp::now().to_zoned(TimeZone::UTC);
+    now.checked_sub(span).map(|it| it.timestamp()).map_err(|error| error.to_string())
 }

@@ -10,11 +10,16 @@ use crate::error::is_coloured;
 
 /// Writes one line to standard output. A reader that has ended (`| head`) is not an error.
 pub(crate) fn line(text: &str) -> anyhow::Result<ExitCode> {
+    next_line(text).map(|_| ExitCode::SUCCESS)
+}
+
+/// Writes one of many lines to standard output. Returns false if its reader has ended.
+pub(crate) fn next_line(text: &str) -> anyhow::Result<bool> {
     // Not through `anstream`: it removes control characters, and data must stay unchanged.
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(ExitCode::SUCCESS),
+        written => Ok(written.is_ok()),
     }
 }
 
@@ -33,6 +38,11 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<ExitCode> {
         serde_json::to_string(value)?
     };
     line(&hookbox::internal::text::escape_json(&text))
+}
+
+/// Returns a value as JSON on one line, also for a terminal.
+pub(crate) fn json_line(value: &impl Serialize) -> anyhow::Result<String> {
+    Ok(hookbox::internal::text::escape_json(&serde_json::to_string(value)?))
 }
 
 /// Formats a table without borders. It fits the terminal; in a pipe it has any width.

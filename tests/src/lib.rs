@@ -35,6 +35,7 @@ mod hostile_repository;
 mod human;
 mod install;
 mod interrupt;
+mod journal;
 mod lean;
 mod limits;
 mod mcp;

@@ -10,8 +10,7 @@ use hookbox_journal::backtest::{
     self, Backtest as Tried, Group, HookTally, Options, Progress, SessionFile, Source, Verdicts,
 };
 use hookbox_journal::session_files::Format;
-use jiff::tz::TimeZone;
-use jiff::{Span, Timestamp};
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::error::{InputError, hint, warn};
@@ -30,7 +29,7 @@ pub(crate) struct Backtest {
     #[arg(long, value_name = "FILE|DIR", value_hint = ValueHint::AnyPath)]
     hook: Vec<PathBuf>,
     /// Only calls since then: 30d, 12h, or a date such as 2026-01-31.
-    #[arg(long, value_name = "TIME", value_parser = since)]
+    #[arg(long, value_name = "TIME", value_parser = options::since)]
     since: Option<Timestamp>,
     /// Show this many commands of each hook; 0 shows all.
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -252,16 +251,6 @@ fn sorted(tally: &HookTally) -> Vec<(&(String, String), &Group)> {
 
 fn number(it: u64) -> String {
     it.to_string()
-}
-
-/// Reads a time: a span before now, or a date.
-fn since(text: &str) -> Result<Timestamp, String> {
-    if let Ok(date) = text.parse::<jiff::civil::Date>() {
-        return date.to_zoned(TimeZone::UTC).map(|it| it.timestamp()).map_err(|error| error.to_string());
-    }
-    let span: Span = text.parse().map_err(|_| "expected a time such as 30d, 12h or 2026-01-31".to_owned())?;
-    let now = Timestamp::now().to_zoned(TimeZone::UTC);
-    now.checked_sub(span).map(|it| it.timestamp()).map_err(|error| error.to_string())
 }
 
 fn as_json(result: &Tried) -> Value {

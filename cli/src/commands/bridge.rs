@@ -236,7 +236,7 @@ impl Serving {
         };
         let manager = async |directory: &Path| {
             let (left, begins) = (self.bridge.left(), self.bridge.begins_session());
-            self.discover.serving(directory, left, begins).await
+            self.discover.serving(self.bridge.agent().as_str(), directory, left, begins).await
         };
         // Dropped, the hooks end the processes that they started.
         let code = runtime.block_on(async {

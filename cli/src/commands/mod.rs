@@ -15,6 +15,7 @@ pub(crate) mod guard;
 pub(crate) mod inspect;
 pub(crate) mod install;
 pub(crate) mod list;
+pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod new;

@@ -1,4 +1,4 @@
-//! The presets of the guards in the user's settings file. Everything else in the file stays as it is.
+//! The presets of the guards, and the journal, in the user's settings file. Everything else in the file stays as it is.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write as _};
@@ -71,7 +71,8 @@ impl SettingsFile {
     /// If another value is where a table belongs.
     pub fn set_preset(&mut self, guard: &Guard, preset: Preset) -> Result<(), GuardsError> {
         let hook = guard.hook();
-        if self.settings(guard).is_none() && self.append(&hook, preset) {
+        let table = format!("[hooks.\"{hook}\".settings]\npreset = \"{preset}\"\n");
+        if self.settings(guard).is_none() && self.append(&table) {
             return Ok(());
         }
         let mut table: &mut dyn TableLike = self.document.as_table_mut();
@@ -101,9 +102,19 @@ impl SettingsFile {
         Ok(())
     }
 
-    /// Appends a table with a preset, so that it comes after every comment. Returns false if the file has a value or an
-    /// inline table where this one belongs.
-    fn append(&mut self, hook: &str, preset: Preset) -> bool {
+    /// Returns true if the file has settings of the journal.
+    pub fn has_journal(&self) -> bool {
+        self.document.contains_key("journal")
+    }
+
+    /// Makes hookbox record events, or not. Returns false if the file has settings of the journal.
+    pub fn set_journal(&mut self, enabled: bool) -> bool {
+        self.append(&format!("[journal]\nenabled = {enabled}\n"))
+    }
+
+    /// Appends a table, so that it comes after every comment. Returns false if the file has this table, a value or an
+    /// inline table where it belongs.
+    fn append(&mut self, table: &str) -> bool {
         let text = self.document.to_string();
         let gap = match text.as_str() {
             "" => "",
@@ -111,8 +122,7 @@ impl SettingsFile {
             it if it.ends_with('\n') => "\n",
             _ => "\n\n",
         };
-        let appended = format!("{text}{gap}[hooks.\"{hook}\".settings]\npreset = \"{preset}\"\n");
-        match appended.parse() {
+        match format!("{text}{gap}{table}").parse() {
             Ok(document) => self.document = document,
             Err(_) => return false,
         }

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use hookbox_guards::{GUARDS, Guard, Preset};
 
 pub(crate) use self::add::{Chosen, add};
-pub(crate) use self::own::Own;
+pub(crate) use self::own::{Own, explained};
 use crate::{named, options};
 
 /// List, add, remove or set the guards that hookbox comes with.

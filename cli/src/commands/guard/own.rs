@@ -58,7 +58,7 @@ impl Own {
         Ok(present)
     }
 
-    pub(super) fn settings(&self) -> anyhow::Result<SettingsFile> {
+    pub(crate) fn settings(&self) -> anyhow::Result<SettingsFile> {
         SettingsFile::read(&self.root).map_err(explained)
     }
 
@@ -90,7 +90,7 @@ pub(super) fn preset_of(settings: &SettingsFile, guard: &Guard) -> String {
 }
 
 /// Adds the next step to an error.
-pub(super) fn explained(error: GuardsError) -> anyhow::Error {
+pub(crate) fn explained(error: GuardsError) -> anyhow::Error {
     let path = escape(&error.path.to_string_lossy(), 4096);
     let hint = match &error.kind {
         GuardsErrorKind::Settings(_) => "correct the file".to_owned(),

@@ -19,12 +19,17 @@ pub(super) struct Offer {
     /// The preset of these guards: relaxed, standard or strict [default: standard].
     #[arg(long, value_name = "PRESET", value_parser = named::preset(), hide_possible_values = true, conflicts_with_all = ["project", "system"])]
     preset: Option<Preset>,
-    /// Do not ask about the guards.
+    /// Do not ask about the guards and the journal.
     #[arg(short, long)]
     yes: bool,
 }
 
 impl Offer {
+    /// Returns true if the user may be asked.
+    pub(super) fn asks(&self) -> bool {
+        !self.yes
+    }
+
     /// Puts the guards into their places, unless the user says no. Returns the names of those that are new or updated.
     pub(super) async fn accept(self, which: &Which) -> anyhow::Result<Vec<&'static str>> {
         // Those who share a project or the machine have other home directories.

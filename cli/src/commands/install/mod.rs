@@ -1,6 +1,7 @@
 //! `hookbox install` and `hookbox uninstall`: hookbox in the configuration of other agents.
 
 mod guards;
+mod record;
 mod which;
 
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ use hookbox_agents::config::Level;
 use serde_json::json;
 
 use self::guards::Offer;
+use self::record::Recording;
 use self::which::{Which, shown};
 use crate::error::{InputError, hint, warn};
 use crate::interrupt::unless_interrupted;
@@ -61,6 +63,8 @@ pub(crate) struct Install {
     strict: bool,
     #[command(flatten)]
     offer: Offer,
+    #[command(flatten)]
+    recording: Recording,
 }
 
 /// Remove hookbox from another agent.
@@ -120,7 +124,9 @@ impl Install {
         if let Some(code) = which.check(&agents, &installer, &options)? {
             return Ok(code);
         }
+        let asks = self.offer.asks();
         let added = self.offer.accept(&which).await?;
+        let is_recorded = self.recording.accept(&which, asks)?;
         // A search creates the private directories, and a dry run creates nothing.
         let entries = if which.dry_run { None } else { Some(entries(&which.locate).await) };
         let guards = entries.as_deref().map(guards);
@@ -134,6 +140,7 @@ impl Install {
             json!({
                 "guards": guards,
                 "guards_added": added,
+                "journal_enabled": is_recorded,
                 "program": options.program,
                 "deadline": show_duration(options.deadline),
                 "backup": done.original,
@@ -145,6 +152,9 @@ impl Install {
         let code = which.each(&agents, |agent| installer.install(agent, level, &options_of(agent)), keys)?;
         if !which.json && !added.is_empty() {
             output::line(&format!("guards: added {}", added.join(", ")))?;
+        }
+        if !which.json && is_recorded {
+            output::line("journal: events are recorded from now on; `hookbox log` shows them")?;
         }
         if !which.json && code == ExitCode::SUCCESS {
             guards.iter().for_each(|guards| say_next(&agents, guards));

@@ -150,6 +150,11 @@ impl Bridge {
         Self { deadline, ..self }
     }
 
+    /// Returns the agent.
+    pub fn agent(&self) -> Agent {
+        self.agent
+    }
+
     /// Sets the directory of the agent's project ([`Agent::project_variable`]), from which hooks are found. A
     /// model that changes the directory of its shell must not escape the repository's guards. The default is
     /// the working directory of the event, then that of the process. A path that is not a directory is

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use hookbox::journal::{Journal as Receiver, Record};
 
 pub use self::filter::Filter;
-pub use self::read::{Entry, Reader, follow};
+pub use self::read::{Entry, Follower, Reader};
 pub use self::record::{event_of, home_of};
 pub use self::verify::{Fault, FaultKind, Verified, verify};
 

@@ -107,21 +107,34 @@ impl OpenFile {
     }
 }
 
-/// Gives each new record to a function until it returns false, beginning after the records that are there now.
-///
-/// # Errors
-///
-/// The journal cannot be read.
-pub fn follow(
-    directory: &Path,
-    mut pause: impl FnMut(),
-    mut each: impl FnMut(Entry) -> bool,
-) -> io::Result<()> {
-    let end = |file: &DayFile| (file.clone(), file.size());
-    let mut at = files::all(directory)?.last().map(end);
-    loop {
-        for file in files::all(directory)? {
-            let from = match &at {
+/// Reads the records that are added to a journal, from a moment on.
+#[derive(Debug)]
+pub struct Follower {
+    directory: PathBuf,
+    /// The last file, and the length of it that was read.
+    at: Option<(DayFile, u64)>,
+}
+
+impl Follower {
+    /// Begins after the records that are there now.
+    ///
+    /// # Errors
+    ///
+    /// The directory cannot be read.
+    pub fn new(directory: &Path) -> io::Result<Self> {
+        let at = files::all(directory)?.pop().map(|file| (file.clone(), file.size()));
+        Ok(Self { directory: directory.to_owned(), at })
+    }
+
+    /// Returns the lines that are new since the last call.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read.
+    pub fn poll(&mut self) -> io::Result<Vec<Entry>> {
+        let mut new = Vec::new();
+        for file in files::all(&self.directory)? {
+            let from = match &self.at {
                 Some((last, _)) if file < *last => continue,
                 Some((last, from)) if file == *last => *from,
                 _ => 0,
@@ -132,19 +145,14 @@ pub fn follow(
             };
             input.seek(SeekFrom::Start(from))?;
             let mut open = OpenFile { path: file.path.clone(), input: BufReader::new(input), line: 0 };
-            let mut next = from;
-            while let Some(entry) = open.next()? {
-                if entry.bytes.last() != Some(&b'\n') {
-                    // Its process is still writing it.
-                    break;
-                }
-                next += entry.bytes.len() as u64;
-                if !each(entry) {
-                    return Ok(());
-                }
+            let mut end = from;
+            // A line without an end is still being written.
+            while let Some(entry) = open.next()?.filter(|it| it.bytes.last() == Some(&b'\n')) {
+                end += entry.bytes.len() as u64;
+                new.push(entry);
             }
-            at = Some((file, next));
+            self.at = Some((file, end));
         }
-        pause();
+        Ok(new)
     }
 }

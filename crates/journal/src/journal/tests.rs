@@ -39,7 +39,7 @@ fn records_are_read_as_they_were_written_in_a_file_of_the_users_own() {
     assert_eq!(texts(&directory), ["one", "two\n\"hash\":\"x\"}", "three"]);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&directory), mode(&only_file(&directory))), (0o700, 0o600));
-    let found = verify(&directory).unwrap();
+    let found = verify(&directory, None).unwrap();
     assert_eq!((found.records, found.begins_later, found.faults), (3, false, vec![]));
 }
 
@@ -77,7 +77,7 @@ fn a_record_that_was_changed_removed_or_inserted_is_found() {
         change(&mut all);
         fs::write(&file, all.concat()).unwrap();
         let faults: Vec<_> =
-            verify(temp.path()).unwrap().faults.iter().map(|it| (it.line, it.kind)).collect();
+            verify(temp.path(), None).unwrap().faults.iter().map(|it| (it.line, it.kind)).collect();
         assert_eq!(faults, expected, "{name}");
     }
 }
@@ -93,7 +93,7 @@ fn a_torn_record_is_skipped_and_breaks_no_chain() {
         file.set_len(length + cut).unwrap();
         write(temp.path(), &["three"]);
         assert_eq!(texts(temp.path()), ["one", "two", "three"]);
-        let found = verify(temp.path()).unwrap();
+        let found = verify(temp.path(), None).unwrap();
         assert_eq!(
             found.faults.iter().map(|it| (it.line, it.kind)).collect::<Vec<_>>(),
             [(3, FaultKind::Torn)]
@@ -113,7 +113,7 @@ fn old_and_large_days_are_removed_and_the_chain_goes_on() {
     fs::remove_file(&file).unwrap();
     write(temp.path(), &["two"]);
     assert_eq!(texts(temp.path()), ["two"], "older than the 90 days of the default");
-    let found = verify(temp.path()).unwrap();
+    let found = verify(temp.path(), None).unwrap();
     assert!(found.begins_later && found.faults.is_empty());
 
     let small = tempfile::tempdir().unwrap();
@@ -126,7 +126,7 @@ fn old_and_large_days_are_removed_and_the_chain_goes_on() {
     let texts = texts(small.path());
     assert_eq!(texts.last().unwrap(), "99");
     assert!(texts.len() > 5, "{texts:?}");
-    assert_eq!(verify(small.path()).unwrap().faults, []);
+    assert_eq!(verify(small.path(), None).unwrap().faults, []);
 }
 
 fn settings(max_size: u64) -> JournalSettings {
@@ -148,13 +148,33 @@ fn threads_lose_and_mix_no_records() {
             });
         }
     });
-    let found = verify(temp.path()).unwrap();
+    let found = verify(temp.path(), None).unwrap();
     assert_eq!((found.records, found.faults), (200, vec![]));
     let texts = texts(temp.path());
     for thread in 0..8 {
         let own: Vec<_> = texts.iter().filter_map(|it| it.strip_prefix(&format!("{thread} "))).collect();
         assert_eq!(own, (0..25).map(|it| it.to_string()).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn a_follower_reads_what_is_new() {
+    let temp = tempfile::tempdir().unwrap();
+    let mut early = Follower::new(&temp.path().join("missing")).unwrap();
+    assert_eq!(early.poll().unwrap(), []);
+    write(temp.path(), &["old"]);
+    let mut follower = Follower::new(temp.path()).unwrap();
+    let mut poll = || -> Vec<String> {
+        let new = follower.poll().unwrap();
+        new.iter().map(|it| it.record().unwrap()["text"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(poll(), [""; 0]);
+    write(temp.path(), &["one", "two"]);
+    assert_eq!(poll(), ["one", "two"]);
+    let file = only_file(temp.path());
+    let half = b"{\"v\":1,";
+    fs::OpenOptions::new().append(true).open(&file).unwrap().write_all(half).unwrap();
+    assert_eq!(poll(), [""; 0], "a line without an end is not read yet");
 }
 
 #[test]
@@ -302,6 +322,6 @@ fn a_process_that_is_killed_leaves_whole_records() {
         write(temp.path(), &["mine"]);
     }
     assert_eq!(texts(temp.path()).iter().filter(|it| *it == "mine").count(), 10);
-    let found = verify(temp.path()).unwrap();
+    let found = verify(temp.path(), None).unwrap();
     assert!(found.faults.iter().all(|it| it.kind == FaultKind::Torn), "{:?}", found.faults);
 }

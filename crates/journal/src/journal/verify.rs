@@ -17,6 +17,8 @@ pub struct Verified {
     pub last: Option<String>,
     /// True if the first record follows one that is not here: it was removed by age or size, or by somebody.
     pub begins_later: bool,
+    /// True if a record has the hash that the caller wanted.
+    pub has_wanted: bool,
     /// The faults, in their order.
     pub faults: Vec<Fault>,
 }
@@ -50,7 +52,8 @@ impl FaultKind {
     }
 }
 
-/// Reads a whole journal and checks each record against its hash, and against the record before it.
+/// Reads a whole journal and checks each record against its hash, and against the record before it. `wanted` is the hash
+/// of a record that should be there.
 ///
 /// The chain shows changes by a program that does not know it. Whoever may write the files can write a whole new chain,
 /// or remove the newest records; only a hash that is kept elsewhere ([`Verified::last`]) shows that.
@@ -58,7 +61,7 @@ impl FaultKind {
 /// # Errors
 ///
 /// A file cannot be read.
-pub fn verify(directory: &Path) -> io::Result<Verified> {
+pub fn verify(directory: &Path, wanted: Option<&str>) -> io::Result<Verified> {
     let mut found = Verified::default();
     for entry in Reader::open(directory, None)? {
         let entry = entry?;
@@ -76,6 +79,7 @@ pub fn verify(directory: &Path) -> io::Result<Verified> {
             Some(last) if *last != before => found.faults.push(fault(FaultKind::Broken)),
             Some(_) => {}
         }
+        found.has_wanted |= is_own && wanted == Some(hash.as_str());
         found.last = Some(hash);
     }
     Ok(found)

@@ -1,0 +1,281 @@
+//! `hookbox log`.
+
+mod account;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use hookbox::escape;
+use hookbox_journal::journal::{DIRECTORY, FaultKind, Filter, Follower, Reader, verify};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use self::account::{account, row};
+use crate::error::{InputError, hint, warn};
+use crate::interrupt::unless_interrupted;
+use crate::{options, output, progress};
+
+/// The columns of the table.
+const COLUMNS: [&str; 6] = ["ID", "TIME (UTC)", "AGENT", "DECISION", "BY", "EVENT"];
+
+/// The columns that a narrow terminal does not show, the first of them first.
+const SPARE: [&str; 2] = ["AGENT", "BY"];
+
+/// The time between two looks at a journal that is followed.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Show the events that were recorded, and what was decided on them.
+///
+/// Events are recorded if your hookbox.toml has `[journal]` with `enabled = true`. They stay on this machine, without the
+/// secrets that hookbox recognizes.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Log {
+    #[command(subcommand)]
+    what: Option<What>,
+    #[command(flatten)]
+    events: Events,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    Show(Show),
+    Verify(Verify),
+}
+
+/// The events that are listed.
+#[derive(Args, Debug)]
+struct Events {
+    /// Only events with this text in them, in either case.
+    text: Option<String>,
+    /// Only events since then: 30d, 12h, or a date such as 2026-01-31.
+    #[arg(long, value_name = "TIME", value_parser = options::since)]
+    since: Option<Timestamp>,
+    /// Only events of this agent.
+    #[arg(long)]
+    agent: Option<String>,
+    /// Only events that this hook saw.
+    #[arg(long, value_name = "NAME")]
+    hook: Option<String>,
+    /// Only events that a hook blocked.
+    #[arg(long)]
+    blocked: bool,
+    /// Only events with a hook that failed.
+    #[arg(long)]
+    failed: bool,
+    /// Show the last N events; 0 shows all [default: 50; with --json all].
+    #[arg(short = 'n', long, value_name = "N")]
+    last: Option<usize>,
+    /// Show also each new event, until you end it.
+    #[arg(short, long)]
+    follow: bool,
+    /// Print JSON: a record on each line.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    locate: options::Locate,
+}
+
+/// Show one event whole.
+#[derive(Args, Debug)]
+struct Show {
+    /// The event's id, or the beginning of it.
+    id: String,
+    /// Print JSON: the record.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    locate: options::Locate,
+}
+
+/// Check that no record was changed, removed or inserted.
+///
+/// The exit code is 1 if one was. Records at the end that are missing can only be noticed with the hash of the last record,
+/// kept elsewhere.
+#[derive(Args, Debug)]
+struct Verify {
+    /// The hash of a record that was the last one: it must be there.
+    #[arg(long, value_name = "HASH")]
+    contains: Option<String>,
+    /// Print JSON: an object.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    locate: options::Locate,
+}
+
+impl Log {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        match self.what {
+            Some(What::Show(show)) => show.run(),
+            Some(What::Verify(verify)) => verify.run().await,
+            None => self.events.run().await,
+        }
+    }
+}
+
+impl Events {
+    async fn run(self) -> anyhow::Result<ExitCode> {
+        let directory = directory(&self.locate)?;
+        let filter = Filter {
+            since: self.since,
+            agent: self.agent.clone(),
+            hook: self.hook.clone(),
+            event: None,
+            blocked: self.blocked,
+            failed: self.failed,
+            text: self.text.clone(),
+        };
+        // What is added meanwhile is new.
+        let follower = if self.follow { Some(Follower::new(&directory)?) } else { None };
+        let most = self.last.unwrap_or(if self.json { 0 } else { 50 });
+        let mut records = VecDeque::new();
+        for entry in Reader::open(&directory, self.since)? {
+            let Some(record) = entry?.record().filter(|record| filter.wants(record)) else { continue };
+            if most == 0 && self.json {
+                if !output::next_line(&output::json_line(&record)?)? {
+                    return Ok(ExitCode::SUCCESS);
+                }
+                continue;
+            }
+            if most > 0 && records.len() == most {
+                records.pop_front();
+            }
+            records.push_back(record);
+        }
+        if self.json {
+            for record in &records {
+                output::line(&output::json_line(record)?)?;
+            }
+        } else if records.is_empty() && follower.is_none() {
+            self.explain_none(&directory);
+        } else {
+            output::line(&output::fitting(&COLUMNS, &SPARE, records.iter().map(row)))?;
+        }
+        let Some(mut follower) = follower else { return Ok(ExitCode::SUCCESS) };
+        let following = async {
+            loop {
+                for entry in follower.poll()? {
+                    let Some(record) = entry.record().filter(|record| filter.wants(record)) else { continue };
+                    let line = if self.json { output::json_line(&record)? } else { row(&record).join("  ") };
+                    if !output::next_line(&line)? {
+                        return Ok::<_, anyhow::Error>(());
+                    }
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        };
+        unless_interrupted(following).await??;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Tells why there is nothing to show.
+    fn explain_none(&self, directory: &std::path::Path) {
+        if directory.exists() {
+            hint("no recorded event fits; `hookbox log` without options shows the last ones");
+        } else {
+            hint(
+                "no event was recorded; to record them, put this into ~/.hookbox/hookbox.toml:\n\n[journal]\nenabled = true\n",
+            );
+        }
+    }
+}
+
+impl Show {
+    fn run(self) -> anyhow::Result<ExitCode> {
+        let mut found: Option<Value> = None;
+        for entry in Reader::open(&directory(&self.locate)?, None)? {
+            let Some(record) = entry?.record() else { continue };
+            let id = record.get("id").and_then(Value::as_str);
+            if !id.is_some_and(|id| id.starts_with(&self.id)) {
+                continue;
+            }
+            if found.is_some() {
+                let what = format!("{}: several events begin with it", escape(&self.id, 80));
+                return Err(InputError::new(what, "give more letters of the id").into());
+            }
+            found = Some(record);
+        }
+        let Some(record) = found else {
+            let what = format!("{}: no recorded event has this id", escape(&self.id, 80));
+            return Err(InputError::new(what, "`hookbox log` lists the events with their ids").into());
+        };
+        if self.json { output::json(&record) } else { output::line(&account(&record)) }
+    }
+}
+
+impl Verify {
+    async fn run(self) -> anyhow::Result<ExitCode> {
+        let directory = directory(&self.locate)?;
+        let wanted = self.contains.clone();
+        let work = tokio::task::spawn_blocking(move || verify(&directory, wanted.as_deref()));
+        let found = unless_interrupted(progress::working("reading the journal", work)).await???;
+        let is_missing = self.contains.is_some() && !found.has_wanted;
+        let is_whole = !is_missing && !found.faults.iter().any(|it| it.kind.is_tampering());
+        if self.json {
+            let faults = found.faults.iter().map(
+                |it| json!({ "path": it.path.to_string_lossy(), "line": it.line, "fault": name(it.kind) }),
+            );
+            output::json(&json!({
+                "records": found.records,
+                "whole": is_whole,
+                "begins_later": found.begins_later,
+                "last": found.last,
+                "contains": self.contains.as_ref().map(|_| found.has_wanted),
+                "faults": faults.collect::<Vec<_>>(),
+            }))?;
+        } else {
+            for it in &found.faults {
+                warn(format_args!(
+                    "{}, line {}: {}",
+                    escape(&it.path.to_string_lossy(), 4096),
+                    it.line,
+                    explained(it.kind)
+                ));
+            }
+            if is_missing {
+                warn("the record with this hash is not in the journal: it was removed or changed");
+            }
+            let result = if is_whole {
+                "none was changed, removed or inserted"
+            } else {
+                "they are not as they were written"
+            };
+            let mut lines = format!("{} records: {result}.", found.records);
+            if found.begins_later {
+                lines.push_str(
+                    "\nOlder records were removed, as the settings of the journal say, or by somebody.",
+                );
+            }
+            if let Some(last) = &found.last {
+                lines.push_str(&format!("\nHash of the last record: {last}"));
+            }
+            output::line(&lines)?;
+        }
+        Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+fn name(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::Changed => "changed",
+        FaultKind::Broken => "broken",
+        FaultKind::Torn => "torn",
+    }
+}
+
+fn explained(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::Changed => "this record was changed",
+        FaultKind::Broken => "a record was removed, inserted or moved before this one",
+        FaultKind::Torn => "this record is not whole: its process was ended while it wrote",
+    }
+}
+
+/// Returns the directory of the journal. It may be missing.
+fn directory(locate: &options::Locate) -> Result<PathBuf, InputError> {
+    Ok(locate.data()?.join(DIRECTORY))
+}
