@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use hookbox::hook::Subscription;
 use hookbox::internal::tool_result;
 use hookbox::internal::wasm::ComponentHook;
 use hookbox::manager::Manager;
 use hookbox::session::{Session, ToolDecision};
-use hookbox::{Allocation, Descriptor, Kind, Runtime, Settings, ToolCall};
+use hookbox::{Allocation, Cause, Descriptor, Kind, Runtime, Settings, Status, ToolCall};
 use serde_json::{Value, json};
 
 use crate::Extent;
@@ -29,14 +30,19 @@ const OUTPUT: &str = "test result: ok. 12 passed; 0 failed";
 
 /// A session with all guards, with the subscriptions of their manifests and without permissions.
 async fn all(place: &Place) -> Session {
+    guards(place, Settings::new(), |it| it).await
+}
+
+/// A session with all guards with these settings, and with other subscriptions.
+async fn guards(place: &Place, settings: Settings, change: fn(Subscription) -> Subscription) -> Session {
     let runtime = Runtime::new(Allocation::Pooled, None);
     let mut builder = Manager::builder().directories(false).builtins(false);
     for name in GUARDS {
         let bytes = std::fs::read(place.guard(name)).unwrap();
         let component = runtime.load(bytes).await.unwrap();
         let mut descriptor = Descriptor::new(name, Kind::Component);
-        descriptor.subscriptions.clone_from(&component.manifest().subscriptions);
-        builder = builder.hook(ComponentHook::new(component, descriptor, Settings::new()));
+        descriptor.subscriptions = component.manifest().subscriptions.iter().cloned().map(change).collect();
+        builder = builder.hook(ComponentHook::new(component, descriptor, settings.clone()));
     }
     builder.build().await.session("bench")
 }
@@ -109,10 +115,18 @@ pub(crate) fn rows(extent: Extent, place: &Place) -> Vec<Row> {
     ]
 }
 
-/// Sends the generated lines of a file through all guards, and returns the number of failures.
+/// Sends the generated lines of a file through all guards with the strictest preset, and returns the number of failures. A
+/// line that a guard does not see by its subscription, and would block, is a failure, too.
 pub(crate) fn lines(path: &Path, place: &Place) -> usize {
     let tokio = one_thread();
-    let guards = tokio.block_on(all(place));
+    let strict = Settings::from([("preset".to_owned(), "strict".to_owned())]);
+    let (seen, all) = tokio.block_on(async {
+        let all = |mut it: Subscription| {
+            it.tools.clear();
+            it
+        };
+        (guards(place, strict.clone(), |it| it).await, guards(place, strict, all).await)
+    });
     let text = std::fs::read_to_string(path).unwrap();
     let (mut count, mut failures, mut most, mut of) = (0_usize, 0_usize, 0_u64, String::new());
     for (at, line) in text.lines().enumerate() {
@@ -120,8 +134,18 @@ pub(crate) fn lines(path: &Path, place: &Place) -> usize {
         let reports = tokio.block_on(async {
             let call = ToolCall::new("bash", json!({ "command": line }));
             let result = tool_result(call.clone(), Value::from(line.as_str()));
-            let before = guards.before_tool_call(call).await.notes.report;
-            [before, guards.after_tool_call(result).await.notes.report]
+            let other = all.before_tool_call(call.clone()).await.notes.report;
+            let before = seen.before_tool_call(call).await.notes.report;
+            let unseen = before.hooks.iter().filter(|it| it.passed_over.is_some());
+            for hook in unseen {
+                let blocks =
+                    other.hooks.iter().find(|it| it.name == hook.name && it.status == Status::Blocked);
+                if blocks.is_some() {
+                    failures += 1;
+                    println!("{} does not see line {at}, and would block it: {line:?}", hook.name);
+                }
+            }
+            [before, seen.after_tool_call(result).await.notes.report]
         });
         count += 1;
         for hook in reports.iter().flat_map(|it| &it.hooks) {
@@ -129,7 +153,8 @@ pub(crate) fn lines(path: &Path, place: &Place) -> usize {
                 most = hook.fuel.unwrap_or_default();
                 of = format!("{}, line {at}", hook.name);
             }
-            if let Some(cause) = hook.cause {
+            // Without permissions, a guard cannot remember what the agent has made.
+            if let Some(cause) = hook.cause.filter(|it| *it != Cause::Denied) {
                 failures += 1;
                 let begin: String = line.chars().take(200).collect();
                 println!("{}: {cause:?}, line {at}: {begin:?}", hook.name);

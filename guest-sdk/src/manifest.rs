@@ -39,8 +39,8 @@ pub struct Manifest {
 pub struct Subscription {
     /// The event.
     pub event: Event,
-    /// Only for these tools: names as agents spell them, or kinds such as `kind:shell`. Empty: all. `kind:shell except ls
-    /// cat` leaves out lines that do nothing but run these programs.
+    /// Only for these tools: names as agents spell them, or kinds such as `kind:shell`. Empty: all. `kind:shell
+    /// naming git *token*` leaves out lines that name none of these words.
     pub tools: Vec<String>,
     /// The order among the hooks of this event: lower first, 50 by default.
     pub priority: Option<i32>,

@@ -103,23 +103,23 @@ async fn strict(guard: &Guard, tools: impl Fn(&Subscription) -> Vec<String>) -> 
 }
 
 #[tokio::test]
-async fn a_line_that_a_guard_excepts_would_pass_it() {
+async fn a_line_that_a_guard_does_not_see_would_pass_it() {
     let lines = corpus();
     assert!(lines.len() > 3000, "{}", lines.len());
-    for name in ["destructive", "git", "supply-chain"] {
+    for name in ["destructive", "git", "secrets", "supply-chain"] {
         let guard = Guard::named(name).unwrap();
         let (own, all) = (strict(guard, |it| it.tools.clone()).await, strict(guard, |_| Vec::new()).await);
-        let mut excepted = 0;
+        let mut unseen = 0;
         // Some of them are enough, because each takes two sessions.
-        for line in lines.iter().step_by(4) {
+        for line in lines.iter().step_by(2) {
             let call = || ToolCall::new("bash", json!({ "command": line }));
             if own.before_tool_call(call()).await.notes.report.hooks[0].passed_over.is_some() {
-                excepted += 1;
+                unseen += 1;
                 let decision = all.before_tool_call(call()).await.decision;
                 assert!(!matches!(decision, ToolDecision::Block(_)), "{name}: {line}");
             }
         }
-        assert!(excepted > 50, "{name}: {excepted}");
+        assert!(unseen > 300, "{name}: {unseen}");
     }
 }
 

@@ -3,7 +3,7 @@
 use hookbox_judge::{Denial, Preset, Scene};
 
 /// Clients of databases whose arguments are statements.
-const CLIENTS: &str = "psql mysql mariadb sqlite3 duckdb clickhouse-client clickhouse bq snowsql sqlcmd cockroach cqlsh \
+pub(crate) const CLIENTS: &str = "psql mysql mariadb sqlite3 duckdb clickhouse-client clickhouse bq snowsql sqlcmd cockroach cqlsh \
     mongosh mongo usql pgcli mycli litecli spanner-cli d1 wrangler influx turso osqueryi trino presto beeline hive isql \
     redis-cli valkey-cli keydb-cli libsql gcloud docker neo4j cypher-shell surreal";
 

@@ -11,7 +11,7 @@ mod services;
 mod state;
 mod test_databases;
 
-use hookbox_judge::{BUILDERS, Denial, READERS, Scene, answer, shell_except};
+use hookbox_judge::{Denial, Scene, answer};
 use hookbox_sdk::Action;
 use hookbox_sdk::prelude::*;
 
@@ -42,13 +42,24 @@ pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
     })
 }
 
-/// Further programs that make no file that a session remembers.
-const NO_MAKERS: &str = "awk chmod docker find kubectl ln mv node npx python python3 rm sed";
+/// Words of lines that may destroy something, beside the programs of [`services`] and [`databases`].
+const DESTROYS: &str = "rm grm unlink rimraf del-cli srm rmtree -delete --remove-files rsync rclone Remove-Item rd del erase \
+    ri cmd dd shred wipe scrub truncate -i* --in-place* -ni tee cp mv gmv gcp install ln gln chmod chown chgrp setfacl \
+    chattr chflags zip mount";
+
+/// Words of lines that may make a file that the session remembers.
+const MAKES: &str = "mkdir touch tee cp gcp install curl wget clone >";
+
+/// Returns the lines that the guard sees before they run. A test asks it about the others.
+fn seen_before() -> String {
+    let services = services::TABLE.iter().map(|row| row.programs);
+    let words: Vec<&str> = [DESTROYS, MAKES, databases::CLIENTS].into_iter().chain(services).collect();
+    format!("kind:shell naming {}", words.join(" "))
+}
 
 impl Hook for Guard {
     fn manifest() -> Manifest {
-        let before = shell_except(&[READERS, BUILDERS]);
-        let after = shell_except(&[READERS, BUILDERS, NO_MAKERS]);
+        let (before, after) = (seen_before(), format!("kind:shell naming {MAKES}"));
         Manifest::new("destructive", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
             // A tool that is not known may be a shell by another name.
             .on_tools(Event::BeforeToolCall, [&before, "kind:mcp", "kind:other", "kind:write", "kind:edit"])

@@ -5,7 +5,7 @@ mod table;
 use hookbox_judge::{Area, Denial, Preset, Scene};
 use hookbox_shell::{Arg, Mode};
 
-use table::TABLE;
+pub(crate) use table::TABLE;
 
 /// A row of the table.
 pub(crate) struct Row {

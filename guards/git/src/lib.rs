@@ -6,7 +6,7 @@ mod judge;
 mod refs;
 mod state;
 
-use hookbox_judge::{BUILDERS, READERS, Told, answer, shell_except};
+use hookbox_judge::{Told, answer};
 use hookbox_sdk::prelude::*;
 
 pub use judge::rule;
@@ -17,15 +17,13 @@ pub struct Guard;
 /// The schema of the settings, which hookbox checks before the hook runs.
 const SCHEMA: &str = include_str!("../settings.schema.json");
 
-/// Further programs that are no version control, and start none without a command of its own in the line.
-const OTHERS: &str = "awk chmod cp curl docker find kubectl ln mkdir mv node npx python python3 rm sed tar tee touch unzip \
-    wget";
+/// The lines that the guard sees: those with a program of version control. A test asks it about the others.
+const SHELL: &str = "kind:shell naming git gh hub glab *bfg* hg sl jj svn";
 
 impl Hook for Guard {
     fn manifest() -> Manifest {
-        let shell = shell_except(&[READERS, BUILDERS, OTHERS]);
         // A tool that is not known may be a shell by another name.
-        let tools = [shell.as_str(), "kind:mcp", "kind:other"];
+        let tools = [SHELL, "kind:mcp", "kind:other"];
         Manifest::new("git", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
             .on_tools(Event::BeforeToolCall, tools)
             // Late, so that it judges what other hooks have made of the call.

@@ -41,10 +41,33 @@ fn denial(settings: &Settings, finding: Finding) -> Option<Denial> {
     Some(Denial::new(what, why, safer))
 }
 
+/// The lines that the guard sees: those with a part of the name of a secret, a token, or a program that prints variables
+/// or secrets. A test asks it about the others.
+const SHELL: &str = "kind:shell naming *.env* *env[* *environ* *config.env* *credential* *key* *secret* *token* *pass* \
+    *_pwd* *auth* *cookie* *bearer* *basic* *signature* *database_url* *id_rsa* *id_dsa* *id_ecdsa* *id_ed25519* *netrc* \
+    *npmrc* *pypirc* *.kube* *kubernetes* *.docker* *hosts.yml* *op/config* *shadow* *rclone* *s3cfg* *doctl* *boto* \
+    *terraform* *tfstate* *logins.json* *login* *my.cnf* *.ssh* *.gnupg* *.aws* *.azure* *.pem* *.p12* *.pfx* \
+    *.jks* *.kdbx* *.ppk* *_history* *begin* *akia* *asia* *ghp_* *gho_* *ghu_* *ghs_* *ghr_* *github_pat_* *glpat-* \
+    *xox* *xapp-* *slack.com* *sk-* *sk_* *rk_* *aiza* *npm_* *hf_* *pypi-* *sg.* *eyj* *169.254.* *metadata* *vault* \
+    *decrypt* *extraheader* env printenv set export declare typeset history heroku op bw security openssl --raw oc sops age \
+    rbw pulumi";
+
+/// The other tools that it sees: all.
+const TOOLS: [&str; 8] = [
+    "kind:read",
+    "kind:write",
+    "kind:edit",
+    "kind:search",
+    "kind:fetch",
+    "kind:mcp",
+    "kind:agent",
+    "kind:other",
+];
+
 impl Hook for SecretsGuard {
     fn manifest() -> Manifest {
         Manifest::new("secrets", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
-            .on(Event::BeforeToolCall)
+            .on_tools(Event::BeforeToolCall, [SHELL].into_iter().chain(TOOLS))
             // Late, so that it judges what other hooks have made of the call.
             .priority(90)
             .on_failure_block()

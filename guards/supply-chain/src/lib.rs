@@ -6,7 +6,7 @@ mod net;
 mod packages;
 mod writes;
 
-use hookbox_judge::{Preset, READERS, allows, shell_except};
+use hookbox_judge::{Preset, allows};
 use hookbox_sdk::prelude::*;
 use hookbox_sdk::shell::Reading;
 
@@ -62,15 +62,19 @@ impl Settings {
     }
 }
 
-/// Further programs that load no code by themselves, and write no file that another program runs.
-const OTHERS: &str = "awk black chmod cmake ctest docker eslint find flake8 g++ gcc gofmt isort javac jest make mkdir mypy \
-    ninja prettier pytest rm ruff rustc rustfmt touch tsc vitest";
+/// The lines that the guard sees: those with a download, a URL, a switch or variable of a package manager, or a file that
+/// other programs run. A test asks it about the others.
+const SHELL: &str = "kind:shell naming *curl* *wget* fetch http https xh aria2c lwp-download lynx nc ncat socat \
+    */dev/fd* */dev/tcp* *$(* *`* *<(* pwsh powershell *://* *github:* *unauthenticated* *gpg* *trusted* *--force-yes* \
+    *strict-ssl* *insecure* *--dangerous* *disable-tls* --registry *scripts.* *index_url* *default_index* \
+    *npm_config_registry* *goproxy* *gosumdb* *gonosum* *goflags* *node_tls* *pythonhttpsverify* *git_ssl* apt-key \
+    *hookspath* *fsmonitor* *sshcommand* *sslverify* *protocol.ext* *core.editor* *ext::* crontab *.git/hooks* *.husky* \
+    *authorized_keys* *etc/apt* *.github* *.circleci* *.buildkite* *gitlab-ci* *jenkinsfile* *azure-pipelines*";
 
 impl Hook for SupplyChain {
     fn manifest() -> Manifest {
-        let shell = shell_except(&[READERS, OTHERS]);
         // A tool that is not known may be a shell by another name.
-        let tools = [shell.as_str(), "kind:mcp", "kind:other", "kind:write", "kind:edit"];
+        let tools = [SHELL, "kind:mcp", "kind:other", "kind:write", "kind:edit"];
         Manifest::new("supply-chain", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
             .on_tools(Event::BeforeToolCall, tools)
             // Late, so that it judges what other hooks have made of the call.

@@ -143,7 +143,7 @@ pub struct Subscription {
     pub event: EventName,
     /// Only for these tools: names as agents spell them, or kinds such as `kind:shell`. A name of a tool of an
     /// MCP server is the tool in every agent's spelling. Empty: all. A component passes over a shell line that
-    /// `kind:shell except ls cat` excepts.
+    /// `kind:shell naming git gh` leaves out: it names neither.
     pub tools: Vec<String>,
     /// Lower runs first.
     pub priority: i32,
@@ -152,8 +152,8 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// The word in front of the programs that a pattern for a kind excepts.
-    pub(crate) const EXCEPT: &str = " except ";
+    /// The word in front of those that a line must name.
+    pub(crate) const NAMING: &str = " naming ";
 
     /// Creates a subscription to this event, for every tool, with the default priority.
     pub fn to(event: EventName) -> Self {
@@ -175,7 +175,7 @@ impl Subscription {
     pub(crate) fn fits(pattern: &str, call: &ToolCall) -> bool {
         let is_kind = |kind: &str| {
             let rest = kind.strip_prefix(call.facts.kind.as_str());
-            rest.is_some_and(|it| it.is_empty() || it.starts_with(Self::EXCEPT))
+            rest.is_some_and(|it| it.is_empty() || it.starts_with(Self::NAMING))
         };
         pattern == call.name
             || pattern.strip_prefix("kind:").is_some_and(is_kind)

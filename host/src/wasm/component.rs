@@ -11,6 +11,7 @@ use super::call::Prepared;
 use super::convert::{self, Lower};
 use super::engine::Linked;
 use super::inspect::{self, InterfaceName};
+use super::naming::Namings;
 use super::state::Clock;
 use crate::capability::Capability;
 use crate::event::Event;
@@ -119,13 +120,15 @@ pub struct ComponentHook {
     descriptor: Descriptor,
     settings: Arc<Settings>,
     access: Arc<Access>,
+    namings: Arc<Namings>,
 }
 
 impl ComponentHook {
     /// Makes a hook of this component, with these settings and without grants.
     pub fn new(component: Component, descriptor: Descriptor, settings: Settings) -> Self {
         let access = Access::nothing(component.manifest(), &descriptor.name);
-        Self { component, descriptor, settings: Arc::new(settings), access: Arc::new(access) }
+        let namings = Arc::new(Namings::of(&descriptor.subscriptions));
+        Self { component, descriptor, settings: Arc::new(settings), access: Arc::new(access), namings }
     }
 
     /// Sets the access to the world outside.
@@ -143,7 +146,7 @@ impl Hook for ComponentHook {
     }
 
     fn tried_with(&self, settings: &Settings) -> Option<Arc<dyn Hook>> {
-        let Self { component, descriptor, access, .. } = self;
+        let Self { component, descriptor, access, namings, .. } = self;
         // Settings with a fault would keep a guard from its work.
         if component.manifest().settings.as_ref().is_some_and(|it| !it.faults(settings).is_empty()) {
             return None;
@@ -153,13 +156,14 @@ impl Hook for ComponentHook {
             descriptor: descriptor.clone(),
             settings: Arc::new(settings.clone()),
             access: Arc::clone(access),
+            namings: Arc::clone(namings),
         }))
     }
 
     fn passes_over(&self, event: &Event) -> Option<&'static str> {
         // The first one that fits is the one that counts.
         let subscription = self.descriptor.subscriptions.iter().find(|it| it.matches(event))?;
-        subscription.excepts(event).then_some("it excepts the programs that the line runs")
+        self.namings.pass_over(subscription, event).then_some("the line names nothing that it looks for")
     }
 
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {

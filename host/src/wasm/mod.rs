@@ -18,7 +18,6 @@ mod component;
 mod convert;
 mod denials;
 mod engine;
-mod except;
 #[cfg(feature = "http")]
 mod http;
 mod imports;
@@ -32,6 +31,7 @@ mod keyvalue;
 mod known;
 mod later;
 mod link;
+mod naming;
 mod output;
 mod reading;
 mod settings_section;

@@ -27,7 +27,7 @@ pub(super) const DATABASE: &str = "drops or empties a database";
 const SNAPSHOT: &str = "removes backups or snapshots";
 
 /// The programs that destroy.
-pub(super) const TABLE: &[Row] = &[
+pub(crate) const TABLE: &[Row] = &[
     // Disks.
     always("mkfs mkfs.* mke2fs mkswap newfs newfs_* mkdosfs mkntfs", "", DISK, "lsblk -f"),
     always("wipefs", "-a|--all !-n|--no-act", DISK, "wipefs --no-act"),

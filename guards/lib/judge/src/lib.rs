@@ -6,7 +6,6 @@
 mod around;
 mod makers;
 mod paths;
-mod plain;
 
 use hookbox_sdk::prelude::*;
 use hookbox_shell::{Arg, Known, Reading, Run, Unread, runs};
@@ -16,7 +15,6 @@ pub use around::{Surroundings, Told, Unknown};
 pub use hookbox_sdk::work_tree::{PathKind, PathState, Tree};
 pub use makers::is_made_again;
 pub use paths::{Area, is_generated};
-pub use plain::{BUILDERS, READERS, shell_except};
 
 /// The longest excerpt of a command in a reason, in letters.
 const MAX_EXCERPT: usize = 160;

@@ -1,0 +1,230 @@
+//! Shell calls that a hook does not need to see, so that no instance is made for them: `kind:shell naming git gh`.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+use aho_corasick::AhoCorasick;
+use hookbox_shell::{Arg, Mode, Reading, Redirection, Run, base_name};
+
+use crate::event::{Event, ToolKind};
+use crate::hook::Subscription;
+
+/// The words that the subscriptions of a hook name.
+#[derive(Debug, Default)]
+pub(super) struct Namings {
+    all: Vec<(String, Naming)>,
+}
+
+impl Namings {
+    /// Reads the patterns of subscriptions.
+    pub(super) fn of(subscriptions: &[Subscription]) -> Self {
+        let patterns = subscriptions.iter().flat_map(|it| &it.tools);
+        let naming = |pattern: &String| {
+            let (_, words) = pattern.split_once(Subscription::NAMING)?;
+            Some((pattern.clone(), Naming::of(words)))
+        };
+        Self { all: patterns.filter_map(naming).collect() }
+    }
+
+    /// Returns true if a subscription is to this event only by patterns such as `kind:shell naming git`, and its line
+    /// names none of their words. In doubt it is false.
+    pub(super) fn pass_over(&self, subscription: &Subscription, event: &Event) -> bool {
+        let Some(call) = event.tool_call().filter(|it| it.facts.kind == ToolKind::Shell) else {
+            return false;
+        };
+        let mut fitting = subscription.tools.iter().filter(|it| Subscription::fits(it, call)).peekable();
+        let Some(line) = call.facts.command.as_ref().filter(|_| fitting.peek().is_some()) else {
+            return false;
+        };
+        let mut reading = None;
+        fitting.all(|pattern| {
+            let Some((_, naming)) = self.all.iter().find(|(it, _)| it == pattern) else { return false };
+            let read = || call.facts.readings.read(line, &event.context.cwd);
+            !naming.is_named_in(reading.get_or_insert_with(read))
+        })
+    }
+}
+
+/// Words, in lower case.
+#[derive(Debug, Default)]
+struct Naming {
+    /// Whole words, such as `git`.
+    words: HashSet<String>,
+    /// Beginnings of words, such as `mkfs*`.
+    beginnings: Vec<String>,
+    /// Parts of words, such as `*token*`.
+    parts: Vec<String>,
+    /// The parts, ready for a search.
+    search: OnceLock<Option<AhoCorasick>>,
+    /// True if a redirection to a file counts: `>`.
+    writes: bool,
+}
+
+impl Naming {
+    fn of(words: &str) -> Self {
+        let mut naming = Self::default();
+        for word in words.split_ascii_whitespace() {
+            let word = word.to_ascii_lowercase();
+            match (word.strip_prefix('*'), word.strip_suffix('*')) {
+                _ if word == ">" => naming.writes = true,
+                (Some(part), Some(_)) => naming.parts.push(part.trim_end_matches('*').to_owned()),
+                (None, Some(beginning)) => naming.beginnings.push(beginning.to_owned()),
+                _ => drop(naming.words.insert(word)),
+            }
+        }
+        naming
+    }
+
+    /// Returns true if a line has one of the words, or if it may have one: its text does not show all that it runs.
+    fn is_named_in(&self, reading: &Reading) -> bool {
+        let Reading { runs, code, values: _, unread, multiplies } = reading;
+        *multiplies || !code.is_empty() || !unread.is_empty() || runs.iter().any(|it| self.is_named_by(it))
+    }
+
+    fn is_named_by(&self, run: &Run) -> bool {
+        // Each field by its name, so that a new one is not forgotten. The directory is a word of `cd`.
+        let Run {
+            words,
+            assignments,
+            redirections,
+            directory: _,
+            elsewhere: _,
+            place: _,
+            via,
+            input: _,
+            inner: _,
+            is_fed: _,
+            call,
+            whole,
+        } = run;
+        call.is_some()
+            || !words.is_empty() && run.program().is_none()
+            || words.iter().chain(whole.iter()).any(|it| self.has(it))
+            || assignments.iter().any(|(name, value)| self.has_text(name) || self.has(value))
+            || via.iter().any(|it| self.has_text(it))
+            || redirections.iter().any(|it| self.writes && writes(it) || self.has(&it.target))
+    }
+
+    fn has(&self, word: &Arg) -> bool {
+        // Any part may be in a word of which only some is known.
+        !word.is_plain() && !self.parts.is_empty() || self.has_text(&word.text)
+    }
+
+    fn has_text(&self, text: &str) -> bool {
+        let text = match text.bytes().any(|it| it.is_ascii_uppercase()) {
+            true => Cow::Owned(text.to_ascii_lowercase()),
+            false => Cow::Borrowed(text),
+        };
+        let name = base_name(&text);
+        self.words.contains(&*text)
+            || self.words.contains(name)
+            // A program of Windows.
+            || name.strip_suffix(".exe").is_some_and(|it| self.words.contains(it))
+            || self.beginnings.iter().any(|it| text.starts_with(it) || name.starts_with(it))
+            || self.has_part(&text)
+    }
+
+    fn has_part(&self, text: &str) -> bool {
+        match self.search.get_or_init(|| AhoCorasick::new(&self.parts).ok()) {
+            Some(search) => search.is_match(text),
+            None => self.parts.iter().any(|it| text.contains(it)),
+        }
+    }
+}
+
+/// Returns true for a redirection that may write to a file.
+fn writes(redirection: &Redirection) -> bool {
+    match redirection.mode {
+        Mode::Copy => !redirection.target.text.bytes().all(|it| it.is_ascii_digit()),
+        Mode::Write | Mode::Append | Mode::Both => redirection.target.text != "/dev/null",
+        Mode::Read | Mode::Text => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::event::{Context, EventData, EventName, ToolCall};
+    use crate::facts;
+
+    fn passes_over(tools: &[&str], tool: &str, input: serde_json::Value) -> bool {
+        let mut call = ToolCall::new(tool, input);
+        call.facts = Arc::new(facts::of(tool, &call.input, Path::new("/w"), None));
+        let event =
+            Event { context: Arc::new(Context::new("c", "/w")), data: EventData::BeforeToolCall(call) };
+        let mut subscription = Subscription::to(EventName::BeforeToolCall);
+        subscription.tools = tools.iter().map(|it| (*it).to_owned()).collect();
+        // It is the hook that passes over the event, because another hook may change the line before its turn.
+        assert_eq!(subscription.matches(&event), tool != "read");
+        Namings::of(std::slice::from_ref(&subscription)).pass_over(&subscription, &event)
+    }
+
+    #[test]
+    fn a_hook_sees_a_line_that_names_its_words_or_may_do_so() {
+        for (line, expected) in [
+            ("ls", false),
+            ("ls -la 'a b' && cat a 2>&1 | wc", false),
+            ("make 2>/dev/null", false),
+            ("# git", false),
+            ("A=b; ls", false),
+            ("ls | grep legit", false),
+            ("git status", true),
+            ("/usr/bin/git status", true),
+            ("GIT.EXE status", true),
+            ("sudo git status", true),
+            ("env -C /a git status", true),
+            ("unknown-wrapper git status", true),
+            ("$(git log)", true),
+            ("ls $(git log)", true),
+            ("A=git; $A status", true),
+            ("A=git make", true),
+            ("sh -c 'git status'", true),
+            ("find . -exec git add {} +", true),
+            ("mkfs.ext4 a", true),
+            ("echo MY_TOKEN", true),
+            ("cat < my.token.txt", true),
+            ("cat <<< token", true),
+            ("TOKEN=a make", true),
+            ("cd tokens; ls", true),
+            ("cat *", true),
+            ("cat $X", true),
+            ("$X", true),
+            ("ls > a", true),
+            ("ls >> a", true),
+            ("ls >& a", true),
+            ("> a", true),
+            ("ls 'open", true),
+            ("eval \"$X\"", true),
+            ("python3 -c 'import os'", true),
+        ] {
+            let tools = ["kind:other", "kind:shell naming git mkfs* *token* >"];
+            let input = serde_json::json!({ "command": line });
+            assert_eq!(passes_over(&tools, "bash", input), !expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn only_such_a_pattern_leaves_out_a_line() {
+        let ls = || serde_json::json!({ "command": "ls *" });
+        for (tools, tool, expected) in [
+            (&[][..], "bash", false),
+            (&["kind:shell"], "bash", false),
+            (&["kind:shell naming git", "bash"], "bash", false),
+            (&["kind:shell naming git", "kind:shell"], "bash", false),
+            (&["kind:shell naming git", "kind:shell naming ls"], "bash", false),
+            (&["kind:shell naming git", "kind:shell naming hg"], "bash", true),
+            (&["kind:shell naming git", "kind:mcp"], "bash", true),
+            (&["kind:shell naming *git*"], "bash", false),
+            (&["kind:other", "kind:shell naming git"], "unknown", false),
+            (&["kind:shell naming git"], "read", false),
+        ] {
+            assert_eq!(passes_over(tools, tool, ls()), expected, "{tools:?}");
+        }
+        let odd = serde_json::json!({ "argv": ["ls"] });
+        assert!(!passes_over(&["kind:shell naming git"], "bash", odd));
+    }
+}
