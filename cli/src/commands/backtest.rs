@@ -22,7 +22,7 @@ use crate::{compiler, input, named_hook, options, output, progress};
 /// Reads the session files that agents keep, and shows what your hooks would have decided. Nothing is sent anywhere, and no call runs. Components and rules have no permissions meanwhile. Executables run only if you name one with --hook: they may do more than answer.
 #[derive(Args, Debug)]
 pub(crate) struct Backtest {
-    /// An agent (claude, codex, copilot, gemini), a session file, or a directory of them [default: all agents].
+    /// An agent (claude, codex, copilot, gemini), `journal`, a session file, or a directory of them [default: all agents].
     #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath)]
     sources: Vec<String>,
     /// Try this hook instead of yours: a component, rules, an executable, or a directory of components and rules; repeatable.
@@ -85,11 +85,11 @@ impl Backtest {
             if path.exists() {
                 return Ok(Source::Path(path));
             }
-            let what = format!("{}: expected an agent, a file or a directory", escape(text, 200));
-            Err(InputError::new(what, format!("agents: {}", Format::ALL.map(Format::as_str).join(", "))))
+            let what = format!("{}: expected an agent, `journal`, a file or a directory", escape(text, 200));
+            Err(InputError::new(what, format!("agents: {}", Format::AGENTS.map(Format::as_str).join(", "))))
         };
         if self.sources.is_empty() {
-            return Ok(Format::ALL.into_iter().map(Source::Agent).collect());
+            return Ok(Format::AGENTS.into_iter().map(Source::Agent).collect());
         }
         self.sources.iter().map(source).collect()
     }

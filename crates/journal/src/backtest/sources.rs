@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::journal::DIRECTORY;
 use crate::session_files::Format;
 
 /// The deepest directory below a source.
@@ -65,7 +66,7 @@ impl Source {
     }
 }
 
-/// Returns the directories in which an agent keeps its session files.
+/// Returns the directories in which an agent or hookbox keeps its session files.
 fn directories(format: Format, home: &Path, variable: impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
     let own = |name: &str, standard: &str| variable(name).unwrap_or_else(|| home.join(standard));
     match format {
@@ -79,6 +80,7 @@ fn directories(format: Format, home: &Path, variable: impl Fn(&str) -> Option<Pa
             vec![copilot.join("session-state"), copilot.join("history-session-state")]
         }
         Format::Gemini => vec![home.join(".gemini/tmp")],
+        Format::Journal => vec![own("XDG_DATA_HOME", ".local/share").join("hookbox").join(DIRECTORY)],
     }
 }
 

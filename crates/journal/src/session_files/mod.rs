@@ -7,6 +7,7 @@ mod claude;
 mod codex;
 mod copilot;
 mod gemini;
+mod journal;
 mod script;
 
 use std::io::{self, BufRead, Read as _};
@@ -16,7 +17,7 @@ use serde_json::Value;
 /// The longest line that is read, in bytes. A longer one is counted as unread.
 pub const MAX_LINE: u64 = 64 << 20;
 
-/// The agent that wrote a session file.
+/// The format of a file: the agent that wrote it, or the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {
     /// Claude Code: `~/.claude/projects/**/*.jsonl`.
@@ -27,19 +28,25 @@ pub enum Format {
     Copilot,
     /// Gemini CLI: `~/.gemini/tmp/*/chats/*.jsonl`.
     Gemini,
+    /// The [journal](crate::journal) of hookbox.
+    Journal,
 }
 
 impl Format {
-    /// All formats.
-    pub const ALL: [Self; 4] = [Self::Claude, Self::Codex, Self::Copilot, Self::Gemini];
+    /// The formats of agents.
+    pub const AGENTS: [Self; 4] = [Self::Claude, Self::Codex, Self::Copilot, Self::Gemini];
 
-    /// Returns the agent's name.
+    /// All formats.
+    pub const ALL: [Self; 5] = [Self::Claude, Self::Codex, Self::Copilot, Self::Gemini, Self::Journal];
+
+    /// Returns the name of the agent, or `journal`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Claude => "claude",
             Self::Codex => "codex",
             Self::Copilot => "copilot",
             Self::Gemini => "gemini",
+            Self::Journal => "journal",
         }
     }
 
@@ -47,7 +54,9 @@ impl Format {
     pub fn of(line: &Value) -> Option<Self> {
         let has = |key: &str| line.get(key).is_some();
         let kind = line.get("type").and_then(Value::as_str).unwrap_or_default();
-        if has("projectHash") || has("$set") || kind == "gemini" {
+        if has("v") && has("event") && has("report") {
+            Some(Self::Journal)
+        } else if has("projectHash") || has("$set") || kind == "gemini" {
             Some(Self::Gemini)
         } else if has("data") && has("parentId") || kind == "session.start" {
             Some(Self::Copilot)
@@ -165,6 +174,7 @@ fn lines_of(format: Format) -> Box<dyn Lines> {
         Format::Codex => Box::<codex::Codex>::default(),
         Format::Copilot => Box::<copilot::Copilot>::default(),
         Format::Gemini => Box::<gemini::Gemini>::default(),
+        Format::Journal => Box::new(journal::Journal),
     }
 }
 

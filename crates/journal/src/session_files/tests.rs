@@ -56,6 +56,12 @@ const COPILOT: &str = r#"
 {"type":"tool.execution_complete","data":{"toolCallId":"1","success":true},"id":"3","parentId":"2"}
 "#;
 
+const JOURNAL: &str = r#"
+{"v":1,"id":"a","time":"2026-01-01T00:00:00Z","conversation":"s","cwd":"/p","event":{"event":"before_tool_call","tool_name":"Bash","tool_input":{"command":"ls"},"mode":"plan"},"verdict":{},"report":{}}
+{"v":1,"id":"b","conversation":"s","event":{"event":"after_tool_call","tool_name":"Bash","tool_input":{"command":"ls"}},"verdict":{},"report":{}}
+{"v":1,"id":"c","conversation":"s","event":{"event":"before_tool_call","tool_name":"Bash","tool_input":{"command":"l…"}},"verdict":{},"report":{},"cut":true}
+"#;
+
 const GEMINI: &str = r#"
 {"sessionId":"s","projectHash":"x","startTime":"2026-01-01T00:00:00Z","kind":"main"}
 {"id":"m","type":"gemini","toolCalls":[{"id":"1","name":"run_shell_command","args":{"command":"ls"}}]}
@@ -93,6 +99,7 @@ fn the_calls_of_each_agent_are_found_once() {
             ]),
         ),
         (COPILOT, Format::Copilot, json!([["bash", "/p", [["bash", ls]]]])),
+        (JOURNAL, Format::Journal, json!([["Bash", "/p", [["Bash", ls]]], ["Bash", null, null]])),
         (
             GEMINI,
             Format::Gemini,

@@ -1,0 +1,31 @@
+//! The journal of hookbox itself.
+
+use serde_json::Value;
+
+use super::{Found, Lines, PastCall, text};
+
+/// Records of the journal.
+#[derive(Default)]
+pub(super) struct Journal;
+
+impl Lines for Journal {
+    fn line(&mut self, line: &Value, found: &mut Vec<Found>) {
+        if text(line, "/event/event").as_deref() != Some("before_tool_call") {
+            return;
+        }
+        let tool = text(line, "/event/tool_name").unwrap_or_default();
+        // A cut command is another command.
+        let is_whole = line.get("cut").is_none();
+        let input = line.pointer("/event/tool_input").filter(|_| is_whole).cloned();
+        found.push(Found::Call(PastCall {
+            id: text(line, "/id"),
+            judged: input.map(|input| vec![(tool.clone(), input)]),
+            tool,
+            is_script: false,
+            directory: text(line, "/cwd"),
+            session: text(line, "/conversation"),
+            time: text(line, "/time"),
+            mode: text(line, "/event/mode"),
+        }));
+    }
+}
