@@ -44,7 +44,9 @@ pub(crate) fn rows(extent: Extent, place: &Place) -> Vec<Row> {
         process("one", &bridge, std::slice::from_ref(&guardrail)),
         process("copies", &bridge, &vec![guardrail.clone(); 10]),
         process("different", &bridge, &different),
+        process("journal", &bridge, std::slice::from_ref(&guardrail)),
     ];
+    fs::write(dir.path().join("journal/.hookbox/hookbox.toml"), "[journal]\nenabled = true\n").unwrap();
     let node = interpreter("node", &["-p", "process.execPath"]);
     let packaged = place.peer("cc-safety-net/node_modules/cc-safety-net/dist/bin/cc-safety-net.js");
     if let (Some(node), Some(packaged)) = (node, packaged) {
@@ -72,8 +74,14 @@ pub(crate) fn rows(extent: Extent, place: &Place) -> Vec<Row> {
         row("process, one component: script", one, script, Some(Aim::RatioAtMost(1.15))),
         row("process, ten copies: one", &times[3], one, Some(Aim::RatioAtMost(1.1))),
         row("process, ten different: one", &times[4], one, Some(Aim::RatioAtMost(1.4))),
+        row(
+            "process, one component and the journal: without it",
+            &times[5],
+            one,
+            Some(Aim::RatioAtMost(1.1)),
+        ),
     ];
-    if let Some(packaged) = times.get(5) {
+    if let Some(packaged) = times.get(6) {
         let aim = Some(Aim::TimesFaster(5.0));
         rows.push(row("process, one component: cc-safety-net", one, packaged, aim));
     }

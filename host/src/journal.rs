@@ -3,18 +3,45 @@
 use std::error::Error;
 use std::fmt;
 use std::path::Path;
-use std::time::Duration;
 
 use crate::capability::Capability;
 use crate::chain::Fired;
 use crate::event::Event;
 use crate::hook::{Digest, Settings};
+pub use crate::journal_settings::JournalSettings;
 
 /// Receives each event of every session after its verdict, also one that no hook wants
 /// ([`Builder::journal`](crate::manager::Builder::journal)).
 ///
 /// The session calls it in the task of the event, once the hooks have ended. So it should not take long. A failure is a
-/// warning of the verdict, and changes nothing else.
+/// warning of the verdict, and changes nothing else. The crate `hookbox-journal` writes files.
+///
+/// ```
+/// use std::sync::Mutex;
+///
+/// use hookbox::ToolCall;
+/// use hookbox::journal::{Journal, Record};
+/// use hookbox::manager::Manager;
+/// use serde_json::json;
+///
+/// #[derive(Debug, Default)]
+/// struct Tools(Mutex<Vec<String>>);
+///
+/// impl Journal for &'static Tools {
+///     fn record(&self, record: &Record<'_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+///         let tool = record.event.tool_call().map(|call| call.name.clone());
+///         self.0.lock().map_err(|error| error.to_string())?.extend(tool);
+///         Ok(())
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let tools: &'static Tools = Box::leak(Box::default());
+/// let manager = Manager::builder().directories(false).journal(tools).build().await;
+/// drop(manager.session("c").before_tool_call(ToolCall::new("bash", json!({"command": "ls"}))).await);
+/// assert_eq!(*tools.0.lock().unwrap(), ["bash"]);
+/// # }
+/// ```
 pub trait Journal: fmt::Debug + Send + Sync {
     /// Records an event.
     ///
@@ -50,23 +77,4 @@ pub struct RecordedHook<'a> {
     pub settings: Option<&'a Settings>,
     /// The permissions that it has, of those that it asks for.
     pub rights: Vec<Capability>,
-}
-
-/// The user's settings of the journal: the table `[journal]` of `hookbox.toml`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct JournalSettings {
-    /// True if the program records events. A journal of [`Builder::journal`](crate::manager::Builder::journal) records
-    /// in any case. Default: false.
-    pub enabled: bool,
-    /// The age at which a day's records are removed. Default: 90 days.
-    pub keep: Duration,
-    /// The size of all records, in bytes, above which the oldest days are removed. Default: 1 GiB.
-    pub max_size: u64,
-}
-
-impl Default for JournalSettings {
-    fn default() -> Self {
-        Self { enabled: false, keep: Duration::from_secs(90 * 24 * 60 * 60), max_size: 1 << 30 }
-    }
 }

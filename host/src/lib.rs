@@ -108,6 +108,7 @@ pub mod hook;
 #[doc(hidden)]
 pub mod internal;
 pub mod journal;
+mod journal_settings;
 mod json;
 mod live;
 mod lockfile;

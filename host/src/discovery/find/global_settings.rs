@@ -11,7 +11,7 @@ use super::settings;
 use crate::discovery::problem::Problem;
 use crate::files::FileAccess;
 use crate::hook::Origin;
-use crate::journal::JournalSettings;
+use crate::journal_settings::JournalSettings;
 use crate::text;
 use crate::thresholds::Thresholds;
 

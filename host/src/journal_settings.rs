@@ -1,0 +1,22 @@
+//! The user's settings of the journal.
+
+use std::time::Duration;
+
+/// The user's settings of the journal: the table `[journal]` of `hookbox.toml`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JournalSettings {
+    /// True if the program records events. A journal of [`Builder::journal`](crate::manager::Builder::journal) records
+    /// in any case. Default: false.
+    pub enabled: bool,
+    /// The age at which a day's records are removed. Default: 90 days.
+    pub keep: Duration,
+    /// The size of all records, in bytes, above which the oldest days are removed. Default: 1 GiB.
+    pub max_size: u64,
+}
+
+impl Default for JournalSettings {
+    fn default() -> Self {
+        Self { enabled: false, keep: Duration::from_secs(90 * 24 * 60 * 60), max_size: 1 << 30 }
+    }
+}
