@@ -17,6 +17,7 @@ mod charts;
 mod extism;
 mod growth;
 mod guards;
+mod past;
 mod place;
 mod processes;
 mod row;
@@ -87,11 +88,12 @@ fn main() -> ExitCode {
 /// Rows that are measured together.
 type Part = fn(Extent, &Place) -> Vec<Row>;
 
-const PARTS: [(&str, Part); 6] = [
+const PARTS: [(&str, Part); 7] = [
     ("calls, against the bare engine", calls::rows),
     ("calls, against Extism", extism::rows),
     ("calls, against processes", spawned::rows),
     ("the guards", guards::rows),
+    ("calls of the past", past::rows),
     ("starts and memory", starts::rows),
     ("one event as a process", processes::rows),
 ];
