@@ -23,7 +23,7 @@ use crate::capability::{Capability, Denial};
 use crate::event::{Context, Event, EventName};
 use crate::facts;
 use crate::hook::{Cause, Descriptor, Hook, Kind, OnFailure, Origin, Subscription};
-use crate::outcome::{Action, Answers, Author, Fold, Spent, Verdict};
+use crate::outcome::{Action, Answers, Author, Fold, Outcome, Spent, Verdict};
 use crate::redact;
 use crate::report::{HookReport, Report, Status};
 use crate::text;
@@ -214,7 +214,7 @@ pub(crate) fn in_run_order<'a>(hooks: &'a [Arc<dyn Hook>], event: &Event) -> Vec
         .collect();
     // The sort is stable: ties keep the order of registration.
     order.sort_by_key(|(hook, wanted)| (hook.descriptor().tier.origin(), wanted.priority));
-    order.into_iter().map(|(hook, wanted)| (hook, wanted.observe)).collect()
+    order.into_iter().map(|(hook, wanted)| (hook, hook.descriptor().only_observes(wanted))).collect()
 }
 
 /// Works out the facts of the event's tool call.
@@ -232,6 +232,7 @@ fn empty_report(descriptor: &Descriptor, status: Status) -> HookReport {
         tier: descriptor.tier.as_str(),
         trusted: descriptor.trusted,
         status,
+        would: None,
         cause: None,
         started: Duration::ZERO,
         duration: Duration::ZERO,
@@ -249,8 +250,7 @@ fn empty_report(descriptor: &Descriptor, status: Status) -> HookReport {
 
 /// Applies a hook's answer or its failure policy, and writes its part of the report.
 fn settle(fold: &mut Fold, event: &mut Event, member: &Member<'_>, ran: Ran) -> HookReport {
-    let descriptor = member.descriptor();
-    let mut report = empty_report(descriptor, Status::Passed);
+    let mut report = empty_report(member.descriptor(), Status::Passed);
     (report.duration, report.passed_over) = (ran.duration, member.hook.passes_over(event));
     let mut outcome = match ran.result {
         Ok(outcome) => outcome,
@@ -268,15 +268,35 @@ fn settle(fold: &mut Fold, event: &mut Event, member: &Member<'_>, ran: Ran) -> 
     note_spent(&mut report, &outcome.spent);
     if !report.denied.is_empty() {
         report.cause = Some(Cause::Denied);
-        fold.dispute();
+        dispute(fold, member);
         warn_denied(fold, member.author(), &report.denied);
     }
     report.metadata = std::mem::take(&mut outcome.metadata);
     if member.observe {
+        // On copies: the report shows the effect, and there is none.
+        answer(&mut Fold::new(), &mut event.clone(), member, &mut report, outcome);
+        report.would = Some(report.status).filter(|it| *it != Status::Passed);
         report.status = Status::Observed;
-        return report;
+    } else {
+        answer(fold, event, member, &mut report, outcome);
     }
+    report
+}
+
+/// Applies a hook's answer, and writes it into the report.
+fn answer(
+    fold: &mut Fold,
+    event: &mut Event,
+    member: &Member<'_>,
+    report: &mut HookReport,
+    mut outcome: Outcome,
+) {
+    let descriptor = member.descriptor();
     let mut refused = outcome.restrict(descriptor.answers);
+    if member.observe {
+        // Nothing of it counts, so no part of it fails.
+        refused = Answers::NONE;
+    }
     if let (true, Some(fix)) = (refused.allow, &descriptor.to_allow) {
         // The hook has not failed: it does not object, so what other hooks allow counts.
         refused.allow = false;
@@ -310,9 +330,15 @@ fn settle(fold: &mut Fold, event: &mut Event, member: &Member<'_>, ran: Ran) -> 
     if refused != Answers::NONE {
         let why = if descriptor.trusted { "does not declare" } else { "may not give, not being trusted" };
         let message = format!("gave answers that it {why} ({}): not applied", refused.names().join(", "));
-        fail(fold, event, member, &mut report, Cause::Denied, &message);
+        fail(fold, event, member, report, Cause::Denied, &message);
     }
-    report
+}
+
+/// Notes that a hook could not judge. One that only observes would not have been heard.
+fn dispute(fold: &mut Fold, member: &Member<'_>) {
+    if !member.observe {
+        fold.dispute();
+    }
 }
 
 /// Warns of the rights that a hook lacked, and how to allow them.
@@ -354,7 +380,7 @@ fn fail(
     };
     report.cause = Some(cause);
     report.message = Some(message);
-    fold.dispute();
+    dispute(fold, member);
     let blocks = descriptor.on_failure == OnFailure::Block && event.name().allows().block && !member.observe;
     if blocks {
         fold.block(author, what.clone());
@@ -372,12 +398,15 @@ fn trace(event: &EventName, hook: &HookReport) {
             let message = || redact::text(hook.message.as_deref().unwrap_or_default());
             tracing::warn!(%event, hook = %name, status, %cause, micros, message = %message(), "hook failed");
         }
-        None => tracing::debug!(%event, hook = %name, status, micros, "hook ran"),
+        None => {
+            let would = hook.would.map(Status::as_str);
+            tracing::debug!(%event, hook = %name, status, would, micros, "hook ran");
+        }
     }
     for line in hook.log.lines().take(MAX_LOG_LINES) {
         tracing::info!(target: "hookbox::output", %event, hook = %name, "{}", redact::text(line));
     }
-    for change in &hook.changes {
+    for change in hook.changes.iter().filter(|_| hook.would.is_none()) {
         tracing::info!(
             target: "hookbox::change",
             %event,

@@ -155,7 +155,7 @@ pub use crate::event::{
 pub use crate::function::FunctionHook;
 pub use crate::hint::Hint;
 pub use crate::hook::{
-    Budget, Cause, Descriptor, Digest, Hook, HookError, Kind, Limits, Manifest, OnFailure, Settings,
+    Budget, Cause, Descriptor, Digest, Hook, HookError, Kind, Limits, Manifest, Mode, OnFailure, Settings,
     Subscription, Tier,
 };
 #[cfg(feature = "http")]

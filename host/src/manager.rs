@@ -120,8 +120,9 @@ impl Manager {
             let descriptor = hook.descriptor();
             // A built-in hook judges calls that it can read. It does not stop an agent whose calls cannot be
             // read.
-            let judges =
-                |wanted: &Subscription| !wanted.observe && event.is_none_or(|event| *event == wanted.event);
+            let judges = |wanted: &Subscription| {
+                !descriptor.only_observes(wanted) && event.is_none_or(|event| *event == wanted.event)
+            };
             descriptor.kind != Kind::Builtin && descriptor.subscriptions.iter().any(judges)
         };
         let blocks = |hook: &Arc<dyn Hook>| hook.descriptor().on_failure == OnFailure::Block;

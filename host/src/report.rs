@@ -66,6 +66,9 @@ pub struct HookReport {
     pub trusted: bool,
     /// The result.
     pub status: Status,
+    /// The result that the answer of a hook that observed would have had: [`Status::Blocked`], [`Status::Asked`] or
+    /// [`Status::Changed`]. The message and the changes are its own, and were not applied.
+    pub would: Option<Status>,
     /// The cause of the failure. [`Cause::Denied`] also if it only lacked a right.
     pub cause: Option<Cause>,
     /// The time from the start of the chain to its start.
@@ -80,7 +83,7 @@ pub struct HookReport {
     pub message: Option<String>,
     /// The limit that was exceeded, with the amount that was used or requested.
     pub limit: Option<Limit>,
-    /// The values that it changed.
+    /// The values that it changed, or would have changed.
     pub changes: Vec<Change>,
     /// The text that it wrote to standard error or the log; escaped, line by line.
     pub log: String,
@@ -100,6 +103,7 @@ impl HookReport {
             "kind": self.kind,
             "trusted": self.trusted,
             "status": self.status,
+            "would": self.would,
             "cause": self.cause,
             "duration_us": u64::try_from(self.duration.as_micros()).unwrap_or(u64::MAX),
             "fuel": self.fuel,

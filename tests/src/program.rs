@@ -45,7 +45,7 @@ fn list_describes_what_was_found() {
         "name": "guardrail.wasm", "path": env.path("repo/.hookbox/hooks/guardrail.wasm"), "kind": "component",
         "events": ["before_tool_call"], "priority": 90, "tier": "repo", "plugin": null, "trusted": false,
         "status": "active", "problem": null, "digest": null, "lacks": [], "on_failure": "block", "observe": false,
-        "timeout": "3s",
+        "mode": "enforce", "timeout": "3s",
     });
     assert_eq!(hook, want);
 

@@ -132,6 +132,27 @@ impl OnFailure {
     }
 }
 
+/// Tells whether the answers of a hook count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// They count.
+    #[default]
+    Enforce,
+    /// Shadow mode: the hook runs, its report has what it would have done, and nothing is acted on.
+    Observe,
+}
+
+impl Mode {
+    /// Returns `enforce` or `observe`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Enforce => "enforce",
+            Self::Observe => "observe",
+        }
+    }
+}
+
 /// The priority of a hook that gives none.
 pub const DEFAULT_PRIORITY: i32 = 50;
 
@@ -201,6 +222,8 @@ pub struct Descriptor {
     pub subscriptions: Vec<Subscription>,
     /// Its failure policy.
     pub on_failure: OnFailure,
+    /// Its mode. In shadow mode it only observes, whatever its subscriptions tell, and its failures block nothing.
+    pub mode: Mode,
     /// The limits of one call.
     pub budget: Budget,
     /// The answers that it may give: declared and allowed.
@@ -228,6 +251,7 @@ impl Descriptor {
             plugin: None,
             subscriptions: Vec::new(),
             on_failure: OnFailure::Pass,
+            mode: Mode::Enforce,
             budget: Budget::for_kind(kind),
             answers: Answers::USUAL,
             to_allow: None,
@@ -267,6 +291,11 @@ impl Descriptor {
             subscription.priority = priority;
         }
         self
+    }
+
+    /// Returns true if its answers at this subscription of it have no effect.
+    pub(crate) fn only_observes(&self, at: &Subscription) -> bool {
+        at.observe || self.mode == Mode::Observe
     }
 
     /// Returns true if it subscribes to this event, at least for some tools.

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 pub use self::budget::{Budget, Limits, MAX_COMPONENT, STACK};
 pub(crate) use self::budget::{COMPILE, GRACE};
 pub use self::descriptor::{
-    DEFAULT_PRIORITY, Descriptor, Kind, Manifest, OnFailure, Origin, Settings, Subscription, Tier,
+    DEFAULT_PRIORITY, Descriptor, Kind, Manifest, Mode, OnFailure, Origin, Settings, Subscription, Tier,
 };
 pub use self::digest::{Digest, DigestError};
 pub use self::failure::{Cause, HookError, Limit, LimitKind};

@@ -119,7 +119,7 @@ impl Metrics {
         for denial in &hook.denied {
             self.denials.add(1, &with(KeyValue::new("hookbox.right", clean(&denial.right))));
         }
-        for change in &hook.changes {
+        for change in hook.changes.iter().filter(|_| hook.would.is_none()) {
             self.changes.add(1, &with(KeyValue::new("hookbox.change.what", change.what)));
         }
         // A hook that did not run took no time.

@@ -172,6 +172,7 @@ impl Spans {
             KeyValue::new("hookbox.hook.trusted", hook.trusted),
             string("hookbox.status", hook.status.as_str()),
         ];
+        attributes.extend(hook.would.map(|would| string("hookbox.would", would.as_str())));
         attributes.extend(hook.cause.map(|cause| string("error.type", cause.as_str())));
         attributes.extend(hook.fuel.map(|fuel| number("hookbox.fuel", fuel)));
         attributes.extend(hook.memory_peak.map(|bytes| number("hookbox.memory.peak", bytes)));
@@ -179,7 +180,7 @@ impl Spans {
         let start = report.started + hook.started;
         let end = start + hook.duration;
         let mut span = self.start(format!("hookbox.hook {}", clean(&hook.name)), start, attributes, parent);
-        for change in &hook.changes {
+        for change in hook.changes.iter().filter(|_| hook.would.is_none()) {
             let mut value = |value| {
                 let shown = redact::line(value, MAX_CHANGE.min(*left));
                 *left = left.saturating_sub(shown.len());

@@ -4,6 +4,7 @@ mod failures;
 mod folding;
 mod hanging;
 mod matrix;
+mod shadow;
 mod trust;
 
 use hookbox::FunctionHook;

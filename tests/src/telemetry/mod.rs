@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hookbox::session::ToolDecision;
 use hookbox::telemetry::{Options, Telemetry};
-use hookbox::{Cause, EventName, HookError, Outcome, ToolCall};
+use hookbox::{Cause, Descriptor, EventName, FunctionHook, HookError, Kind, Mode, Outcome, ToolCall};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use serde_json::{Value, json};
 
@@ -39,9 +39,12 @@ async fn the_end_of_a_session_has_sent_what_its_hooks_did() {
         ..Options::to(&collector.url(), "my-agent").unwrap()
     };
     let telemetry = Telemetry::start(options).unwrap();
+    let mut trial = Descriptor::new("trial", Kind::Code).on(EventName::BeforeToolCall);
+    trial.mode = Mode::Observe;
     let manager = env
         .builder()
         .telemetry(telemetry.clone())
+        .hook(FunctionHook::with(trial, |_| async { Ok(Outcome::modify(json!({"command": "id"}))) }))
         .on("rewriter", EventName::BeforeToolCall, |_| async {
             Ok(Outcome::modify(json!({"command": format!("curl -H 'X: {SECRET}' x"), "api_key": "hunter2"})))
         })
@@ -124,6 +127,9 @@ async fn the_end_of_a_session_has_sent_what_its_hooks_did() {
             ),
         ],
     );
+    let trial = span(&spans, "hookbox.hook trial");
+    subset(&attributes(&trial.attributes), &[("hookbox.status", "observed"), ("hookbox.would", "changed")]);
+    assert!(trial.events.is_empty(), "{trial:#?}");
     let told = span(&spans, "hookbox.event on_error");
     assert_eq!(told.parent_span_id, event.span_id);
     subset(&attributes(&told.attributes), &[("hookbox.hook.failed", "broken")]);

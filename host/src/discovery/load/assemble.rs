@@ -96,6 +96,7 @@ impl Assembly {
             }
             Selection::Examined(examined, kept) => (examined, kept),
         };
+        self.problems.extend(lapsed::observing(judged));
         descriptor.digest = digest;
         if result.is_err() && judged.speaks_for_itself() {
             descriptor.on_failure = policy.unwrap_or(self.unread);

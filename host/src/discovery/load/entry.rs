@@ -8,7 +8,7 @@ use super::tighten::Tightened;
 use crate::capability::Capability;
 use crate::discovery::find::settings;
 use crate::event::EventName;
-use crate::hook::{DEFAULT_PRIORITY, Descriptor, Digest, Kind, OnFailure, Tier};
+use crate::hook::{DEFAULT_PRIORITY, Descriptor, Digest, Kind, Mode, OnFailure, Tier};
 use crate::units;
 
 /// The status of a hook that was found.
@@ -75,6 +75,8 @@ pub struct Entry {
     pub on_failure: OnFailure,
     /// True if all its subscriptions only observe.
     pub observe: bool,
+    /// Its mode: in shadow mode it does not guard.
+    pub mode: Mode,
     /// Its wall-clock limit, such as `30s`.
     pub timeout: String,
     /// Its settings that a repository made stricter.
@@ -109,6 +111,7 @@ impl Entry {
             lacks: Vec::new(),
             on_failure: descriptor.on_failure,
             observe: active && !subscriptions.is_empty() && subscriptions.iter().all(|it| it.observe),
+            mode: descriptor.mode,
             timeout: units::show_duration(descriptor.budget.wall),
             tightened: Vec::new(),
         }

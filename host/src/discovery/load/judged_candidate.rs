@@ -16,8 +16,8 @@ use crate::discovery::find::last_read::Kept;
 use crate::discovery::find::settings::{self, Table};
 use crate::discovery::problem::Problem;
 use crate::hook::{
-    Budget, Cause, Descriptor, Digest, HookError, Kind, Limits, Manifest, OnFailure, Origin, SettingsFault,
-    Tier,
+    Budget, Cause, Descriptor, Digest, HookError, Kind, Limits, Manifest, Mode, OnFailure, Origin,
+    SettingsFault, Tier,
 };
 use crate::outcome::Answers;
 use crate::text;
@@ -111,6 +111,11 @@ impl JudgedCandidate<'_> {
         }
     }
 
+    /// Returns true if it takes its name, if it is usable. A repository's hook in shadow mode leaves it to your guard.
+    pub(super) fn takes_name(&self) -> bool {
+        self.candidate.dir.tier.origin() != Origin::Repo || !self.is_made_observer()
+    }
+
     /// Returns the properties that count if another hook has its name.
     pub(super) fn claim(&self) -> Claim<'_> {
         Claim {
@@ -191,6 +196,7 @@ impl JudgedCandidate<'_> {
             plugin: dir.plugin.clone(),
             subscriptions: self.declared().map(Declared::subscriptions).unwrap_or_default(),
             on_failure: self.on_failure().unwrap_or_default(),
+            mode: if self.is_made_observer() { Mode::Observe } else { Mode::Enforce },
             budget: budget(self.default_budget(), dir.tier, self.table, flags),
             answers: Answers::NONE,
             trusted: self.judgement.standing.is_trusted(),
@@ -232,14 +238,14 @@ impl JudgedCandidate<'_> {
         self.candidate.declared.as_ref()
     }
 
-    /// Returns true if its user's settings make it an observer.
+    /// Returns true if settings put it into shadow mode.
     pub(super) fn is_made_observer(&self) -> bool {
         let origin = self.candidate.dir.tier.origin();
         self.table.is_some_and(|it| it.makes_observer(origin))
     }
 
-    /// Returns its owner's policy for its failures: the settings go before the declaration. An observer stops
-    /// nothing, also if it is broken.
+    /// Returns its owner's policy for its failures: the settings go before the declaration. A hook in shadow mode
+    /// stops nothing, also if it is broken.
     pub(super) fn on_failure(&self) -> Option<OnFailure> {
         if self.is_made_observer() {
             return Some(OnFailure::Pass);
@@ -335,7 +341,7 @@ impl JudgedCandidate<'_> {
     }
 
     fn about_observing(&self) -> Option<String> {
-        let table = self.table.filter(|it| it.observe == Some(true))?;
+        let table = self.table.filter(|it| it.observe == Some(true) && it.mode.is_none())?;
         let what = match table.on_failure {
             _ if !self.is_made_observer() => "observe, which a repository cannot: its answers count",
             Some(OnFailure::Block) => "on_failure = \"block\", which has no effect on an observer",

@@ -29,6 +29,17 @@ pub(super) fn disabled(judged: &JudgedCandidate<'_>) -> Option<Problem> {
     })
 }
 
+/// Returns the problem of a guard that its repository put into shadow mode since the user trusted it.
+pub(super) fn observing(judged: &JudgedCandidate<'_>) -> Option<Problem> {
+    let is_repositorys = judged.candidate.dir.tier.origin() == Origin::Repo;
+    let record = judged.judgement.record.as_ref();
+    let was_guard = record.is_some_and(|it| it.trusted && it.on_failure == OnFailure::Block);
+    (is_repositorys && was_guard && judged.is_made_observer()).then(|| {
+        let message = "was put into shadow mode by its repository since you trusted it, so it does not guard";
+        untrust(Problem::new(&judged.candidate.path, message).off(), &judged.candidate.name)
+    })
+}
+
 /// Returns the problem of a hook that another one replaced without the user's consent: a hook that the user
 /// trusted, one of the user's own behind a repository's, or a guard.
 pub(super) fn shadowed(judged: &JudgedCandidate<'_>, shadower: &Shadower<PathBuf>) -> Option<Problem> {

@@ -58,7 +58,7 @@ pub(super) async fn select(
         let jobs = round.iter().map(|(_, judged)| judged.job()).collect();
         for ((at, judged), examined) in round.into_iter().zip(examiner.examine(jobs).await) {
             let (examined, kept) = judged.or_last(examined, last);
-            if examined.result.is_ok() {
+            if examined.result.is_ok() && judged.takes_name() {
                 taken.take(&judged.candidate.name, judged.claim(), judged);
             }
             if let Some(selection) = selections.get_mut(at) {

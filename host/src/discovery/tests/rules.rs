@@ -214,7 +214,8 @@ fn an_entry_is_written_with_the_keys_of_list() {
     let want = serde_json::json!([{
         "name": "o/r/x", "path": path, "kind": "native", "events": ["before_tool_call"], "priority": 50,
         "tier": "global plugin", "plugin": "o/r", "trusted": true, "status": "active", "problem": null,
-        "digest": digest, "lacks": [], "on_failure": "pass", "observe": false, "timeout": "30s",
+        "digest": digest, "lacks": [], "on_failure": "pass", "observe": false,
+        "mode": "enforce", "timeout": "30s",
     }]);
     assert_eq!(serde_json::to_value(&discovery.entries).unwrap(), want);
 }

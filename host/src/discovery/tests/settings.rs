@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::hook::{Cause, Limits, OnFailure};
+use crate::hook::{self, Cause, Limits, OnFailure, Tier};
 
 #[test]
 fn settings_go_before_the_defaults_and_flags_before_both() {
@@ -206,6 +206,38 @@ fn a_broken_settings_file_is_one_problem_and_the_other_roots_hold() {
         matches!(&problems[..], [one] if one.starts_with("home/.hookbox/hookbox.toml: line 1: is not TOML")),
         "{problems:?}"
     );
+}
+
+#[test]
+fn a_hook_in_shadow_mode_guards_nothing_and_a_repositorys_replaces_no_hook_of_the_users() {
+    let observe = |names: &[&str]| {
+        let table = |name: &&str| format!("[hooks.{name:?}]\nmode = \"observe\"\non_failure = \"block\"\n");
+        names.iter().map(table).collect::<String>()
+    };
+    let tree = Tree::new(&[
+        ("home/.hookbox/hookbox.toml", Text(&observe(&["guard", "broken", "gone"]))),
+        ("home/.hookbox/hooks/guard", Hook("turn_end")),
+        ("home/.hookbox/hooks/broken", Script("exit 1")),
+        ("home/.hookbox/hooks/mine", Hook("turn_end")),
+        // The table of `guard` is not about the user's hook.
+        ("repo/.hookbox/hookbox.toml", Text(&(observe(&["mine"]) + "[hooks.guard]\nmode = \"enforce\"\n"))),
+        ("repo/.hookbox/hooks/mine", Hook("turn_end")),
+    ]);
+    let discovery = tree.discover(TrustPolicy::All);
+    assert_eq!(registered(&discovery), ["mine", "guard", "mine"]);
+    let modes: Vec<_> = discovery.entries.iter().map(|it| (it.name.as_str(), it.tier, it.mode)).collect();
+    for (name, tier, mode) in [
+        ("guard", Tier::Global, hook::Mode::Observe),
+        ("broken", Tier::Global, hook::Mode::Observe),
+        ("mine", Tier::Repo, hook::Mode::Observe),
+        ("mine", Tier::Global, hook::Mode::Enforce),
+    ] {
+        assert!(modes.contains(&(name, tier, mode)), "{name}: {modes:?}");
+    }
+    assert!(discovery.entries.iter().all(|it| it.on_failure == OnFailure::Pass), "{:#?}", discovery.entries);
+    let problems = problems(&tree, &discovery).join("\n");
+    assert!(!problems.contains("has no effect on an observer"), "{problems}");
+    assert!(problems.contains("\"guard\" is not a hook of this root"), "{problems}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::reader::Reader;
-use crate::hook::{Limits, OnFailure, Origin, Settings};
+use crate::hook::{Limits, Mode, OnFailure, Origin, Settings};
 use crate::text;
 use crate::toml_value::{SpannedValue, found, to_json, typed};
 use crate::units;
@@ -25,7 +25,9 @@ pub(crate) struct Table {
     pub(crate) enabled: Option<bool>,
     pub(crate) priority: Option<i32>,
     pub(crate) on_failure: Option<OnFailure>,
-    /// True if the hook only observes. A repository cannot decide it: see [`Table::makes_observer`].
+    pub(crate) mode: Option<Mode>,
+    /// True if the hook only observes, unless it has a mode. A repository cannot decide it: see
+    /// [`Table::makes_observer`].
     pub(crate) observe: Option<bool>,
     /// True if the answer `allow` of a hook without a sandbox counts. A repository cannot decide it.
     pub(crate) allow: Option<bool>,
@@ -40,10 +42,13 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Returns true if these settings make a hook an observer. Those of a repository cannot: a hook of it that
-    /// you trusted in place of your guard would stop to guard, with the same bytes.
+    /// Returns true if these settings put a hook into shadow mode. A repository may do it to its own hooks, which
+    /// then replace no guard of the user's, and by `mode` only.
     pub(crate) fn makes_observer(&self, origin: Origin) -> bool {
-        self.observe == Some(true) && origin != Origin::Repo
+        match self.mode {
+            Some(mode) => mode == Mode::Observe,
+            None => self.observe == Some(true) && origin != Origin::Repo,
+        }
     }
 
     /// Returns every key and its value, for a digest. Places are not among them.
@@ -53,6 +58,7 @@ impl Table {
             enabled,
             priority,
             on_failure,
+            mode,
             observe,
             allow,
             limits,
@@ -67,6 +73,7 @@ impl Table {
             ("enabled", enabled.map(|it| it.to_string())),
             ("priority", priority.map(|it| it.to_string())),
             ("on_failure", on_failure.map(|it| it.as_str().to_owned())),
+            ("mode", mode.map(|it| it.as_str().to_owned())),
             ("observe", observe.map(|it| it.to_string())),
             ("allow", allow.map(|it| it.to_string())),
             ("timeout", timeout.map(|it| it.as_nanos().to_string())),
@@ -105,6 +112,7 @@ impl Reader {
                 "enabled" => table.enabled = self.get(key, "true or false", value),
                 "priority" => table.priority = self.get(key, "a whole number of 32 bits", value),
                 "on_failure" => table.on_failure = Some(self.on_failure(value)),
+                "mode" => table.mode = Some(self.mode(value)),
                 "observe" => table.observe = self.get(key, "true or false", value),
                 "allow" => table.allow = self.get(key, "true or false", value),
                 "timeout" => limits.timeout = self.timeout(value),
@@ -120,8 +128,8 @@ impl Reader {
                 other => self.unknown(
                     at,
                     other,
-                    "enabled, priority, on_failure, observe, allow, timeout, fuel, memory, output, log, copies, \
-                     handles, tables, env or settings",
+                    "enabled, priority, on_failure, mode, observe, allow, timeout, fuel, memory, output, log, \
+                     copies, handles, tables, env or settings",
                 ),
             }
         }
@@ -137,6 +145,17 @@ impl Reader {
                 format!("on_failure: expected \"pass\" or \"block\", found {found}; taken as \"block\"");
             self.fault(value.span(), message);
             OnFailure::Block
+        })
+    }
+
+    /// A value that cannot be read does not put a guard into shadow mode.
+    fn mode(&mut self, value: &SpannedValue<'_>) -> Mode {
+        typed(value).unwrap_or_else(|| {
+            let found = found(value.get_ref());
+            let message =
+                format!("mode: expected \"enforce\" or \"observe\", found {found}; taken as \"enforce\"");
+            self.fault(value.span(), message);
+            Mode::Enforce
         })
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 use super::hook_table::Table;
 use super::reader::Fault;
 use super::{File, Parsed, Tables};
-use crate::hook::{Limits, OnFailure};
+use crate::hook::{Limits, Mode, OnFailure, Origin};
 use crate::thresholds::AtThreshold;
 
 fn parse(text: &str) -> (Tables, Vec<Fault>) {
@@ -20,6 +20,7 @@ fn a_table_says_all_there_is_to_say_of_a_hook() {
 enabled = true
 priority = -5
 on_failure = "block"
+mode = "enforce"
 observe = false
 timeout = "250ms"
 fuel = 5_000
@@ -49,6 +50,7 @@ memory = 1024
         enabled: Some(true),
         priority: Some(-5),
         on_failure: Some(OnFailure::Block),
+        mode: Some(Mode::Enforce),
         observe: Some(false),
         allow: None,
         limits: Limits {
@@ -63,7 +65,7 @@ memory = 1024
         },
         environment: Some(vec!["PATH".to_owned(), "HOME".to_owned()]),
         settings: settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
-        settings_lines: settings.map(|(key, _)| (key.to_owned(), 16)).into(),
+        settings_lines: settings.map(|(key, _)| (key.to_owned(), 17)).into(),
         file: PathBuf::new(),
     };
     assert_eq!(tables.get("guard.wasm"), Some(&guard));
@@ -131,6 +133,28 @@ fn an_unreadable_failure_policy_is_taken_as_the_stricter_one() {
     let (tables, faults) = parse("[hooks.x]\non_failure = \"blok\"\n");
     assert_eq!(tables["x"].on_failure, Some(OnFailure::Block));
     assert!(faults[0].message.contains("found \"blok\"; taken as \"block\""), "{faults:?}");
+}
+
+#[test]
+fn only_a_mode_that_can_be_read_puts_a_hook_into_shadow_mode() {
+    for (lines, user, repo, wrong) in [
+        ("", false, false, None),
+        ("mode = \"observe\"", true, true, None),
+        ("mode = \"enforce\"", false, false, None),
+        ("mode = \"obzerve\"", false, false, Some("\"obzerve\"")),
+        ("mode = true", false, false, Some("true")),
+        ("observe = true", true, false, None),
+        ("mode = \"enforce\"\nobserve = true", false, false, None),
+        ("mode = \"observe\"\nobserve = false", true, true, None),
+    ] {
+        let (tables, faults) = parse(&format!("[hooks.x]\n{lines}\n"));
+        let observes = [Origin::User, Origin::Repo].map(|origin| tables["x"].makes_observer(origin));
+        assert_eq!(observes, [user, repo], "{lines}");
+        let message =
+            |found| format!("mode: expected \"enforce\" or \"observe\", found {found}; taken as \"enforce\"");
+        let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+        assert_eq!(messages, wrong.map(message).into_iter().collect::<Vec<_>>(), "{lines}");
+    }
 }
 
 #[test]
