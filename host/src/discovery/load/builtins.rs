@@ -31,8 +31,8 @@ fn user_settings_of(builtin: &Builtin, roots: &[RootDir], problems: &mut Vec<Pro
             continue;
         }
         let Table { line, enabled, priority, .. } = *table;
-        let settings = table.settings.clone();
-        if *table != (Table { line, enabled, priority, settings, ..Table::default() }) {
+        let Table { settings, settings_lines, file, .. } = table.clone();
+        if *table != (Table { line, enabled, priority, settings, settings_lines, file, ..Table::default() }) {
             note("a built-in hook has only enabled, priority and settings: the other keys are left out");
         }
         found.enabled = found.enabled.or(enabled);

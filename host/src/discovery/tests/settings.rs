@@ -209,6 +209,20 @@ fn a_broken_settings_file_is_one_problem_and_the_other_roots_hold() {
 }
 
 #[test]
+fn a_table_of_a_built_in_hook_has_its_own_keys_and_no_mode() {
+    for (keys, is_noted) in [
+        ("enabled = true\npriority = 5\nsettings = { threshold = 0.5 }", false),
+        ("mode = \"observe\"", true),
+        ("mode = \"enforce\"", true),
+    ] {
+        let toml = format!("[hooks.\"builtin:compact-trigger\"]\n{keys}\n");
+        let tree = Tree::new(&[("home/.hookbox/hookbox.toml", Text(&toml))]);
+        let problems = problems(&tree, &tree.discover(TrustPolicy::Recorded));
+        assert_eq!(!problems.is_empty(), is_noted, "{keys}: {problems:?}");
+    }
+}
+
+#[test]
 fn a_hook_in_shadow_mode_guards_nothing_and_a_repositorys_replaces_no_hook_of_the_users() {
     let observe = |names: &[&str]| {
         let table = |name: &&str| format!("[hooks.{name:?}]\nmode = \"observe\"\non_failure = \"block\"\n");
