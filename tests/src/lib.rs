@@ -62,6 +62,7 @@ mod schemas;
 mod sdk_languages;
 mod seeds;
 mod self_protection;
+mod shadow;
 mod store;
 mod telemetry;
 mod test_command;

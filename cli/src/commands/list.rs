@@ -8,7 +8,7 @@ use crate::interrupt::unless_interrupted;
 use clap::Args;
 use hookbox::manager::{Entry, EntryStatus};
 use hookbox::trust::{self, AllowanceFile, now_ms};
-use hookbox::{EventName, Kind, escape};
+use hookbox::{EventName, Kind, Mode, escape};
 
 use super::explain::tightened;
 use crate::error::{hint, note, warn, warn_with_hint};
@@ -99,6 +99,7 @@ fn open_allowances(data: &Path) -> usize {
 /// Returns the status of a hook for a person.
 fn status(entry: &Entry) -> &'static str {
     match entry.status {
+        EntryStatus::Active if entry.mode == Mode::Observe => "shadow mode",
         EntryStatus::Active if !entry.lacks.is_empty() => "lacks grants",
         status => status.as_str(),
     }

@@ -188,6 +188,22 @@ fn everything(env: &TestEnvironment) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
+fn a_guard_in_shadow_mode_does_not_guard_and_doctor_tells() {
+    let env = place(Agent::Claude);
+    let settings = "[hooks.\"guardrail.wasm\"]\non_failure = \"block\"\nmode = \"observe\"\n";
+    env.file("home/.hookbox/hookbox.toml", settings);
+    let output = fails(&env, Agent::Claude, "guard", "only builtin:self-protection blocks");
+    let all = findings(&output);
+    let is_it = |(status, about, message): &(String, String, String)| {
+        status == "warning"
+            && about == "guard"
+            && message == "guardrail.wasm is in shadow mode: it does not guard"
+    };
+    assert!(all.iter().any(is_it), "{all:#?}");
+    assert!(all.iter().any(|it| it.0 == "warning" && it.1 == "failure"), "{all:#?}");
+}
+
+#[test]
 fn an_agent_whose_guard_fires_is_guarded_and_nothing_is_changed() {
     for agent in Agent::with_commands() {
         let env = place(agent);

@@ -7,9 +7,9 @@ use hookbox::capability::Capability;
 use hookbox::internal::discovery::show_duration;
 use hookbox::manager::Tightened;
 use hookbox::outcome::Ruling;
-use hookbox::report::Status;
+use hookbox::report::{HookReport, Status};
 use hookbox::session::{Asked, ExplainedHook, Explanation};
-use hookbox::{Kind, escape};
+use hookbox::{Kind, Mode, escape};
 use indicatif::HumanBytes;
 use serde_json::Value;
 
@@ -81,7 +81,11 @@ fn turn(hook: &ExplainedHook, explanation: &Explanation) -> String {
     };
     if let Some(report) = report {
         let message = report.message.as_ref().filter(|_| hook.asked == Asked::Yes);
-        match (message, report.cause) {
+        let would = would(hook, report).filter(|_| hook.asked == Asked::Yes);
+        if let Some(would) = &would {
+            line("answer", would);
+        }
+        match (message.filter(|_| would.is_none() || report.cause.is_some()), report.cause) {
             (Some(message), Some(cause)) => line("failed", &format!("{}: {message}", cause.as_str())),
             (None, Some(cause)) if hook.asked == Asked::Yes => line("failed", cause.as_str()),
             (Some(message), None) => line("answer", message),
@@ -93,7 +97,7 @@ fn turn(hook: &ExplainedHook, explanation: &Explanation) -> String {
         for change in &report.changes {
             let value = |it: &Value| escape(&it.to_string(), 200);
             line(
-                "changed",
+                if report.would.is_some() { "change" } else { "changed" },
                 &format!("{}: {} to {}", change.what, value(&change.before), value(&change.after)),
             );
         }
@@ -116,6 +120,24 @@ fn turn(hook: &ExplainedHook, explanation: &Explanation) -> String {
         line("used", &used);
     }
     text
+}
+
+/// Describes what a hook would have done that ran in shadow mode, or that only observes.
+fn would(hook: &ExplainedHook, report: &HookReport) -> Option<String> {
+    let is_shadow = hook.entry.mode == Mode::Observe;
+    let done = match report.would {
+        Some(Status::Blocked) => "blocked",
+        Some(Status::Asked) => "asked the user",
+        Some(_) => "changed the event",
+        None if report.status == Status::Observed && is_shadow => {
+            return Some("In shadow mode: it would have let the event pass.".to_owned());
+        }
+        None => return None,
+    };
+    let reason = report.message.as_deref().map(|it| it.trim_end_matches('.')).filter(|it| !it.is_empty());
+    let reason = reason.map(|it| format!(": {it}")).unwrap_or_default();
+    let what = if is_shadow { "In shadow mode" } else { "It only observes" };
+    Some(format!("{what}: it would have {done}{reason}. Nothing was acted on."))
 }
 
 /// Describes a hook apart from the event: its file, its limits, its permissions and its settings.
@@ -201,7 +223,8 @@ fn decision(explanation: &Explanation) -> String {
         (None, Some(ruling)) => format!("The user is asked by {}", said(ruling)),
         (None, None) if verdict.modified => {
             let reports = explanation.hooks.iter().filter_map(|it| it.report.as_ref());
-            let by = reports.filter(|it| !it.changes.is_empty()).map(|it| escape(&it.name, 200));
+            let changed = reports.filter(|it| it.would.is_none() && !it.changes.is_empty());
+            let by = changed.map(|it| escape(&it.name, 200));
             format!("Passes, changed by {}.", by.collect::<Vec<_>>().join(", "))
         }
         (None, None) => match &verdict.allowed {

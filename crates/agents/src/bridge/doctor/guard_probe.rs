@@ -8,7 +8,7 @@ use crate::agent::{Agent, AgentEvent, Effect};
 use crate::builtin::SELF_PROTECTION;
 use crate::event::{Context, EventName};
 use crate::finding::Examination;
-use crate::hook::OnFailure;
+use crate::hook::{Mode, OnFailure};
 use crate::manager::EntryStatus;
 use crate::manager::Manager;
 use crate::outcome::Ruling;
@@ -196,6 +196,11 @@ fn check_hooks(manager: &Manager, is_guarded: bool, found: &mut Examination) {
     for entry in manager.entries().iter() {
         let name = text::escape(&entry.name, 200);
         let why = entry.problem.as_deref().unwrap_or_default();
+        if entry.status == EntryStatus::Active && entry.mode == Mode::Observe {
+            let message = format!("{name} is in shadow mode: it does not guard");
+            found.warn("guard", message, "see what it would have done; then set mode = \"enforce\" for it");
+            continue;
+        }
         let (message, hint) = match entry.status {
             EntryStatus::Untrusted => (
                 format!("{name} does not run: you have not trusted it"),
