@@ -80,6 +80,21 @@ fn every_call_is_judged_once_and_what_cannot_be_read_has_no_verdict() {
 }
 
 #[test]
+fn a_hook_in_shadow_mode_counts_by_what_it_would_have_done() {
+    let env = place();
+    env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
+    env.file("home/.hookbox/hookbox.toml", "[hooks.\"guardrail.wasm\"]\nmode = \"observe\"\n");
+    env.warm(&sample("guardrail"));
+    let result = env.hookbox(["backtest", "--json"]).json();
+    assert_eq!(result["verdicts"]["block"], 0, "{result:#}");
+    let hook = &result["hooks"]["guardrail.wasm"];
+    assert_eq!((&hook["observes"], &hook["block"]), (&json!(true), &json!(4)), "{result:#}");
+    assert_eq!((&hook["commands"][0]["answer"], &hook["commands"][0]["count"]), (&json!("block"), &json!(2)));
+    let text = env.hookbox(["backtest"]).stdout;
+    assert!(text.contains("guardrail.wasm (observes)"), "{text}");
+}
+
+#[test]
 fn a_source_and_a_time_narrow_the_calls() {
     let env = place();
     let calls = |args: &[&str]| {

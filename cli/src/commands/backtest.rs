@@ -167,7 +167,7 @@ impl Backtest {
         let rows = result.hooks.iter().map(|(name, it)| {
             let mean = it.time.checked_div(u32::try_from(it.calls).unwrap_or(u32::MAX)).unwrap_or_default();
             vec![
-                name.clone(),
+                if it.observes { format!("{name} (observes)") } else { name.clone() },
                 number(it.block),
                 number(it.ask),
                 number(it.modify),
@@ -278,6 +278,7 @@ fn as_json(result: &Tried) -> Value {
         .iter()
         .map(|(name, it)| {
             let row = json!({
+                "observes": it.observes,
                 "calls": it.calls, "block": it.block, "ask": it.ask, "modify": it.modify, "failed": it.failed,
                 "duration_us": u64::try_from(it.time.as_micros()).unwrap_or(u64::MAX),
                 "longest_us": u64::try_from(it.longest.as_micros()).unwrap_or(u64::MAX),

@@ -61,6 +61,8 @@ pub struct Verdicts {
 /// The answers of a hook.
 #[derive(Clone, Debug, Default)]
 pub struct HookTally {
+    /// True if it is in shadow mode or only observes: the verdicts are those without it.
+    pub observes: bool,
     /// Calls about which it was asked.
     pub calls: u64,
     /// Calls that it blocked.
@@ -156,6 +158,7 @@ impl HookTally {
     }
 
     fn add(&mut self, other: Self) {
+        self.observes |= other.observes;
         self.calls += other.calls;
         self.block += other.block;
         self.ask += other.ask;

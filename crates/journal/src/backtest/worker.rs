@@ -174,7 +174,9 @@ impl<'a> Worker<'a> {
         let command = fired.event.tool_call().map(command).unwrap_or_default();
         for report in &fired.report.hooks {
             let tally = self.tally.hooks.entry(escape(&report.name, MAX_NAME)).or_default();
-            let (count, answer) = match report.status {
+            tally.observes |= report.status == Status::Observed;
+            // In shadow mode, the answer that would have counted.
+            let (count, answer) = match report.would.unwrap_or(report.status) {
                 Status::Skipped => continue,
                 Status::Blocked => (&mut tally.block, Some("block")),
                 Status::Asked => (&mut tally.ask, Some("ask")),
