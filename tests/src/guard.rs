@@ -223,6 +223,39 @@ fn a_preset_is_loosened_only_after_a_question() {
 }
 
 #[test]
+fn a_guard_is_tried_in_shadow_mode_until_it_is_enforced() {
+    let env = TestEnvironment::new();
+    refused(
+        &env.hookbox(["guard", "add", "git", "--observe"]),
+        2,
+        &["records what it would stop", "give --yes"],
+    );
+    let added = env.hookbox(["guard", "add", "git", "--observe", "--yes", "--json"]);
+    assert_eq!(
+        (values(&added, "change"), values(&added, "mode")),
+        (vec![json!("added")], vec![json!("observe")])
+    );
+    assert_eq!(env.read(SETTINGS).unwrap(), "[hooks.\"git.wasm\"]\nmode = \"observe\"\n");
+    assert_eq!(listed(&env, "mode"), ["enforce", "observe", "enforce", "enforce", "enforce"]);
+    let shown = env.hookbox(["guard", "list"]);
+    assert!(shown.stderr.contains("stop nothing: git\n"), "{shown:#?}");
+    let call = json!({"tool_name": "bash", "tool_input": {"command": "git push --force"}});
+    let seen = env.event(&["before_tool_call", "--report"], &call);
+    assert_eq!((&seen["verdict"]["blocked"], &seen["hooks"][0]["would"]), (&json!(false), &json!("blocked")));
+
+    // An update leaves the mode.
+    done(&env.hookbox(["guard", "add", "git", "--yes"]));
+    assert_eq!(listed(&env, "mode")[1], "observe");
+    refused(&env.hookbox(["guard", "enforce", "secrets"]), 2, &["you do not have"]);
+    refused(&env.hookbox(["guard", "enforce"]), 2, &["NAME"]);
+    let enforced = env.hookbox(["guard", "enforce", "--all", "--json"]);
+    assert_eq!(enforced.json(), json!([{"name": "git", "mode": "enforce", "before": "observe"}]));
+    assert_eq!(env.event(&["before_tool_call"], &call)["blocked_by"], "git.wasm");
+    let again = env.hookbox(["guard", "enforce", "git"]);
+    assert_eq!((again.code, again.stdout.as_str()), (Some(0), "git: enforce, as before\n"));
+}
+
+#[test]
 fn a_guard_is_removed_after_a_question_and_its_settings_only_if_asked() {
     let env = with_older(&["git", "secrets"]);
     done(&env.hookbox(["guard", "preset", "strict"]));

@@ -1,7 +1,7 @@
 //! The guards that hookbox carries, and their places in a home directory.
 //!
 //! [`GUARDS`] has the components, as bytes of the program. [`Shelf`] puts them among the hooks of a user, and
-//! [`SettingsFile`] sets their presets. Nothing here runs a component.
+//! [`SettingsFile`] sets their presets and modes. Nothing here runs a component.
 
 mod error;
 mod preset;

@@ -1,4 +1,5 @@
-//! The presets of the guards, and the journal, in the user's settings file. Everything else in the file stays as it is.
+//! The presets and modes of the guards, and the journal, in the user's settings file. Everything else in the file stays as
+//! it is.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write as _};
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use hookbox::Mode;
 use hookbox::internal::files::{FileAccess, NewFile};
 use hookbox::internal::text::escape;
 use toml_edit::{DocumentMut, Item, Table, TableLike, TomlError, Value, value};
@@ -61,7 +63,21 @@ impl SettingsFile {
     }
 
     fn settings(&self, guard: &Guard) -> Option<&Item> {
-        self.document.as_table().get("hooks")?.get(guard.hook())?.get("settings")
+        self.hook(guard)?.get("settings")
+    }
+
+    fn hook(&self, guard: &Guard) -> Option<&Item> {
+        self.document.as_table().get("hooks")?.get(guard.hook())
+    }
+
+    /// Returns the mode of a guard.
+    pub fn mode(&self, guard: &Guard) -> Mode {
+        let key = |key: &str| self.hook(guard)?.get(key);
+        let observes = match key("mode") {
+            Some(mode) => mode.as_str() == Some(Mode::Observe.as_str()),
+            None => key("observe").and_then(Item::as_bool) == Some(true),
+        };
+        if observes { Mode::Observe } else { Mode::Enforce }
     }
 
     /// Sets the preset of a guard.
@@ -70,14 +86,30 @@ impl SettingsFile {
     ///
     /// If another value is where a table belongs.
     pub fn set_preset(&mut self, guard: &Guard, preset: Preset) -> Result<(), GuardsError> {
-        let hook = guard.hook();
-        let table = format!("[hooks.\"{hook}\".settings]\npreset = \"{preset}\"\n");
-        if self.settings(guard).is_none() && self.append(&table) {
+        let heading = format!("[hooks.\"{}\".settings]", guard.hook());
+        if self.settings(guard).is_none() && self.append(&heading, "preset", preset.as_str()) {
             return Ok(());
         }
+        self.set(&["hooks", &guard.hook(), "settings"], "preset", preset.as_str())
+    }
+
+    /// Sets the mode of a guard.
+    ///
+    /// # Errors
+    ///
+    /// If another value is where a table belongs.
+    pub fn set_mode(&mut self, guard: &Guard, mode: Mode) -> Result<(), GuardsError> {
+        let heading = format!("[hooks.\"{}\"]", guard.hook());
+        if self.hook(guard).is_none() && self.append(&heading, "mode", mode.as_str()) {
+            return Ok(());
+        }
+        self.set(&["hooks", &guard.hook()], "mode", mode.as_str())
+    }
+
+    /// Sets a key of a table, which is made if it is missing.
+    fn set(&mut self, keys: &[&str], name: &str, text: &str) -> Result<(), GuardsError> {
         let mut table: &mut dyn TableLike = self.document.as_table_mut();
-        let keys = ["hooks", &hook, "settings"];
-        for (depth, key) in keys.into_iter().enumerate() {
+        for (depth, key) in keys.iter().enumerate() {
             let mut new = Table::new();
             // A table that only has tables needs no heading.
             new.set_implicit(depth + 1 < keys.len());
@@ -88,15 +120,15 @@ impl SettingsFile {
                 GuardsError::new(&self.path, GuardsErrorKind::Settings(message))
             })?;
         }
-        match table.get_mut("preset").and_then(Item::as_value_mut) {
+        match table.get_mut(name).and_then(Item::as_value_mut) {
             // A comment behind the value stays.
             Some(old) => {
                 let decor = old.decor().clone();
-                *old = Value::from(preset.as_str());
+                *old = Value::from(text);
                 *old.decor_mut() = decor;
             }
             None => {
-                table.insert("preset", value(preset.as_str()));
+                table.insert(name, value(text));
             }
         }
         Ok(())
@@ -109,20 +141,21 @@ impl SettingsFile {
 
     /// Makes hookbox record events, or not. Returns false if the file has settings of the journal.
     pub fn set_journal(&mut self, enabled: bool) -> bool {
-        self.append(&format!("[journal]\nenabled = {enabled}\n"))
+        self.append("[journal]", "enabled", enabled)
     }
 
-    /// Appends a table, so that it comes after every comment. Returns false if the file has this table, a value or an
-    /// inline table where it belongs.
-    fn append(&mut self, table: &str) -> bool {
-        let text = self.document.to_string();
-        let gap = match text.as_str() {
+    /// Appends a table with one key, so that it comes after every comment. Returns false if the file has this table, or a
+    /// value or an inline table where it belongs.
+    fn append(&mut self, heading: &str, name: &str, set: impl Into<Value>) -> bool {
+        let before = self.document.to_string();
+        let gap = match before.as_str() {
             "" => "",
             it if it.ends_with("\n\n") => "",
             it if it.ends_with('\n') => "\n",
             _ => "\n\n",
         };
-        match format!("{text}{gap}{table}").parse() {
+        let appended = format!("{before}{gap}{heading}\n{name} = {}\n", set.into());
+        match appended.parse() {
             Ok(document) => self.document = document,
             Err(_) => return false,
         }
@@ -245,6 +278,36 @@ mod tests {
                 assert_eq!(file.preset(git()).as_deref(), Some("strict"));
             });
             assert_eq!(found, want, "{before}");
+        }
+    }
+
+    #[test]
+    fn a_mode_is_set_beside_the_settings() {
+        let settings = "[hooks.\"git.wasm\".settings]\npreset = \"strict\"\n";
+        for (before, was, want) in [
+            ("", Mode::Enforce, "[hooks.\"git.wasm\"]\nmode = \"observe\"\n".to_owned()),
+            (
+                "[hooks.\"git.wasm\"]\nmode = \"enforce\" # now\n",
+                Mode::Enforce,
+                "[hooks.\"git.wasm\"]\nmode = \"observe\" # now\n".to_owned(),
+            ),
+            (
+                "[hooks.\"git.wasm\"]\nobserve = true\n",
+                Mode::Observe,
+                "[hooks.\"git.wasm\"]\nobserve = true\nmode = \"observe\"\n".to_owned(),
+            ),
+            (settings, Mode::Enforce, format!("[hooks.\"git.wasm\"]\nmode = \"observe\"\n{settings}")),
+        ] {
+            let found = after(before, |file| {
+                assert_eq!(file.mode(git()), was, "{before}");
+                file.set_mode(git(), Mode::Observe).unwrap();
+                assert_eq!(file.mode(git()), Mode::Observe);
+            });
+            assert_eq!(found, want, "{before}");
+        }
+        for text in ["mode = \"obzerve\"\nobserve = true", "mode = 3", "observe = \"true\""] {
+            let text = format!("[hooks.\"git.wasm\"]\n{text}\n");
+            after(&text, |file| assert_eq!(file.mode(git()), Mode::Enforce, "{text}"));
         }
     }
 

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use hookbox::capability::Capability;
-use hookbox::escape;
 use hookbox::manager::{EntryStatus, Manager};
+use hookbox::{Mode, escape};
 use hookbox_guards::{Guard, Preset, SettingsFile, Status};
 use serde_json::{Value, json};
 
@@ -20,6 +20,8 @@ use crate::{approval, compiler, human, options, output};
 pub(crate) struct Chosen {
     pub(crate) guards: Vec<&'static Guard>,
     pub(crate) preset: Option<Preset>,
+    /// True if they are put into shadow mode.
+    pub(crate) observe: bool,
     /// True if files that hookbox did not write are replaced.
     pub(crate) force: bool,
 }
@@ -29,8 +31,9 @@ pub(crate) struct Chosen {
 pub(crate) struct Added {
     pub(crate) guard: &'static Guard,
     deed: Deed,
-    /// The preset that it has now.
+    /// The preset and the mode that it has now.
     preset: String,
+    mode: Mode,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,17 +98,14 @@ impl Added {
 
 pub(super) async fn run(
     locate: &options::Locate,
-    guards: Vec<&'static Guard>,
-    preset: Option<Preset>,
-    force: bool,
+    chosen: &Chosen,
     yes: bool,
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     locate.enter()?;
     human::required(locate, &[], !yes)?;
-    let chosen = Chosen { guards, preset, force };
     let ask = |question: &str| approval::confirm(question, yes).map(|()| true);
-    let added = add(locate, &chosen, ask).await?;
+    let added = add(locate, chosen, ask).await?;
     if as_json {
         let own = Own::find(locate)?;
         output::json(&added.iter().map(|it| row(&own, it)).collect::<Vec<_>>())?;
@@ -127,20 +127,23 @@ pub(crate) async fn add(
     let mut added = Vec::new();
     for guard in chosen.guards.iter().copied() {
         let deed = Deed::of(&own.status(guard)?, chosen.force);
-        let before = preset_of(&settings, guard);
+        let before = (preset_of(&settings, guard), settings.mode(guard));
         if let Some(preset) = chosen.preset.filter(|_| deed != Deed::Keep) {
             settings.set_preset(guard, preset).map_err(explained)?;
         }
-        let preset = preset_of(&settings, guard);
+        if chosen.observe && deed != Deed::Keep {
+            settings.set_mode(guard, Mode::Observe).map_err(explained)?;
+        }
+        let (preset, mode) = (preset_of(&settings, guard), settings.mode(guard));
         if deed == Deed::Keep {
             let path = own.shown(&own.path(guard));
             warn(format_args!("{path}: this is not what hookbox wrote: it stays"));
             hint(format_args!("to replace it: hookbox guard add {} --force", guard.name));
         }
-        added.push((Added { guard, deed, preset }, before));
+        let is_new = deed.writes() || before != (preset.clone(), mode);
+        added.push((Added { guard, deed, preset, mode }, is_new));
     }
-    let is_new = |(it, before): &(Added, String)| it.deed.writes() || it.preset != *before;
-    let wanted: Vec<&Added> = added.iter().filter(|it| is_new(it)).map(|(added, _)| added).collect();
+    let wanted: Vec<&Added> = added.iter().filter(|(_, is_new)| *is_new).map(|(added, _)| added).collect();
     if !wanted.is_empty() {
         show(&own, &wanted);
         if !ask("Put these guards there?")? {
@@ -162,6 +165,12 @@ fn show(own: &Own, wanted: &[&Added]) {
     for it in wanted {
         let (name, deed, from) = (it.guard.name, it.deed.as_str(), it.guard.protects_from);
         say(format_args!("  {name:<12}  {deed:<7}  {:<8}  {from}", it.preset));
+        if it.mode == Mode::Observe {
+            say(format_args!(
+                "  {:<12}  in shadow mode: it records what it would stop, and stops nothing",
+                ""
+            ));
+        }
         for right in permissions(it.guard) {
             say(format_args!("  {:<12}  is granted {right}: {}", "", approval::means(&right)));
         }
@@ -247,6 +256,7 @@ fn row(own: &Own, it: &Added) -> Value {
         "path": own.path(it.guard),
         "change": it.deed.done(),
         "preset": it.preset,
+        "mode": it.mode,
         "digest": it.guard.digest(),
     })
 }
@@ -254,7 +264,11 @@ fn row(own: &Own, it: &Added) -> Value {
 fn show_done(own: &Own, added: &[Added]) -> anyhow::Result<()> {
     for it in added.iter().filter(|it| !it.is_kept()) {
         let path = own.shown(&own.path(it.guard));
-        output::line(&format!("{} {path} (preset {})", it.deed.done(), it.preset))?;
+        let mode = if it.mode == Mode::Observe { ", in shadow mode" } else { "" };
+        output::line(&format!("{} {path} (preset {}{mode})", it.deed.done(), it.preset))?;
+    }
+    if added.iter().any(|it| it.mode == Mode::Observe) {
+        hint("shadow mode ends with: hookbox guard enforce --all");
     }
     hint("to see what a guard answers: hookbox explain 'git push --force'");
     Ok(())

@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
+use hookbox::Mode;
 use hookbox_guards::{GUARDS, Guard, Status};
 use serde_json::json;
 
 use super::own::{Own, preset_of};
-use crate::error::hint;
+use crate::error::{hint, note};
 use crate::{options, output};
 
 pub(super) fn list(locate: &options::Locate, as_json: bool) -> anyhow::Result<ExitCode> {
@@ -26,6 +27,7 @@ pub(super) fn list(locate: &options::Locate, as_json: bool) -> anyhow::Result<Ex
                 "version": version(status),
                 "carried": { "version": Guard::VERSION, "digest": guard.digest() },
                 "preset": settings.preset(guard).unwrap_or_else(|| preset_of(&settings, guard)),
+                "mode": settings.mode(guard),
                 "protects_from": guard.protects_from,
                 "events": guard.events.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "permissions": guard.permissions,
@@ -46,6 +48,14 @@ pub(super) fn list(locate: &options::Locate, as_json: bool) -> anyhow::Result<Ex
     let is_one = |wanted: fn(&Status) -> bool| statuses.iter().any(|(_, status)| wanted(status));
     if !is_one(|it| *it != Status::Missing) {
         hint("you have none of them; add them: hookbox guard add --all");
+    }
+    let observes = |(guard, status): &&(&Guard, Status)| {
+        *status != Status::Missing && settings.mode(guard) == Mode::Observe
+    };
+    let observing: Vec<&str> = statuses.iter().filter(observes).map(|(guard, _)| guard.name).collect();
+    if !observing.is_empty() {
+        note(format_args!("in shadow mode, so they stop nothing: {}", observing.join(", ")));
+        hint("shadow mode ends with: hookbox guard enforce --all");
     }
     if is_one(|it| matches!(it, Status::Older(_))) {
         hint("older ones are updated by `hookbox guard add`; your settings stay");

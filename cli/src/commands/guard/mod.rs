@@ -1,6 +1,7 @@
 //! `hookbox guard`: the guards that the program carries.
 
 mod add;
+mod enforce;
 mod list;
 mod own;
 mod preset;
@@ -41,6 +42,9 @@ enum Action {
         /// Set this preset [default: that of your settings, else standard].
         #[arg(long, value_name = "PRESET", value_parser = named::preset())]
         preset: Option<Preset>,
+        /// Put them into shadow mode: they record what they would stop, and stop nothing.
+        #[arg(long)]
+        observe: bool,
         /// Replace files of the same names that hookbox did not write.
         #[arg(long)]
         force: bool,
@@ -66,6 +70,16 @@ enum Action {
         /// Do not ask.
         #[arg(short, long)]
         yes: bool,
+        /// Print JSON: an array of objects, one per guard.
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        locate: options::Locate,
+    },
+    /// End the shadow mode of guards: they stop what they only recorded.
+    Enforce {
+        #[command(flatten)]
+        which: Which,
         /// Print JSON: an array of objects, one per guard.
         #[arg(long)]
         json: bool,
@@ -113,12 +127,15 @@ impl GuardCommand {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         match self.action {
             Action::List { json, locate } => list::list(&locate, json),
-            Action::Add { which, preset, force, yes, json, locate } => {
-                add::run(&locate, which.guards(), preset, force, yes, json).await
+            Action::Add { which, preset, observe, force, yes, json, locate } => {
+                let chosen = Chosen { guards: which.guards(), preset, observe, force };
+                add::run(&locate, &chosen, yes, json).await
             }
             Action::Remove { which, settings, force, yes, json, locate } => {
                 remove::Remove { settings, force, yes, json }.run(&locate, which.guards())
             }
+            // All: those that are in place.
+            Action::Enforce { which, json, locate } => enforce::run(&locate, &once(&which.names), json),
             Action::Preset { preset, names, yes, json, locate } => {
                 preset::set(&locate, preset, &once(&names), yes, json)
             }

@@ -58,6 +58,20 @@ impl Own {
         Ok(present)
     }
 
+    /// Returns these guards, each of which the user must have; without names, those that the user has.
+    pub(super) fn chosen(&self, names: &[&'static Guard]) -> anyhow::Result<Vec<&'static Guard>> {
+        let present = self.present()?;
+        if present.is_empty() {
+            return Err(InputError::new("you have none of the guards", "hookbox guard add --all").into());
+        }
+        let is_there = |guard: &Guard| present.iter().any(|it| it.name == guard.name);
+        if let Some(guard) = names.iter().find(|guard| !is_there(guard)) {
+            let what = format!("{}: you do not have this guard", guard.name);
+            return Err(InputError::new(what, format!("hookbox guard add {}", guard.name)).into());
+        }
+        Ok(if names.is_empty() { present } else { names.to_vec() })
+    }
+
     pub(crate) fn settings(&self) -> anyhow::Result<SettingsFile> {
         SettingsFile::read(&self.root).map_err(explained)
     }

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use hookbox_guards::{Guard, Preset, Status};
+use hookbox_guards::{Guard, Preset};
 use serde_json::json;
 
 use super::own::{Own, explained, preset_of};
-use crate::error::{InputError, say};
+use crate::error::say;
 use crate::{approval, human, options, output};
 
 /// Sets the preset of guards. Without names, of those that are in place.
@@ -20,17 +20,9 @@ pub(super) fn set(
     locate.enter()?;
     human::required(locate, &[], !yes)?;
     let own = Own::find(locate)?;
-    let guards = if names.is_empty() { own.present()? } else { names.to_vec() };
-    if guards.is_empty() {
-        return Err(InputError::new("you have none of the guards", "hookbox guard add --all").into());
-    }
     let mut settings = own.settings()?;
     let mut rows = Vec::new();
-    for guard in guards {
-        if own.status(guard)? == Status::Missing {
-            let what = format!("{}: you do not have this guard", guard.name);
-            return Err(InputError::new(what, format!("hookbox guard add {}", guard.name)).into());
-        }
+    for guard in own.chosen(names)? {
         let before = preset_of(&settings, guard);
         settings.set_preset(guard, preset).map_err(explained)?;
         rows.push((guard, before));

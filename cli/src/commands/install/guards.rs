@@ -55,7 +55,7 @@ impl Offer {
         }
         let asks = !self.yes && !is_chosen && approval::has_terminal();
         let mut is_declined = false;
-        let chosen = Chosen { guards: wanted, preset: self.preset, force: false };
+        let chosen = Chosen { guards: wanted, preset: self.preset, observe: false, force: false };
         let ask = |question: &str| {
             if asks {
                 is_declined = !approval::ask_with(question, true);
