@@ -1,0 +1,181 @@
+//! The report: one HTML file with the records of the journal, to be opened in a browser.
+//!
+//! The file needs no network, and runs no other script than its own. Text of a record is data in it, never markup.
+
+mod row;
+
+use std::io::{self, Write};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use self::row::Rows;
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The most events in one block of data: the script unpacks a whole block to show one of its records.
+const MAX_EVENTS: usize = 250;
+
+/// The size at which a block of data ends, in bytes of its records.
+const MAX_BLOCK: usize = 1 << 20;
+
+/// The longest record that is kept as it is, in bytes. Some tool outputs have megabytes.
+const MAX_RECORD: usize = 256 << 10;
+
+/// The longest text, and the longest list, in a record that is too long.
+const MAX_CUT: usize = 2_000;
+
+/// The options of a report.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The version of the program, to be shown.
+    pub version: String,
+    /// The time at which the report was made.
+    pub made: Timestamp,
+    /// The first time that was asked for, to be shown.
+    pub since: Option<Timestamp>,
+}
+
+/// The events in a report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// All events.
+    pub events: u64,
+    /// Blocked events.
+    pub blocked: u64,
+    /// Events about which the user was asked.
+    pub asked: u64,
+    /// Events that a hook changed.
+    pub changed: u64,
+    /// Events in which a hook failed.
+    pub failed: u64,
+    /// Records without a time or an event. They are left out.
+    pub unread: u64,
+}
+
+/// Writes the report of these records, and of a backtest's result (`hookbox backtest --json`).
+///
+/// It writes block by block. Memory is bounded by [`MAX_BLOCK`], one record, and the bounds of [`row`].
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write(
+    out: &mut impl Write,
+    records: impl Iterator<Item = Value>,
+    backtest: Option<Value>,
+    options: &Options,
+) -> io::Result<Counts> {
+    let page = PAGE.replacen("{{policy}}", &policy(), 1).replacen("{{style}}", STYLE, 1);
+    let (before, after) = page.split_once("{{data}}").unwrap_or((&page, ""));
+    out.write_all(before.as_bytes())?;
+    let mut rows = Rows::default();
+    let mut records_text = String::new();
+    for record in records {
+        if !rows.add(&record) {
+            continue;
+        }
+        records_text.push_str(&text_of(record));
+        records_text.push('\n');
+        if rows.len() >= MAX_EVENTS || records_text.len() >= MAX_BLOCK {
+            block(out, &mut rows, &mut records_text)?;
+        }
+    }
+    block(out, &mut rows, &mut records_text)?;
+    let (counts, hooks) = rows.finish();
+    let summary = json!({
+        "version": options.version,
+        "made": options.made.as_millisecond(),
+        "since": options.since.map(Timestamp::as_millisecond),
+        "unread": counts.unread,
+        "hooks": hooks,
+        "backtest": backtest,
+    });
+    writeln!(out, "<script type=\"application/json\" id=\"summary-data\">{}</script>", in_script(&summary))?;
+    out.write_all(after.replacen("{{script}}", SCRIPT, 1).as_bytes())?;
+    out.flush()?;
+    Ok(counts)
+}
+
+/// Writes a block: the rows of the list, and the records as compressed lines. Leaves both empty.
+fn block(out: &mut impl Write, rows: &mut Rows, records: &mut String) -> io::Result<()> {
+    if rows.len() == 0 {
+        return Ok(());
+    }
+    writeln!(out, "<script type=\"application/json\" class=\"rows\">{}</script>", in_script(&rows.take()))?;
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
+    packed.write_all(records.as_bytes())?;
+    let packed = BASE64_STANDARD.encode(packed.finish()?);
+    records.clear();
+    writeln!(out, "<script type=\"text/plain\" class=\"records\">{packed}</script>")
+}
+
+/// Returns the record as one line of JSON; if it is too long, with its long texts and lists cut.
+fn text_of(mut record: Value) -> String {
+    let text = record.to_string();
+    if text.len() <= MAX_RECORD {
+        return text;
+    }
+    cut(&mut record);
+    let shorter = record.to_string();
+    if shorter.len() <= MAX_RECORD {
+        return shorter;
+    }
+    json!({"id": record.get("id"), "time": record.get("time"), "verdict": record.get("verdict"), "cut": true})
+        .to_string()
+}
+
+fn cut(value: &mut Value) {
+    match value {
+        Value::String(text) if text.len() > MAX_CUT => *text = row::short(text, MAX_CUT),
+        Value::Array(values) => {
+            values.truncate(MAX_CUT);
+            values.iter_mut().for_each(cut);
+        }
+        Value::Object(fields) => {
+            let is_record = fields.contains_key("verdict");
+            fields.values_mut().for_each(cut);
+            if is_record {
+                fields.insert("cut".to_owned(), true.into());
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Returns the value as JSON in which no tag or comment of HTML can begin or end.
+fn in_script(value: &Value) -> String {
+    let json = value.to_string();
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            // Outside of strings, JSON has none of these.
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Returns the Content-Security-Policy: this style and this script, and nothing else from anywhere. Text never becomes
+/// markup, also not by a mistake in the script.
+fn policy() -> String {
+    let hash = |text: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)));
+    format!(
+        "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'; \
+         require-trusted-types-for 'script'; trusted-types 'none'",
+        hash(SCRIPT),
+        hash(STYLE)
+    )
+}
+
+#[cfg(test)]
+mod tests;
