@@ -30,7 +30,7 @@ usage: cargo run -p xtask -- COMMAND
   guards      build every guard into target/guards/NAME.wasm
   corpus      measure the guards with labelled commands (`--misses`, `--dir DIR`, `--write`, `--check`, `--preset PRESET`, `--peer`, `--generate N`)
   dist        build the program as packages have it, into target/dist/hookbox
-  tools       install what the Python and TypeScript tests need into target/tools
+  tools       install what the tests of Python, TypeScript and the report need into target/tools
   package     package every published crate, and compile the packages together, outside the repository's tree";
 
 /// The sample that is the component of the sample plugin.

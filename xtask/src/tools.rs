@@ -1,4 +1,4 @@
-//! Installs the tools of the Python and TypeScript tests into `target/tools`: `cargo xtask tools`.
+//! Installs the tools of the tests of Python, TypeScript and the report into `target/tools`: `cargo xtask tools`.
 //!
 //! The packages stay in `wheels` and `npm-cache` there, so that a test can install them again without the network.
 
@@ -17,8 +17,11 @@ const PYTHON: &[&str] = &["componentize-py==0.25.1"];
 const NPM: &[(&str, &str)] = &[
     ("@bytecodealliance/jco", "1.34.0"),
     ("@types/node", "20.19.0"),
+    ("axe-core", "4.14.1"),
     ("componentize-qjs", "0.4.5"),
     ("esbuild", "0.28.2"),
+    // The last one for node 18 and 20.
+    ("puppeteer-core", "24.43.1"),
     ("pyright", "1.1.414"),
     ("smol-toml", "1.9.1"),
     ("typescript", "7.0.2"),
