@@ -252,6 +252,11 @@ impl Discover {
         self.find.locate.discovery()
     }
 
+    /// Returns the private data directory.
+    pub(crate) fn data(&self) -> Result<PathBuf, InputError> {
+        self.find.locate.data()
+    }
+
     /// Returns true if the current directory is the one in which hooks are found.
     pub(crate) fn is_here(&self) -> bool {
         self.find.locate.cwd.is_none()

@@ -53,6 +53,7 @@ mod projects;
 mod protocol;
 mod redaction;
 mod reload;
+mod report_page;
 mod rules;
 mod samples;
 mod samples_after_sessions;

@@ -42,14 +42,38 @@ pub(crate) struct Backtest {
 }
 
 impl Backtest {
+    /// Makes the command that a report needs.
+    pub(super) fn for_report(
+        sources: Vec<String>,
+        hook: Vec<PathBuf>,
+        since: Option<Timestamp>,
+        discover: options::Discover,
+    ) -> Self {
+        Self { sources, hook, since, top: 0, json: true, discover }
+    }
+
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        match self.tried().await? {
+            None => Ok(ExitCode::SUCCESS),
+            Some(result) if self.json => output::json(&as_json(&result)),
+            Some(result) => output::line(&self.account(&result)),
+        }
+    }
+
+    /// Returns the object of `--json`.
+    pub(super) async fn json(&self) -> anyhow::Result<Value> {
+        Ok(self.tried().await?.as_ref().map(as_json).unwrap_or_default())
+    }
+
+    /// Tries the hooks. Without session files there is no result, unless the result is to be JSON.
+    async fn tried(&self) -> anyhow::Result<Option<Tried>> {
         let absolute = |path: &PathBuf| std::path::absolute(path);
         let named: Vec<PathBuf> = self.hook.iter().map(absolute).collect::<Result<_, _>>()?;
         let sources = self.sources()?;
         self.discover.enter()?;
         let files = self.files(&sources)?;
         if files.is_empty() && !self.json {
-            return Ok(ExitCode::SUCCESS);
+            return Ok(None);
         }
         let hooks = match named.is_empty() {
             true => self.own_hooks().await?,
@@ -73,7 +97,7 @@ impl Backtest {
         for it in &result.problems {
             warn(format_args!("{}: cannot be read: {}", it.path, escape(&it.reason, 200)));
         }
-        if self.json { output::json(&as_json(&result)) } else { output::line(&self.account(&result)) }
+        Ok(Some(result))
     }
 
     fn sources(&self) -> Result<Vec<Source>, InputError> {

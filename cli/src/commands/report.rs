@@ -1,0 +1,141 @@
+//! `hookbox report`.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::Context as _;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use clap::{Args, ValueHint};
+use hookbox::escape;
+use hookbox::internal::files::NewFile;
+use hookbox::internal::private_dir;
+use hookbox_journal::journal::{DIRECTORY, Filter, Reader};
+use hookbox_journal::report::{self, Counts, Options};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::backtest::Backtest;
+use crate::error::{InputError, hint, warn};
+use crate::{options, output};
+
+/// The file of a report, if the user names none.
+const NAME: &str = "hookbox-report.html";
+
+/// Write a page that shows what hooks decided: one HTML file, to be opened in a browser.
+///
+/// It shows the events of the journal. The file needs no network, and only you can read it.
+#[derive(Args, Debug)]
+pub(crate) struct Report {
+    /// Open it in your browser.
+    #[arg(long)]
+    open: bool,
+    /// Write it to this file [default: reports/hookbox-report.html of the data directory].
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    out: Option<PathBuf>,
+    /// Only events since then: 30d, 12h, or a date such as 2026-01-31.
+    #[arg(long, value_name = "TIME", value_parser = options::since)]
+    since: Option<Timestamp>,
+    /// Also try hooks on past sessions, as `hookbox backtest` does [default: the sessions of all agents].
+    #[arg(long, value_name = "SOURCE", num_args = 0.., value_hint = ValueHint::AnyPath)]
+    backtest: Option<Vec<String>>,
+    /// Try this hook instead of yours; repeatable.
+    #[arg(long, value_name = "FILE|DIR", requires = "backtest", value_hint = ValueHint::AnyPath)]
+    hook: Vec<PathBuf>,
+    /// Print JSON: an object.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    discover: options::Discover,
+}
+
+impl Report {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        let Self { open, out, since, backtest, hook, json, discover } = self;
+        let out = out.map(std::path::absolute).transpose()?;
+        let data = discover.data()?;
+        let tried = match backtest {
+            Some(sources) => Some(Backtest::for_report(sources, hook, since, discover).json().await?),
+            None => None,
+        };
+        let path = match out {
+            Some(path) => path,
+            None => private_dir::open(&data.join("reports"), None)?.join(NAME),
+        };
+        let is_alone = tried.is_none();
+        let counts = write(&path, &data.join(DIRECTORY), since, tried)?;
+        if counts.events == 0 && is_alone {
+            hint(
+                "no events were recorded in this time; [journal] with enabled = true in your hookbox.toml records them",
+            );
+        }
+        if open {
+            show(&path);
+        }
+        match json {
+            true => output::json(&json!({
+                "path": path.to_string_lossy(), "events": counts.events, "blocked": counts.blocked, "asked": counts.asked,
+                "changed": counts.changed, "failed": counts.failed, "unread": counts.unread,
+            })),
+            false => output::line(&path.to_string_lossy()),
+        }
+    }
+}
+
+/// Writes the report. Until it is whole, an older file of this name stays.
+fn write(
+    path: &Path,
+    journal: &Path,
+    since: Option<Timestamp>,
+    tried: Option<Value>,
+) -> anyhow::Result<Counts> {
+    let shown = || escape(&path.to_string_lossy(), 4096);
+    let (parent, name) = path.parent().zip(path.file_name()).filter(|_| !path.is_dir()).ok_or_else(|| {
+        InputError::new(format!("{}: expected a file, found a directory", shown()), "name a file")
+    })?;
+    let dir = Dir::open_ambient_dir(parent, ambient_authority()).map_err(|error| {
+        InputError::new(format!("{}: cannot be written: {error}", shown()), "give a directory that exists")
+    })?;
+    NewFile::sweep(&dir, Path::new(name));
+    let new = NewFile::create(&dir, Path::new(name), 0o600);
+    let new = new.with_context(|| format!("{}: cannot be written", shown()))?;
+    let options = Options { version: env!("CARGO_PKG_VERSION").to_owned(), made: Timestamp::now(), since };
+    let filter = Filter { since, ..Filter::default() };
+    let mut failed = None;
+    let records = Reader::open(journal, since).context("the journal cannot be read")?.map_while(|entry| {
+        // A line that is not whole counts as unread.
+        entry.map(|it| it.record().unwrap_or_default()).map_err(|error| failed = Some(error)).ok()
+    });
+    let records = records.filter(|record| record.is_null() || filter.wants(record));
+    let written = to_file(new.file(), records, tried, &options);
+    if let Some(error) = failed {
+        return Err(error).context("the journal cannot be read");
+    }
+    let counts = written.and_then(|counts| new.replace().map(|()| counts));
+    counts.with_context(|| format!("{}: cannot be written", shown()))
+}
+
+fn to_file(
+    file: &File,
+    records: impl Iterator<Item = Value>,
+    tried: Option<Value>,
+    options: &Options,
+) -> io::Result<Counts> {
+    let mut out = BufWriter::new(file);
+    let counts = report::write(&mut out, records, tried, options)?;
+    out.flush()?;
+    Ok(counts)
+}
+
+/// Opens the file in the user's browser. It does not wait for it: some systems end their program with the browser.
+fn show(path: &Path) {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = Command::new(program);
+    command.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Err(error) = command.spawn() {
+        warn(format_args!("the report was not opened: {program}: {error}"));
+        hint("open the file in a browser");
+    }
+}
