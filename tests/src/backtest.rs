@@ -142,7 +142,7 @@ fn what_cannot_be_tried_is_refused() {
     let env = place();
     env.directory("empty");
     for (args, words) in [
-        (["backtest", "nobody"].as_slice(), "nobody: expected an agent, a file or a directory"),
+        (["backtest", "nobody"].as_slice(), "nobody: expected an agent, `journal`, a file or a directory"),
         (&["backtest", "--since", "soon"], "expected a time such as 30d"),
         (&["backtest", "--hook", "none.wasm"], "none.wasm"),
         (&["backtest", "--hook", "../empty"], "expected components or rules, found none"),
