@@ -17,6 +17,8 @@ const address = pathToFileURL(report).href;
 
 const WIDTHS = { desktop: [1280, 900], phone: [360, 740] };
 const SCHEMES = ["light", "dark"];
+/** The longest wait for the browser, in milliseconds: a busy machine gets its time. */
+const PATIENCE = 300_000;
 
 /** Opens the page. Whatever it asks of the network, every dialog, and every error is kept in `wrong`. */
 async function open(browser, { scheme = "light", width = "desktop" } = {}) {
@@ -30,6 +32,7 @@ async function open(browser, { scheme = "light", width = "desktop" } = {}) {
     page.on("console", (it) => wrong.push(`the console: ${it.text()}`));
     page.on("request", (it) => it.url().split("#")[0] !== address && wrong.push(`a request: ${it.url()}`));
     const [across, high] = WIDTHS[width];
+    page.setDefaultTimeout(PATIENCE);
     await page.setViewport({ width: across, height: high });
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }, { name: "prefers-reduced-motion", value: "reduce" }]);
     await page.goto(address);
@@ -184,7 +187,7 @@ const tests = {
 
 (async () => {
     // Below another user's sandbox, and as root, Chromium has none of its own.
-    const browser = await puppeteer.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-dev-shm-usage"], env: { ...process.env, TZ: "UTC" } });
+    const browser = await puppeteer.launch({ executablePath: chromium, timeout: PATIENCE, protocolTimeout: 2 * PATIENCE, args: ["--no-sandbox", "--disable-dev-shm-usage"], env: { ...process.env, TZ: "UTC" } });
     try {
         for (const [name, run] of Object.entries(tests)) {
             try {
