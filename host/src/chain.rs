@@ -245,6 +245,7 @@ fn empty_report(descriptor: &Descriptor, status: Status) -> HookReport {
         metadata: serde_json::Map::new(),
         denied: Vec::new(),
         passed_over: None,
+        inputs: None,
     }
 }
 
@@ -353,6 +354,7 @@ fn note_spent(report: &mut HookReport, spent: &Spent) {
     report.memory_peak = spent.memory_peak;
     report.log = text::escape_lines(&spent.log, MAX_LOG);
     report.denied.clone_from(&spent.denied);
+    report.inputs.clone_from(&spent.inputs);
 }
 
 /// Records a failure: a warning or a block by the hook's policy, never silent.

@@ -129,6 +129,7 @@ pub mod tree {
 pub mod wasm {
     //! Components.
 
+    pub use crate::inputs::Taping;
     pub use crate::wasm::{Access, Component, ComponentHook, MAX_COMPONENT, Places};
     #[cfg(feature = "component")]
     pub use crate::wasm::{Known, WIT_VERSIONS};

@@ -105,6 +105,7 @@ mod files;
 mod function;
 mod hint;
 pub mod hook;
+mod inputs;
 #[doc(hidden)]
 pub mod internal;
 pub mod journal;

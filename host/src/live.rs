@@ -10,6 +10,7 @@ use crate::chain::{ChainOptions, TextRules};
 use crate::discovery::{Approvable, Details, Discovery, Entry, GlobalSettings, Kept, Problem};
 use crate::event::EventName;
 use crate::hook::Hook;
+use crate::inputs::Recording;
 use crate::journal::{Journal, RecordedHook};
 use crate::report::HookReport;
 #[cfg(feature = "otel")]
@@ -24,21 +25,30 @@ pub(crate) struct Live {
     pub(crate) cwd: PathBuf,
     /// Records each event of every session.
     pub(crate) journal: OnceLock<Arc<dyn Journal>>,
+    /// Makes its components record their inputs.
+    recording: Recording,
     /// Receives each event of every session.
     #[cfg(feature = "otel")]
     pub(crate) telemetry: Option<Telemetry>,
 }
 
 impl Live {
-    pub(crate) fn new(snapshot: Snapshot, chain: ChainOptions, cwd: PathBuf) -> Self {
+    pub(crate) fn new(snapshot: Snapshot, chain: ChainOptions, cwd: PathBuf, recording: Recording) -> Self {
         Self {
             current: RwLock::new(Arc::new(snapshot)),
             chain,
             cwd,
             journal: OnceLock::new(),
+            recording,
             #[cfg(feature = "otel")]
             telemetry: None,
         }
+    }
+
+    /// Records each event from now on, unless a journal is set already.
+    pub(crate) fn record_in(&self, journal: Arc<dyn Journal>) {
+        let _ = self.journal.set(journal);
+        self.recording.begin();
     }
 
     #[cfg(feature = "otel")]

@@ -186,7 +186,7 @@ impl Manager {
     /// Records each event of every session from now on, unless a journal is set already.
     #[doc(hidden)]
     pub fn record_in(&self, journal: impl Journal + 'static) {
-        let _ = self.live.journal.set(Arc::new(journal));
+        self.live.record_in(Arc::new(journal));
     }
 
     /// Returns the time that discovery spent on hooks that the user does not trust.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::capability::Denial;
 use crate::event::EventName;
 use crate::hook::{Cause, Kind, Limit};
+pub use crate::inputs::Input;
 use crate::outcome::Change;
 
 /// The result of one hook in one event.
@@ -93,6 +94,8 @@ pub struct HookReport {
     pub denied: Vec<Denial>,
     /// The condition of its own that excluded the event; see [`Hook::passes_over`](crate::Hook::passes_over).
     pub passed_over: Option<&'static str>,
+    /// The inputs of a component from outside, if they are recorded.
+    pub inputs: Option<Vec<Input>>,
 }
 
 impl HookReport {

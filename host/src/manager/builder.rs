@@ -381,11 +381,11 @@ impl Builder {
                 (text::escape(&entry.name, 200), entry.tier.as_str(), entry.status.as_str());
             tracing::debug!(hook = %name, tier, status, "found a hook");
         }
-        let live = Live::new(snapshot, chain, cwd);
+        let live = Live::new(snapshot, chain, cwd, self.discovery.recording.clone());
         #[cfg(feature = "otel")]
         let live = live.reporting_to(self.telemetry.clone());
         if let Some(journal) = self.journal.clone() {
-            let _ = live.journal.set(journal);
+            live.record_in(journal);
         }
         let plan = Plan { builder: self, last: last.unwrap_or_default() };
         Manager { live: Arc::new(live), plan: Arc::new(Some(plan).into()) }

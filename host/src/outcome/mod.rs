@@ -11,6 +11,7 @@ pub use self::fold::{Author, Fold, MAX_CONTEXT};
 
 use crate::capability::Denial;
 use crate::event::{Document, Message};
+use crate::inputs::Input;
 use crate::text;
 
 /// The longest name of a hook in a note, in bytes.
@@ -177,6 +178,8 @@ pub struct Spent {
     pub log: String,
     /// The rights that it made use of without having them.
     pub denied: Vec<Denial>,
+    /// The inputs of a component from outside, if they are recorded.
+    pub inputs: Option<Vec<Input>>,
 }
 
 /// The answers that a hook may give beside pass, block, ask and warnings.

@@ -12,11 +12,13 @@ use async_trait::async_trait;
 pub(crate) use self::access::Backends;
 pub use self::access::{Access, Places};
 
+use crate::capability::Capability;
 use crate::clock::TestClock;
 use crate::event::Event;
 use crate::hook::{
     Budget, Cause, Descriptor, Digest, Hook, HookError, Manifest, OnFailure, Settings, Subscription,
 };
+use crate::inputs::Input;
 use crate::outcome::Outcome;
 
 pub use crate::hook::MAX_COMPONENT;
@@ -124,6 +126,17 @@ pub struct ComponentHook(Never);
 impl ComponentHook {
     /// A hook of this component.
     pub fn new(component: Component, _descriptor: Descriptor, _settings: Settings) -> Self {
+        match component.0 {}
+    }
+
+    /// A hook that runs a recorded call again.
+    pub fn played(
+        component: Component,
+        _descriptor: Descriptor,
+        _settings: Settings,
+        _rights: &[Capability],
+        _inputs: Vec<Input>,
+    ) -> Self {
         match component.0 {}
     }
 

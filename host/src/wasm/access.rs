@@ -6,6 +6,7 @@ use super::Runtime;
 use crate::capability::{Capability, Denial, Rights};
 use crate::clock::TestClock;
 use crate::hook::Manifest;
+use crate::inputs::{Recording, Taping};
 use crate::rules::Counters;
 use crate::text::shell_word;
 
@@ -26,6 +27,8 @@ pub struct Access {
     pub network: Option<crate::network::Network>,
     /// Its clock, instead of the system's.
     pub clock: Option<TestClock>,
+    /// The source of its inputs.
+    pub taping: Taping,
     /// The hook as a command names it.
     pub name: String,
     /// The options with which a command finds it, each with a space behind it.
@@ -77,11 +80,12 @@ pub(crate) struct Backends {
     #[cfg(feature = "http")]
     network: crate::network::Network,
     clock: Option<TestClock>,
+    recording: Recording,
 }
 
 impl Backends {
-    /// The store in the data directory, and the network of the engine.
-    pub(crate) fn new(data: Option<&Path>, runtime: &Runtime) -> Self {
+    /// The store in the data directory, the network of the engine, and the switch of recording.
+    pub(crate) fn new(data: Option<&Path>, runtime: &Runtime, recording: &Recording) -> Self {
         // Without these features there is neither.
         let _ = (data, runtime);
         Self {
@@ -90,6 +94,7 @@ impl Backends {
             #[cfg(feature = "http")]
             network: runtime.network().clone(),
             clock: runtime.clock(),
+            recording: recording.clone(),
         }
     }
 
@@ -106,6 +111,11 @@ impl Backends {
     /// Returns the clock of all hooks, if it is not the system's.
     pub(crate) fn clock(&self) -> Option<TestClock> {
         self.clock.clone()
+    }
+
+    /// Returns the source of the inputs of all hooks.
+    pub(crate) fn taping(&self) -> Taping {
+        Taping::recorded_by(&self.recording)
     }
 
     /// Connects what the rights of a hook ask for; `identity` names its bucket in the store.

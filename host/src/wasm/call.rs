@@ -94,6 +94,9 @@ impl Prepared {
         // deadline ends both by dropping them. Nothing else interrupts a host call.
         let ended = clock::within(budget.wall, run).await;
         let spent = state::spent(&store, budget);
+        if let Some(difference) = store.data().tape.difference() {
+            return Err(internal(difference).spent(spent));
+        }
         match ended {
             Ok(Ok(result)) => Ok((result, spent)),
             Ok(Err(error)) => Err(failure(&error, store.data(), budget, &spent).spent(spent)),

@@ -13,9 +13,10 @@ use super::engine::Linked;
 use super::inspect::{self, InterfaceName};
 use super::naming::Namings;
 use super::state::Clock;
-use crate::capability::Capability;
+use crate::capability::{Capability, Rights};
 use crate::event::Event;
 use crate::hook::{Budget, Cause, Descriptor, Digest, Hook, HookError, Kind, Manifest, Settings};
+use crate::inputs::{Input, Taping};
 use crate::outcome::Outcome;
 use crate::text;
 
@@ -131,6 +132,25 @@ impl ComponentHook {
         Self { component, descriptor, settings: Arc::new(settings), access: Arc::new(access), namings }
     }
 
+    /// Makes a hook that runs a recorded call again: with its settings, rights and inputs, and without the world outside.
+    pub fn played(
+        component: Component,
+        mut descriptor: Descriptor,
+        settings: Settings,
+        rights: &[Capability],
+        inputs: Vec<Input>,
+    ) -> Self {
+        let manifest = component.manifest();
+        let mut access = Access::nothing(manifest, &descriptor.name);
+        access.rights = Rights::of(&manifest.capabilities, rights);
+        access.taping = Taping::play(inputs);
+        descriptor.answers.allow &= access.rights.has(&Capability::Allow);
+        if manifest.answers.allow && !descriptor.answers.allow {
+            descriptor.to_allow = Some(access.denial_of_granted(&Capability::Allow).fix);
+        }
+        Self { component, descriptor, settings: Arc::new(settings), access: Arc::new(access) }
+    }
+
     /// Sets the access to the world outside.
     #[must_use]
     pub fn with_access(mut self, access: Access) -> Self {
@@ -175,6 +195,8 @@ impl Hook for ComponentHook {
         let clock = self.access.clock.as_ref().map_or(Clock::Running, |clock| Clock::At(clock.time()));
         let answer = prepared
             .call(budget, settings, Arc::clone(&self.access), clock, async |instance, store| {
+                let played = store.data().tape.paths(event)?;
+                let event = played.as_ref().unwrap_or(event);
                 let context = convert::context(event);
                 store.data_mut().begin(event);
                 let conversation = self.access.rights.has(&Capability::Conversation);

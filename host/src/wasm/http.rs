@@ -12,8 +12,11 @@ use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpC
 use super::access::Access;
 use super::denials::Denials;
 use super::output::Log;
+use super::tape::Tape;
 use crate::capability::{Capability, Origin};
 use crate::network::{MAX_BODY, Network, NetworkError, Rules, Timeouts};
+
+mod taped;
 
 /// The number of requests of one call at once, until their answers are read.
 const MAX_REQUESTS: usize = 4;
@@ -30,6 +33,7 @@ pub(super) struct Http {
 
 struct Sender {
     access: Arc<Access>,
+    tape: Tape,
     denials: Denials,
     log: Log,
     /// The end of the call, if a clock can reach it.
@@ -38,10 +42,15 @@ struct Sender {
 }
 
 impl Http {
-    pub(super) fn new(access: Arc<Access>, denials: Denials, log: Log, deadline: Option<Instant>) -> Self {
+    pub(super) fn new(
+        (access, tape): (Arc<Access>, Tape),
+        denials: Denials,
+        log: Log,
+        deadline: Option<Instant>,
+    ) -> Self {
         let mut ctx = WasiHttpCtx::new();
         ctx.set_field_size_limit(MAX_FIELDS);
-        Self { ctx, sender: Sender { access, denials, log, deadline, slots: None } }
+        Self { ctx, sender: Sender { access, tape, denials, log, deadline, slots: None } }
     }
 
     pub(super) fn view<'a>(&'a mut self, table: &'a mut ResourceTable) -> WasiHttpCtxView<'a> {
@@ -71,8 +80,10 @@ impl WasiHttpHooks for Sender {
             note(&NetworkError::NotGranted(origin), &self.access, &self.denials, &self.log);
             return Box::new(std::future::ready(Err(Error::HttpRequestDenied)));
         }
-        let Some(network) = self.access.network.clone() else {
-            return Box::new(std::future::ready(Err(Error::HttpRequestDenied)));
+        let network = match (&self.access.network, self.tape.is_played()) {
+            (Some(network), false) => Some(network.clone()),
+            (None, false) => return Box::new(std::future::ready(Err(Error::HttpRequestDenied))),
+            (_, true) => None,
         };
         let slots = self.slots.get_or_insert_with(|| Arc::new(Semaphore::new(MAX_REQUESTS)));
         // It does not wait for a slot: the guest may hold all four itself.
@@ -80,20 +91,52 @@ impl WasiHttpHooks for Sender {
             return Box::new(std::future::ready(Err(Error::ConnectionLimitReached)));
         };
         let (access, denials, log) = (Arc::clone(&self.access), self.denials.clone(), self.log.clone());
+        let asked = if self.tape.is_on() { taped::question(&request) } else { String::new() };
+        let Some(network) = network else {
+            // The call itself reports a difference.
+            let Ok(got) = self.tape.play::<serde_json::Value>(&asked) else {
+                return Box::new(std::future::ready(Err(Error::HttpRequestDenied)));
+            };
+            return Box::new(async move {
+                let answer = taped::play(request, &got, &denials, &log).await?;
+                let hold = move |error| {
+                    let _slot = &slot;
+                    error
+                };
+                Ok((answer.map(|body| body.map_err(hold).boxed_unsync()), done()))
+            });
+        };
+        let recorded = self.tape.is_on().then(|| taped::Exchange::begin(&self.tape, asked));
         Box::new(async move {
             let answer = network.send(request, &rules).await.map_err(|error| {
                 note(&error, &access, &denials, &log);
-                failure(error)
+                if let Some(recorded) = &recorded {
+                    recorded.failed(&error);
+                }
+                failure(&error)
             })?;
+            if let Some(recorded) = &recorded {
+                recorded.head(&answer);
+            }
             let body = answer.map(|body| {
+                let after = recorded.clone();
+                let frame = move |frame| {
+                    if let Some(recorded) = &recorded {
+                        recorded.frame(&frame);
+                    }
+                    frame
+                };
                 let error = move |error| {
                     // The slot is free when the body is dropped.
                     let _slot = &slot;
-                    failure(error)
+                    if let Some(recorded) = &after {
+                        recorded.broken(&error);
+                    }
+                    failure(&error)
                 };
-                body.map_err(error).boxed_unsync()
+                body.map_frame(frame).map_err(error).boxed_unsync()
             });
-            Ok((body, Box::new(std::future::ready(Ok(()))) as Io))
+            Ok((body, done()))
         })
     }
 
@@ -143,28 +186,63 @@ fn note(error: &NetworkError, access: &Access, denials: &Denials, log: &Log) {
     };
 }
 
-/// The code of a failure, for the guest.
-fn failure(error: NetworkError) -> Error {
+/// Returns the end of an exchange that has nothing more to do.
+fn done() -> Io {
+    Box::new(std::future::ready(Ok(())))
+}
+
+/// The error of a failure, for the guest.
+fn failure(error: &NetworkError) -> Error {
+    error_of(code(error))
+}
+
+/// The name of a failure in a record.
+fn code(error: &NetworkError) -> &'static str {
     match error {
-        NetworkError::Invalid(_) => Error::HttpRequestUriInvalid,
-        NetworkError::TargetTooLong => Error::HttpRequestUriTooLong,
-        NetworkError::NotGranted(_) => Error::HttpRequestDenied,
-        NetworkError::Prohibited { .. } => Error::DestinationIpProhibited,
-        NetworkError::Resolve { .. } => Error::DnsError { rcode: None, info_code: None },
-        NetworkError::ResolveTimeout(_) => Error::DnsTimeout,
-        NetworkError::Busy => Error::ConnectionLimitReached,
-        NetworkError::Refused => Error::ConnectionRefused,
-        NetworkError::Connect(_) => Error::DestinationUnavailable,
-        NetworkError::ConnectTimeout => Error::ConnectionTimeout,
-        NetworkError::Certificate(_) => Error::TlsCertificateError,
-        NetworkError::Tls(_) => Error::TlsProtocolError,
-        NetworkError::FirstByteTimeout => Error::HttpResponseTimeout,
-        NetworkError::BodyTimeout => Error::ConnectionReadTimeout,
-        NetworkError::RequestTooLarge => Error::HttpRequestBodySize(Some(MAX_BODY)),
-        NetworkError::ResponseTooLarge => Error::HttpResponseBodySize(Some(MAX_BODY)),
-        NetworkError::HeadTooLarge => Error::HttpResponseHeaderSectionSize(None),
-        NetworkError::Incomplete => Error::HttpResponseIncomplete,
-        NetworkError::Protocol(_) => Error::HttpProtocolError,
+        NetworkError::Invalid(_) => "invalid",
+        NetworkError::TargetTooLong => "target_too_long",
+        NetworkError::NotGranted(_) => "not_granted",
+        NetworkError::Prohibited { .. } => "prohibited",
+        NetworkError::Resolve { .. } => "resolve",
+        NetworkError::ResolveTimeout(_) => "resolve_timeout",
+        NetworkError::Busy => "busy",
+        NetworkError::Refused => "refused",
+        NetworkError::Connect(_) => "connect",
+        NetworkError::ConnectTimeout => "connect_timeout",
+        NetworkError::Certificate(_) => "certificate",
+        NetworkError::Tls(_) => "tls",
+        NetworkError::FirstByteTimeout => "first_byte_timeout",
+        NetworkError::BodyTimeout => "body_timeout",
+        NetworkError::RequestTooLarge => "request_too_large",
+        NetworkError::ResponseTooLarge => "response_too_large",
+        NetworkError::HeadTooLarge => "head_too_large",
+        NetworkError::Incomplete => "incomplete",
+        NetworkError::Protocol(_) => "protocol",
+    }
+}
+
+/// The error of a failure with this name.
+fn error_of(code: &str) -> Error {
+    match code {
+        "invalid" => Error::HttpRequestUriInvalid,
+        "target_too_long" => Error::HttpRequestUriTooLong,
+        "not_granted" => Error::HttpRequestDenied,
+        "prohibited" => Error::DestinationIpProhibited,
+        "resolve" => Error::DnsError { rcode: None, info_code: None },
+        "resolve_timeout" => Error::DnsTimeout,
+        "busy" => Error::ConnectionLimitReached,
+        "refused" => Error::ConnectionRefused,
+        "connect" => Error::DestinationUnavailable,
+        "connect_timeout" => Error::ConnectionTimeout,
+        "certificate" => Error::TlsCertificateError,
+        "tls" => Error::TlsProtocolError,
+        "first_byte_timeout" => Error::HttpResponseTimeout,
+        "body_timeout" => Error::ConnectionReadTimeout,
+        "request_too_large" => Error::HttpRequestBodySize(Some(MAX_BODY)),
+        "response_too_large" => Error::HttpResponseBodySize(Some(MAX_BODY)),
+        "head_too_large" => Error::HttpResponseHeaderSectionSize(None),
+        "incomplete" => Error::HttpResponseIncomplete,
+        _ => Error::HttpProtocolError,
     }
 }
 

@@ -17,7 +17,7 @@ use super::imports;
 use super::inspect::InterfaceName;
 use super::reading;
 use super::state::CallState;
-use super::wasi_overrides;
+use super::{taped_wasi, wasi_overrides};
 
 /// The host's side of an engine: the functions that every component may import, and the parts that were
 /// linked since.
@@ -93,6 +93,7 @@ impl Imports {
         cli::terminal_stdout::add_to_linker::<_, WasiCli>(to, CallState::cli)?;
         cli::terminal_stderr::add_to_linker::<_, WasiCli>(to, CallState::cli)?;
         wasi_overrides::link_environment(to)?;
+        taped_wasi::link(to)?;
         HookHost::add_to_linker::<CallState, HasSelf<CallState>>(to, |state| state)?;
         imports::link_text(to)?;
         types::add_to_linker::<_, HasSelf<CallState>>(to, |state| state)?;

@@ -36,6 +36,9 @@ mod output;
 mod reading;
 mod settings_section;
 mod state;
+mod tape;
+mod taped_files;
+mod taped_wasi;
 mod version;
 mod wasi_overrides;
 

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hookbox_shell::{Arg, Reading};
+use serde_json::{Value, json};
 use wasmtime::component::Linker;
 use wasmtime::{StoreContextMut, Trap};
 
 use super::bindings_0_2::hookbox::hook0_2_0::{facts, types, work_tree};
 use super::state::CallState;
+use super::tape::Taped;
 use crate::capability::Capability;
 use crate::work_tree::{PathKind, PathState, Tree, WorkTrees};
 
@@ -194,34 +196,87 @@ fn place(at: usize) -> u32 {
 
 impl work_tree::Host for CallState {
     async fn tree(&mut self, directory: String) -> wasmtime::Result<Option<work_tree::TreeState>> {
+        let asked = || format!("work_tree.tree {directory:?}");
         let Some((trees, directory)) = self.work_trees(&directory, true).await else { return Ok(None) };
-        let Some(Tree { root, linked, changed, untracked, branch }) = trees.tree(&directory).await else {
-            return Ok(None);
+        let outside = async {
+            let Some(tree) = trees.tree(&directory).await else { return Ok(None) };
+            let Tree { root, linked, changed, untracked, branch } = tree;
+            // A name that is not Unicode cannot be said, so nothing is said about it.
+            let root = root.into_os_string().into_string().ok();
+            Ok(root.map(|root| work_tree::TreeState { root, linked, changed, untracked, branch }))
         };
-        // A name that is not Unicode cannot be said, so nothing is said about it.
-        let root = root.into_os_string().into_string().ok();
-        Ok(root.map(|root| work_tree::TreeState { root, linked, changed, untracked, branch }))
+        self.tape.take(asked, outside).await
     }
 
     async fn is_pushed(&mut self, directory: String, reference: String) -> wasmtime::Result<Option<bool>> {
+        let asked = || format!("work_tree.is_pushed {directory:?} {reference:?}");
         let Some((trees, directory)) = self.work_trees(&directory, true).await else { return Ok(None) };
-        Ok(trees.is_pushed(&directory, &reference).await)
+        self.tape.take(asked, async { Ok(trees.is_pushed(&directory, &reference).await) }).await
     }
 
     async fn path(&mut self, path: String) -> wasmtime::Result<Option<work_tree::PathState>> {
         // A guard asks before most writes, and a warning for each would be noise.
+        let asked = || format!("work_tree.path {path:?}");
         let Some((trees, path)) = self.work_trees(&path, false).await else { return Ok(None) };
-        let Some(PathState { kind, tracked, changed, ignored }) = trees.path(&path).await else {
-            return Ok(None);
+        let outside = async {
+            let Some(PathState { kind, tracked, changed, ignored }) = trees.path(&path).await else {
+                return Ok(None);
+            };
+            let kind = match kind {
+                PathKind::Missing => work_tree::PathKind::Missing,
+                PathKind::File => work_tree::PathKind::File,
+                PathKind::Directory => work_tree::PathKind::Directory,
+                PathKind::Link => work_tree::PathKind::Link,
+                PathKind::Other => work_tree::PathKind::Other,
+            };
+            Ok(Some(work_tree::PathState { kind, tracked, changed, ignored }))
         };
-        let kind = match kind {
-            PathKind::Missing => work_tree::PathKind::Missing,
-            PathKind::File => work_tree::PathKind::File,
-            PathKind::Directory => work_tree::PathKind::Directory,
-            PathKind::Link => work_tree::PathKind::Link,
-            PathKind::Other => work_tree::PathKind::Other,
-        };
-        Ok(Some(work_tree::PathState { kind, tracked, changed, ignored }))
+        self.tape.take(asked, outside).await
+    }
+}
+
+impl Taped for work_tree::TreeState {
+    fn write(&self) -> Value {
+        let Self { root, linked, changed, untracked, branch } = self;
+        json!({
+            "root": root, "linked": linked, "changed": changed, "untracked": untracked, "branch": branch,
+        })
+    }
+
+    fn read(got: &Value) -> Option<Self> {
+        Some(Self {
+            root: Taped::read(got.get("root")?)?,
+            linked: Taped::read(got.get("linked")?)?,
+            changed: Taped::read(got.get("changed")?)?,
+            untracked: Taped::read(got.get("untracked")?)?,
+            branch: Taped::read(got.get("branch")?)?,
+        })
+    }
+}
+
+/// Every kind, for its name.
+const KINDS: [(work_tree::PathKind, &str); 5] = [
+    (work_tree::PathKind::Missing, "missing"),
+    (work_tree::PathKind::File, "file"),
+    (work_tree::PathKind::Directory, "directory"),
+    (work_tree::PathKind::Link, "link"),
+    (work_tree::PathKind::Other, "other"),
+];
+
+impl Taped for work_tree::PathState {
+    fn write(&self) -> Value {
+        let kind = KINDS.iter().find(|(kind, _)| *kind == self.kind).map(|(_, name)| *name);
+        json!({ "kind": kind, "tracked": self.tracked, "changed": self.changed, "ignored": self.ignored })
+    }
+
+    fn read(got: &Value) -> Option<Self> {
+        let kind = got.get("kind")?.as_str()?;
+        Some(Self {
+            kind: KINDS.iter().find(|(_, name)| *name == kind)?.0,
+            tracked: Taped::read(got.get("tracked")?)?,
+            changed: Taped::read(got.get("changed")?)?,
+            ignored: Taped::read(got.get("ignored")?)?,
+        })
     }
 }
 

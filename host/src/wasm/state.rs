@@ -11,6 +11,7 @@ use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxBuilder, 
 use super::access::Access;
 use super::denials::Denials;
 use super::output::{Log, Sink};
+use super::tape::Tape;
 use crate::capability::Capability;
 use crate::event::{Context, Event, Readings};
 use crate::hook::{Budget, Settings};
@@ -45,6 +46,7 @@ pub(super) struct CallState {
     pub(super) settings: Arc<Settings>,
     /// The access of the hook.
     pub(super) access: Arc<Access>,
+    pub(super) tape: Tape,
     denied: Denials,
     /// The place of the event, and the lines that were read for it.
     place: Option<(Arc<Context>, Readings)>,
@@ -72,6 +74,7 @@ impl CallState {
     pub(super) fn new(budget: &Budget, settings: Arc<Settings>, access: Arc<Access>, clock: Clock) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(budget.handles);
+        let tape = Tape::of(&access.taping);
         Self {
             wasi: None,
             clock,
@@ -83,6 +86,7 @@ impl CallState {
             memory: MemoryLimiter::new(budget.memory, budget.tables),
             settings,
             access,
+            tape,
             denied: Denials::default(),
             place: None,
             trees: None,
@@ -185,6 +189,7 @@ pub(super) fn spent(store: &Store<CallState>, budget: &Budget) -> Spent {
         memory_peak: Some(store.data().memory.peak),
         log: store.data().log.text(),
         denied: store.data().denied.all(),
+        inputs: store.data().tape.take_inputs(),
     }
 }
 
@@ -205,8 +210,9 @@ impl WasiView for CallState {
 #[cfg(feature = "http")]
 impl wasmtime_wasi_http::WasiHttpView for CallState {
     fn http(&mut self) -> wasmtime_wasi_http::WasiHttpCtxView<'_> {
-        let Self { http, access, denied, log, deadline, table, .. } = self;
-        let new = || super::http::Http::new(Arc::clone(access), denied.clone(), log.clone(), *deadline);
+        let Self { http, access, tape, denied, log, deadline, table, .. } = self;
+        let access = || (Arc::clone(access), tape.clone());
+        let new = || super::http::Http::new(access(), denied.clone(), log.clone(), *deadline);
         http.get_or_insert_with(new).view(table)
     }
 }

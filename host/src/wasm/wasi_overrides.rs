@@ -17,14 +17,14 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 
 use super::access::Places;
 use super::state::CallState;
+use super::tape::{Logged, Named, Taped as _};
+use super::taped_files::{self, Refused};
 use crate::capability::{Base, Capability, Directory};
 
 /// The interfaces whose functions are replaced, in the version that wasmtime links.
 const PREOPENS: &str = "wasi:filesystem/preopens@0.2.12";
 const FILESYSTEM: &str = "wasi:filesystem/types@0.2.12";
 const ENVIRONMENT: &str = "wasi:cli/environment@0.2.12";
-
-type Refused<T> = Result<T, ErrorCode>;
 
 /// Replaces the variables by those that the hook was given.
 pub(super) fn link_environment(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
@@ -34,7 +34,8 @@ pub(super) fn link_environment(linker: &mut Linker<CallState>) -> wasmtime::Resu
         |mut store: StoreContextMut<'_, CallState>, (): ()| {
             let state = store.data_mut();
             state.deny_lacking(|right| matches!(right, Capability::Env(_)));
-            Ok((state.access.variables.clone(),))
+            let given = state.tape.take_now("variables", || Ok(Named(state.access.variables.clone())))?;
+            Ok((given.0,))
         },
     )?;
     linker.allow_shadowing(false);
@@ -48,10 +49,11 @@ pub(super) fn link_files(linker: &mut Linker<CallState>) -> wasmtime::Result<()>
         Box::new(async move {
             let state: &mut CallState = store.data_mut();
             state.deny_lacking(|right| matches!(right, Capability::Read(_) | Capability::ReadWrite(_)));
-            Ok((directories(state).await?,))
+            Ok((taped_directories(state).await?,))
         })
     })?;
     let mut filesystem = linker.instance(FILESYSTEM)?;
+    taped_files::link(&mut filesystem)?;
     filesystem.func_wrap_async(
         "[method]descriptor.open-at",
         |mut store,
@@ -62,7 +64,22 @@ pub(super) fn link_files(linker: &mut Linker<CallState>) -> wasmtime::Result<()>
             OpenFlags,
             DescriptorFlags,
         )| {
-            Box::new(async move { Ok((open(store.data_mut(), directory, follow, path, how, mode).await?,)) })
+            Box::new(async move {
+                let state: &mut CallState = store.data_mut();
+                if !state.tape.is_on() {
+                    return Ok((open(state, directory, follow, path, how, mode).await?,));
+                }
+                let (tape, asked) = (state.tape.clone(), format!("file.open_at {path:?}"));
+                if tape.is_played() {
+                    return Ok((match tape.play::<Refused<()>>(&asked)? {
+                        Ok(()) => Ok(taped_files::nowhere(state)?),
+                        Err(error) => Err(error),
+                    },));
+                }
+                let opened = open(state, directory, follow, path, how, mode).await?;
+                taped_files::note(&tape, &asked, &opened);
+                Ok((opened,))
+            })
         },
     )?;
     // A link would let a hook with more rights follow it out of the directory later.
@@ -82,9 +99,32 @@ pub(super) fn link_files(linker: &mut Linker<CallState>) -> wasmtime::Result<()>
     Ok(())
 }
 
+/// Returns the directories of the tape, or those that the hook was given.
+async fn taped_directories(state: &mut CallState) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
+    let tape = state.tape.clone();
+    if !tape.is_on() {
+        return directories(state, &mut Vec::new()).await;
+    }
+    if !tape.is_played() {
+        let mut log = Vec::new();
+        let given = directories(state, &mut log).await?;
+        let names: Vec<String> = given.iter().map(|(_, name)| name.clone()).collect();
+        tape.record("directories".to_owned(), Logged { got: names, log }.write());
+        return Ok(given);
+    }
+    let Logged { got, log } = tape.play::<Logged<Vec<String>>>("directories")?;
+    for line in log {
+        state.log.push(&line);
+    }
+    got.into_iter().map(|name| Ok((taped_files::nowhere(state)?, name))).collect()
+}
+
 /// The granted directories, each under its absolute path and under the name in its right. They are opened
 /// when the guest first asks for them, so that a call without files pays nothing.
-async fn directories(state: &mut CallState) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
+async fn directories(
+    state: &mut CallState,
+    log: &mut Vec<String>,
+) -> wasmtime::Result<Vec<(Resource<Descriptor>, String)>> {
     let mut given = Vec::new();
     for right in state.access.rights.effective().to_vec() {
         let (directory, perms) = match &right {
@@ -100,7 +140,8 @@ async fn directories(state: &mut CallState) -> wasmtime::Result<Vec<(Resource<De
         let (file, path) = match opened.await? {
             Ok(opened) => opened,
             Err(error) => {
-                state.log.push(&format!("hookbox: {right} cannot be opened: {error}\n"));
+                log.push(format!("hookbox: {right} cannot be opened: {error}\n"));
+                log.last().into_iter().for_each(|line| state.log.push(line));
                 continue;
             }
         };

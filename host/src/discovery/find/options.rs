@@ -8,6 +8,7 @@ use super::roots::Search;
 use super::source::HookSource;
 use crate::discovery::progress::Progress;
 use crate::hook::{COMPILE, Limits};
+use crate::inputs::Recording;
 use crate::text;
 use crate::thresholds::Thresholds;
 use crate::trust::TrustPolicy;
@@ -66,6 +67,8 @@ pub struct Options {
     pub unseen_blocks: bool,
     /// Counts the hooks that are found and examined.
     pub progress: Progress,
+    /// Makes components record their inputs.
+    pub(crate) recording: Recording,
 }
 
 impl Options {
@@ -104,6 +107,7 @@ impl Options {
             untrusted_timeout: Duration::from_secs(10),
             unseen_blocks: false,
             progress: Progress::default(),
+            recording: Recording::default(),
         }
     }
 

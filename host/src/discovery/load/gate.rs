@@ -55,7 +55,10 @@ impl Granted {
                 Records::default()
             }
         };
-        Arc::new(Self { records, backends: Backends::new(options.data.as_deref(), runtime) })
+        Arc::new(Self {
+            records,
+            backends: Backends::new(options.data.as_deref(), runtime, &options.recording),
+        })
     }
 }
 
@@ -352,6 +355,7 @@ impl Gate {
         access.name = trust::handle(&candidate.name, Some(&candidate.reference()), judged.is_unique);
         access.flags.clone_from(&judged.flags);
         access.clock = self.granted.backends.clock();
+        access.taping = self.granted.backends.taping();
         // No grant makes a hook of a repository spare its user a question.
         let is_repo = candidate.dir.tier.origin() == Origin::Repo;
         let asked = |rights: Rights| if is_repo { rights.without(&Capability::Allow) } else { rights };

@@ -1,0 +1,467 @@
+//! `wasi:filesystem`, with the tape of the call in between. A call that is played gets handles that lead nowhere, and
+//! each answer about them from the record.
+
+use std::fs::File;
+use std::io;
+
+use bytes::Bytes;
+use rustix::io::Errno;
+use serde_json::{Value, json};
+use wasmtime::component::{LinkerInstance, Resource};
+use wasmtime_wasi::filesystem::{Descriptor, Dir, FsPerms, OpenMode, WasiFilesystemView as _};
+use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
+use wasmtime_wasi::p2::bindings::filesystem::types::{
+    Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, DirectoryEntryStream, ErrorCode,
+    HostDescriptor as _, HostDirectoryEntryStream as _, MetadataHashValue, NewTimestamp, PathFlags,
+};
+use wasmtime_wasi::p2::{
+    DynInputStream, DynOutputStream, FsResult, InputStream, OutputStream, Pollable, StreamError, StreamResult,
+};
+
+use super::state::CallState;
+use super::tape::{Tape, Taped};
+
+type Handle = Resource<Descriptor>;
+pub(super) type Refused<T> = Result<T, ErrorCode>;
+
+/// Makes a handle for a call that is played.
+pub(super) fn nowhere(state: &mut CallState) -> wasmtime::Result<Handle> {
+    let nothing = File::open("/dev/null")?;
+    let dir = Dir::new(nothing, FsPerms::ReadOnly, OpenMode::READ, false);
+    Ok(state.table.push(Descriptor::Dir(dir))?)
+}
+
+/// Returns the answer of the tape, or of wasmtime.
+async fn take<T: Taped>(
+    tape: &Tape,
+    asked: String,
+    outside: impl Future<Output = FsResult<T>>,
+) -> wasmtime::Result<(Refused<T>,)> {
+    let outside = async { refused(outside.await) };
+    Ok((tape.take(|| asked, outside).await?,))
+}
+
+/// Separates the errors of the guest from those that end its call.
+pub(super) fn refused<T>(result: FsResult<T>) -> wasmtime::Result<Refused<T>> {
+    match result {
+        Ok(value) => Ok(Ok(value)),
+        Err(error) => Ok(Err(error.downcast()?)),
+    }
+}
+
+/// Replaces functions that only return an answer.
+macro_rules! answers {
+    ($to:ident: $($name:literal ($($arg:ident: $type:ty),*) = $method:ident $(, $shown:ident)?;)*) => {$(
+        $to.func_wrap_async($name, |mut store, ($($arg,)*): ($($type,)*)| Box::new(async move {
+            let state: &mut CallState = store.data_mut();
+            let tape = state.tape.clone();
+            #[allow(unused_mut, unused_assignments, reason = "not every function names a path")]
+            let mut asked = String::new();
+            if tape.is_on() {
+                asked = concat!("file.", stringify!($method)).to_owned();
+                $(asked = format!("{asked} {:?}", $shown);)?
+            }
+            take(&tape, asked, state.filesystem().$method($($arg),*)).await
+        }))?;
+    )*};
+}
+
+/// Replaces the functions, after wasmtime's own were linked.
+pub(super) fn link(filesystem: &mut LinkerInstance<'_, CallState>) -> wasmtime::Result<()> {
+    answers! { filesystem:
+        "[method]descriptor.advise" (it: Handle, offset: u64, length: u64, advice: Advice) = advise;
+        "[method]descriptor.sync-data" (it: Handle) = sync_data;
+        "[method]descriptor.get-flags" (it: Handle) = get_flags;
+        "[method]descriptor.get-type" (it: Handle) = get_type;
+        "[method]descriptor.set-size" (it: Handle, size: u64) = set_size, size;
+        "[method]descriptor.set-times" (it: Handle, access: NewTimestamp, change: NewTimestamp) = set_times;
+        "[method]descriptor.read" (it: Handle, length: u64, offset: u64) = read, offset;
+        "[method]descriptor.write" (it: Handle, data: Vec<u8>, offset: u64) = write, offset;
+        "[method]descriptor.sync" (it: Handle) = sync;
+        "[method]descriptor.create-directory-at" (it: Handle, path: String) = create_directory_at, path;
+        "[method]descriptor.stat" (it: Handle) = stat;
+        "[method]descriptor.stat-at" (it: Handle, follow: PathFlags, path: String) = stat_at, path;
+        "[method]descriptor.set-times-at"
+            (it: Handle, follow: PathFlags, path: String, access: NewTimestamp, change: NewTimestamp) = set_times_at, path;
+        "[method]descriptor.readlink-at" (it: Handle, path: String) = readlink_at, path;
+        "[method]descriptor.remove-directory-at" (it: Handle, path: String) = remove_directory_at, path;
+        "[method]descriptor.rename-at" (it: Handle, path: String, to: Handle, name: String) = rename_at, path;
+        "[method]descriptor.unlink-file-at" (it: Handle, path: String) = unlink_file_at, path;
+        "[method]descriptor.metadata-hash" (it: Handle) = metadata_hash;
+        "[method]descriptor.metadata-hash-at" (it: Handle, follow: PathFlags, path: String) = metadata_hash_at, path;
+        "[method]directory-entry-stream.read-directory-entry" (it: Resource<DirectoryEntryStream>) = read_directory_entry;
+    }
+    filesystem.func_wrap_async(
+        "[method]descriptor.is-same-object",
+        |mut store, (one, other): (Handle, Handle)| {
+            Box::new(async move {
+                let state: &mut CallState = store.data_mut();
+                let tape = state.tape.clone();
+                let mut files = state.filesystem();
+                Ok((tape.take(|| "file.is_same_object".to_owned(), files.is_same_object(one, other)).await?,))
+            })
+        },
+    )?;
+    filesystem.func_wrap_async("[method]descriptor.read-directory", |mut store, (it,): (Handle,)| {
+        Box::new(async move { Ok((read_directory(store.data_mut(), it).await?,)) })
+    })?;
+    streams(filesystem)
+}
+
+async fn read_directory(
+    state: &mut CallState,
+    directory: Handle,
+) -> wasmtime::Result<Refused<Resource<DirectoryEntryStream>>> {
+    let tape = state.tape.clone();
+    if !tape.is_played() {
+        let entries = refused(state.filesystem().read_directory(directory).await)?;
+        note(&tape, "file.read_directory", &entries);
+        return Ok(entries);
+    }
+    if let Err(error) = tape.play::<Refused<()>>("file.read_directory")? {
+        return Ok(Err(error));
+    }
+    // Only wasmtime makes such a handle, of a directory.
+    let empty = tempfile::tempdir()?;
+    let dir = Dir::new(File::open(empty.path())?, FsPerms::ReadOnly, OpenMode::READ, false);
+    let dir = state.table.push(Descriptor::Dir(dir))?;
+    let entries = refused(state.filesystem().read_directory(Resource::new_borrow(dir.rep())).await)?;
+    state.table.delete(dir)?;
+    Ok(entries)
+}
+
+/// Records whether a function gave a handle.
+pub(super) fn note<T>(tape: &Tape, asked: &str, answer: &Refused<T>) {
+    if tape.is_on() {
+        tape.record(asked.to_owned(), answer.as_ref().map(drop).map_err(|error| *error).write());
+    }
+}
+
+fn streams(filesystem: &mut LinkerInstance<'_, CallState>) -> wasmtime::Result<()> {
+    filesystem.func_wrap(
+        "[method]descriptor.read-via-stream",
+        |mut store, (it, offset): (Handle, u64)| {
+            let state: &mut CallState = store.data_mut();
+            let stream = match state.tape.is_played() {
+                true => state.tape.play::<Refused<()>>("file.read_via_stream")?.map(|()| None),
+                false => refused(state.filesystem().read_via_stream(it, offset))?.map(Some),
+            };
+            opened(state, "file.read_via_stream", stream, |inner, tape| -> DynInputStream {
+                Box::new(TapedStream { inner, tape })
+            })
+        },
+    )?;
+    filesystem.func_wrap(
+        "[method]descriptor.write-via-stream",
+        |mut store, (it, offset): (Handle, u64)| {
+            let state: &mut CallState = store.data_mut();
+            let stream = match state.tape.is_played() {
+                true => state.tape.play::<Refused<()>>("file.write_via_stream")?.map(|()| None),
+                false => refused(state.filesystem().write_via_stream(it, offset))?.map(Some),
+            };
+            opened(state, "file.write_via_stream", stream, |inner, tape| -> DynOutputStream {
+                Box::new(TapedStream { inner, tape })
+            })
+        },
+    )?;
+    filesystem.func_wrap("[method]descriptor.append-via-stream", |mut store, (it,): (Handle,)| {
+        let state: &mut CallState = store.data_mut();
+        let stream = match state.tape.is_played() {
+            true => state.tape.play::<Refused<()>>("file.append_via_stream")?.map(|()| None),
+            false => refused(state.filesystem().append_via_stream(it))?.map(Some),
+        };
+        opened(state, "file.append_via_stream", stream, |inner, tape| -> DynOutputStream {
+            Box::new(TapedStream { inner, tape })
+        })
+    })?;
+    Ok(())
+}
+
+/// Puts the tape between a stream and the guest, if there is a tape.
+fn opened<S: Send + 'static>(
+    state: &mut CallState,
+    asked: &str,
+    stream: Refused<Option<Resource<S>>>,
+    wrap: impl FnOnce(Option<S>, Tape) -> S,
+) -> wasmtime::Result<(Refused<Resource<S>>,)> {
+    let tape = state.tape.clone();
+    note(&tape, asked, &stream);
+    Ok((match stream {
+        Err(error) => Err(error),
+        Ok(Some(stream)) if !tape.is_on() => Ok(stream),
+        Ok(stream) => {
+            let inner = stream.map(|stream| state.table.delete(stream)).transpose()?;
+            Ok(state.table.push(wrap(inner, tape))?)
+        }
+    },))
+}
+
+/// A stream of a file, with the tape in between. A call that is played has no file.
+struct TapedStream<S> {
+    inner: Option<S>,
+    tape: Tape,
+}
+
+impl<S> TapedStream<S> {
+    fn take<T: Taped>(
+        &mut self,
+        asked: &str,
+        outside: impl FnOnce(&mut S) -> StreamResult<T>,
+    ) -> StreamResult<T> {
+        let Some(inner) = &mut self.inner else { return self.played(asked) };
+        let got = outside(inner);
+        self.recorded(asked, got)
+    }
+
+    fn played<T: Taped>(&self, asked: &str) -> StreamResult<T> {
+        let got = self.tape.play::<Result<T, Failed>>(asked).map_err(StreamError::Trap)?;
+        got.map_err(|Failed(errno)| match errno {
+            None => StreamError::Closed,
+            Some(errno) => StreamError::LastOperationFailed(io::Error::from_raw_os_error(errno).into()),
+        })
+    }
+
+    fn recorded<T: Taped>(&self, asked: &str, got: StreamResult<T>) -> StreamResult<T> {
+        let written = match &got {
+            Ok(got) => got.write(),
+            Err(StreamError::Closed) => Err::<(), _>(Failed(None)).write(),
+            Err(StreamError::LastOperationFailed(error)) => {
+                let errno = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+                Err::<(), _>(Failed(Some(errno.unwrap_or(Errno::IO.raw_os_error())))).write()
+            }
+            Err(StreamError::Trap(_)) => return got,
+        };
+        self.tape.record(asked.to_owned(), written);
+        got
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl Pollable for TapedStream<DynInputStream> {
+    async fn ready(&mut self) {
+        if let Some(inner) = &mut self.inner {
+            inner.ready().await;
+        }
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl InputStream for TapedStream<DynInputStream> {
+    fn read(&mut self, size: usize) -> StreamResult<Bytes> {
+        self.take("file.read", |inner| inner.read(size).map(Vec::from)).map(Bytes::from)
+    }
+
+    async fn blocking_read(&mut self, size: usize) -> StreamResult<Bytes> {
+        let got = match &mut self.inner {
+            Some(inner) => {
+                let got = inner.blocking_read(size).await.map(Vec::from);
+                self.recorded("file.read", got)
+            }
+            None => self.played("file.read"),
+        };
+        got.map(Bytes::from)
+    }
+
+    async fn cancel(&mut self) {
+        if let Some(inner) = &mut self.inner {
+            inner.cancel().await;
+        }
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl Pollable for TapedStream<DynOutputStream> {
+    async fn ready(&mut self) {
+        if let Some(inner) = &mut self.inner {
+            inner.ready().await;
+        }
+    }
+}
+
+#[wasmtime_wasi::async_trait]
+impl OutputStream for TapedStream<DynOutputStream> {
+    fn write(&mut self, data: Bytes) -> StreamResult<()> {
+        self.take("file.write", |inner| inner.write(data))
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        self.take("file.flush", |inner| inner.flush())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        let room = self.take("file.room", |inner| inner.check_write().map(|it| it as u64))?;
+        Ok(usize::try_from(room).unwrap_or(usize::MAX))
+    }
+
+    async fn blocking_write_and_flush(&mut self, data: Bytes) -> StreamResult<()> {
+        match &mut self.inner {
+            Some(inner) => {
+                let done = inner.blocking_write_and_flush(data).await;
+                self.recorded("file.write", done)
+            }
+            None => self.played("file.write"),
+        }
+    }
+
+    async fn cancel(&mut self) {
+        if let Some(inner) = &mut self.inner {
+            inner.cancel().await;
+        }
+    }
+}
+
+/// The failure of a stream: it is closed, or the system gave this error.
+struct Failed(Option<i32>);
+
+impl Taped for Failed {
+    fn write(&self) -> Value {
+        json!(self.0)
+    }
+
+    fn read(got: &Value) -> Option<Self> {
+        serde::Deserialize::deserialize(got).ok().map(Self)
+    }
+}
+
+/// Every error, for its name.
+const ERRORS: [ErrorCode; 37] = [
+    ErrorCode::Access,
+    ErrorCode::WouldBlock,
+    ErrorCode::Already,
+    ErrorCode::BadDescriptor,
+    ErrorCode::Busy,
+    ErrorCode::Deadlock,
+    ErrorCode::Quota,
+    ErrorCode::Exist,
+    ErrorCode::FileTooLarge,
+    ErrorCode::IllegalByteSequence,
+    ErrorCode::InProgress,
+    ErrorCode::Interrupted,
+    ErrorCode::Invalid,
+    ErrorCode::Io,
+    ErrorCode::IsDirectory,
+    ErrorCode::Loop,
+    ErrorCode::TooManyLinks,
+    ErrorCode::MessageSize,
+    ErrorCode::NameTooLong,
+    ErrorCode::NoDevice,
+    ErrorCode::NoEntry,
+    ErrorCode::NoLock,
+    ErrorCode::InsufficientMemory,
+    ErrorCode::InsufficientSpace,
+    ErrorCode::NotDirectory,
+    ErrorCode::NotEmpty,
+    ErrorCode::NotRecoverable,
+    ErrorCode::Unsupported,
+    ErrorCode::NoTty,
+    ErrorCode::NoSuchDevice,
+    ErrorCode::Overflow,
+    ErrorCode::NotPermitted,
+    ErrorCode::Pipe,
+    ErrorCode::ReadOnly,
+    ErrorCode::InvalidSeek,
+    ErrorCode::TextFileBusy,
+    ErrorCode::CrossDevice,
+];
+
+impl Taped for ErrorCode {
+    fn write(&self) -> Value {
+        self.name().into()
+    }
+
+    fn read(got: &Value) -> Option<Self> {
+        ERRORS.into_iter().find(|it| Some(it.name()) == got.as_str())
+    }
+}
+
+/// Every type, for its name.
+const TYPES: [(DescriptorType, &str); 8] = [
+    (DescriptorType::Unknown, "unknown"),
+    (DescriptorType::BlockDevice, "block-device"),
+    (DescriptorType::CharacterDevice, "character-device"),
+    (DescriptorType::Directory, "directory"),
+    (DescriptorType::Fifo, "fifo"),
+    (DescriptorType::SymbolicLink, "symbolic-link"),
+    (DescriptorType::RegularFile, "regular-file"),
+    (DescriptorType::Socket, "socket"),
+];
+
+impl Taped for DescriptorType {
+    fn write(&self) -> Value {
+        TYPES.iter().find(|(it, _)| it == self).map_or(Value::Null, |(_, name)| (*name).into())
+    }
+
+    fn read(got: &Value) -> Option<Self> {
+        TYPES.iter().find(|(_, name)| Some(*name) == got.as_str()).map(|(it, _)| *it)
+    }
+}
+
+/// Every flag, for its bit.
+const FLAGS: [DescriptorFlags; 6] = [
+    DescriptorFlags::READ,
+    DescriptorFlags::WRITE,
+    DescriptorFlags::FILE_INTEGRITY_SYNC,
+    DescriptorFlags::DATA_INTEGRITY_SYNC,
+    DescriptorFlags::REQUESTED_WRITE_SYNC,
+    DescriptorFlags::MUTATE_DIRECTORY,
+];
+
+impl Taped for DescriptorFlags {
+    fn write(&self) -> Value {
+        FLAGS.into_iter().map(|flag| self.contains(flag)).collect()
+    }
+
+    fn read(got: &Value) -> Option<Self> {
+        let set = FLAGS.into_iter().zip(got.as_array()?).filter(|(_, set)| set.as_bool() == Some(true));
+        Some(set.fold(Self::empty(), |all, (flag, _)| all | flag))
+    }
+}
+
+impl Taped for DescriptorStat {
+    fn write(&self) -> Value {
+        let time = |it: &Option<Datetime>| it.map(|it| (it.seconds, it.nanoseconds)).write();
+        json!({
+            "type": self.type_.write(),
+            "links": self.link_count,
+            "size": self.size,
+            "accessed": time(&self.data_access_timestamp),
+            "modified": time(&self.data_modification_timestamp),
+            "changed": time(&self.status_change_timestamp),
+        })
+    }
+
+    fn read(got: &Value) -> Option<Self> {
+        let time = |key: &str| {
+            let time = Option::<(u64, u32)>::read(got.get(key)?)?;
+            Some(time.map(|(seconds, nanoseconds)| Datetime { seconds, nanoseconds }))
+        };
+        Some(Self {
+            type_: Taped::read(got.get("type")?)?,
+            link_count: Taped::read(got.get("links")?)?,
+            size: Taped::read(got.get("size")?)?,
+            data_access_timestamp: time("accessed")?,
+            data_modification_timestamp: time("modified")?,
+            status_change_timestamp: time("changed")?,
+        })
+    }
+}
+
+impl Taped for MetadataHashValue {
+    fn write(&self) -> Value {
+        (self.lower, self.upper).write()
+    }
+
+    fn read(got: &Value) -> Option<Self> {
+        <(u64, u64)>::read(got).map(|(lower, upper)| Self { lower, upper })
+    }
+}
+
+impl Taped for DirectoryEntry {
+    fn write(&self) -> Value {
+        json!({ "name": self.name, "type": self.type_.write() })
+    }
+
+    fn read(got: &Value) -> Option<Self> {
+        Some(Self { name: Taped::read(got.get("name")?)?, type_: Taped::read(got.get("type")?)? })
+    }
+}
