@@ -63,6 +63,21 @@ impl Reader {
     }
 }
 
+impl Reader {
+    /// Opens a file with records, such as a copy of a file of a journal.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn of_file(path: &Path) -> io::Result<Self> {
+        let input = BufReader::new(File::open(path)?);
+        Ok(Self {
+            files: Vec::new().into_iter(),
+            open: Some(OpenFile { path: path.to_owned(), input, line: 0 }),
+        })
+    }
+}
+
 impl Iterator for Reader {
     type Item = io::Result<Entry>;
 

@@ -93,6 +93,7 @@ fn with_details(report: &HookReport, hook: &RecordedHook<'_>) -> Value {
         fields.insert("digest".to_owned(), json!(hook.digest));
         fields.insert("settings".to_owned(), json!(hook.settings.cloned().unwrap_or_default()));
         fields.insert("rights".to_owned(), hook.rights.iter().map(ToString::to_string).collect());
+        fields.insert("inputs".to_owned(), json!(report.inputs));
     }
     value
 }

@@ -85,6 +85,13 @@ pub fn verify(directory: &Path, wanted: Option<&str>) -> io::Result<Verified> {
     Ok(found)
 }
 
+impl Entry {
+    /// Returns true if the record has the hash of its text.
+    pub fn is_unchanged(&self) -> bool {
+        hashes(self).is_some_and(|(_, _, is_own)| is_own)
+    }
+}
+
 /// Returns the hash of the record before, the hash of a record, and whether it is that of its text.
 fn hashes(entry: &Entry) -> Option<(String, String, bool)> {
     let record = entry.record()?;
