@@ -22,9 +22,9 @@ pub(crate) struct TestEnvironment {
 }
 
 /// The commands of the program that find hooks.
-const TAKES_HOME: [&str; 14] = [
+const TAKES_HOME: [&str; 15] = [
     "allow", "approve", "bridge", "cache", "explain", "grants", "guard", "list", "log", "mcp", "plugin",
-    "run", "trust", "untrust",
+    "replay", "run", "trust", "untrust",
 ];
 
 /// The result of the program.

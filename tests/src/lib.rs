@@ -53,6 +53,7 @@ mod projects;
 mod protocol;
 mod redaction;
 mod reload;
+mod replay;
 mod report_page;
 mod rules;
 mod samples;

@@ -20,6 +20,7 @@ pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod new;
 pub(crate) mod plugin;
+pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;

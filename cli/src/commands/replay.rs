@@ -1,0 +1,330 @@
+//! `hookbox replay`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use clap::{Args, ValueHint};
+use hookbox::internal::wasm::Component;
+use hookbox::{Digest, Kind, Runtime, escape};
+use hookbox_guards::GUARDS;
+use hookbox_journal::journal::{DIRECTORY, Entry, Filter, Reader};
+use hookbox_journal::replay::{self, Difference, Outcome, Reason};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::error::{InputError, hint, warn};
+use crate::interrupt::unless_interrupted;
+use crate::{compiler, input, named_hook, options, output, progress};
+
+/// The most differences that are shown.
+const SHOWN: usize = 20;
+
+/// Run recorded components again, with the inputs that they had.
+///
+/// A component of the same digest gives the same answer and uses the same fuel, on any machine. Nothing outside the record is used: not the clock, the network, the repository or a file. The exit code is 1 if a hook did something else, or a record was changed.
+#[derive(Args, Debug)]
+pub(crate) struct Replay {
+    /// The id of a record, or a file of a journal [default: the whole journal].
+    #[arg(value_name = "FILE|ID", value_hint = ValueHint::AnyPath)]
+    records: Option<String>,
+    /// Look for the components here instead of among your hooks: a component, or a directory of them; repeatable.
+    #[arg(long, value_name = "FILE|DIR", value_hint = ValueHint::AnyPath)]
+    hook: Vec<PathBuf>,
+    /// Only events since then: 30d, 12h, or a date such as 2026-01-31.
+    #[arg(long, value_name = "TIME", value_parser = options::since)]
+    since: Option<Timestamp>,
+    /// Print JSON: an object.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    discover: options::Discover,
+}
+
+impl Replay {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        let absolute = |path: &PathBuf| std::path::absolute(path);
+        let named: Vec<PathBuf> = self.hook.iter().map(absolute).collect::<Result<_, _>>()?;
+        let file = self.records.as_ref().map(std::path::absolute).transpose()?.filter(|it| it.exists());
+        self.discover.enter()?;
+        let (entries, bytes) = self.entries(file.as_deref())?;
+        let wanted = self.records.as_deref().filter(|_| file.is_none());
+        let mut components = self.components(&named).await?;
+        let (mut found, read) = (Found::default(), AtomicU64::new(0));
+        let work = async {
+            for entry in entries {
+                let entry = entry?;
+                read.fetch_add(entry.bytes.len() as u64, Ordering::Relaxed);
+                self.replay(&entry, wanted, &mut components, &mut found).await;
+                // The bar and an interrupt have their turn.
+                tokio::task::yield_now().await;
+            }
+            anyhow::Ok(())
+        };
+        let all = progress::measured("running records again", bytes, || read.load(Ordering::Relaxed), work);
+        unless_interrupted(all).await??;
+        if found.records == 0 {
+            self.nothing_found(file.is_some())?;
+        }
+        for problem in &components.problems {
+            warn(problem);
+        }
+        if self.json { output::json(&found.to_json()) } else { output::line(&found.account()) }?;
+        let is_good = found.different == 0 && found.changed == 0;
+        Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Returns the lines with records, and their size.
+    fn entries(&self, file: Option<&Path>) -> anyhow::Result<(Reader, u64)> {
+        let size = |path: &Path| std::fs::metadata(path).map_or(0, |about| about.len());
+        if let Some(file) = file {
+            let wrong =
+                |error| InputError::new(format!("{}: {error}", shown(file)), "give a file of a journal");
+            return Ok((Reader::of_file(file).map_err(wrong)?, size(file)));
+        }
+        let directory = self.discover.data()?.join(DIRECTORY);
+        let files = std::fs::read_dir(&directory).into_iter().flatten().flatten();
+        let bytes = files.map(|file| size(&file.path())).sum();
+        let since = self.since.filter(|_| self.records.is_none());
+        let wrong = |error| {
+            let what = format!("{}: {error}", shown(&directory));
+            InputError::new(what, "give a directory that you may read")
+        };
+        Ok((Reader::open(&directory, since).map_err(wrong)?, bytes))
+    }
+
+    async fn replay(
+        &self,
+        entry: &Entry,
+        wanted: Option<&str>,
+        components: &mut Components,
+        found: &mut Found,
+    ) {
+        let Some(record) = entry.record() else { return };
+        let id = record.get("id").and_then(Value::as_str).unwrap_or_default();
+        let filter = Filter { since: self.since, ..Filter::default() };
+        if !filter.wants(&record) || wanted.is_some_and(|wanted| wanted != id) {
+            return;
+        }
+        found.records += 1;
+        if !entry.is_unchanged() {
+            found.changed += 1;
+            found.note(id, "", "the record was changed: it does not have its hash".to_owned(), None);
+            return;
+        }
+        let find = async |name: &str, digest: &str| components.find(name, digest).await;
+        for replayed in replay::replay(&record, find).await {
+            match replayed.result {
+                Outcome::Same => found.same += 1,
+                Outcome::Left(reason) => {
+                    *found.left.entry(reason).or_default().entry(replayed.hook).or_default() += 1;
+                }
+                Outcome::Different(difference) => {
+                    found.different += 1;
+                    found.note(id, &replayed.hook, difference.to_string(), Some(difference));
+                }
+            }
+        }
+    }
+
+    /// Fails for an id that no record has. An empty journal is not an error.
+    fn nothing_found(&self, is_file: bool) -> Result<(), InputError> {
+        match &self.records {
+            Some(id) if !is_file => {
+                let what = format!("expected a file or the id of a record, found \"{}\"", escape(id, 200));
+                Err(InputError::new(what, "`hookbox log` lists the records"))
+            }
+            _ => {
+                hint("no records found; set `enabled = true` in `[journal]` of ~/.hookbox/hookbox.toml");
+                Ok(())
+            }
+        }
+    }
+
+    /// Finds the components that may run again, and loads none.
+    async fn components(&self, named: &[PathBuf]) -> anyhow::Result<Components> {
+        let runtime = compiler::pooled_runtime(&self.discover.discovery()?);
+        let mut files = Vec::new();
+        for path in named {
+            files.extend(if path.is_dir() { components_in(path)? } else { vec![path.clone()] });
+        }
+        let mut components =
+            Components { runtime, known: HashMap::new(), names: Vec::new(), problems: Vec::new() };
+        if named.is_empty() {
+            let manager = unless_interrupted(self.discover.manager()).await??;
+            for entry in manager.entries().iter().filter(|entry| entry.kind == Kind::Component) {
+                let Some(path) = &entry.path else { continue };
+                match input::component(path) {
+                    Ok(bytes) => components.add(&entry.name, Digest::of(&bytes), Bytes::File(path.clone())),
+                    Err(error) => components.problems.push(error.to_string()),
+                }
+            }
+            for guard in &GUARDS {
+                components.add(&guard.hook(), guard.digest().clone(), Bytes::Carried(guard.component));
+            }
+        }
+        for path in files {
+            let digest = Digest::of(&input::component(&path)?);
+            components.add(&named_hook::name(&path), digest, Bytes::File(path));
+        }
+        Ok(components)
+    }
+}
+
+/// Returns the components in a directory.
+fn components_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_file() && input::is_wasm(&path) {
+            files.push(path);
+        }
+    }
+    if files.is_empty() {
+        let what = format!("{}: expected components, found none", shown(directory));
+        return Err(InputError::new(what, "give a directory with .wasm files").into());
+    }
+    Ok(files)
+}
+
+fn shown(path: &Path) -> String {
+    escape(&path.to_string_lossy(), 4096)
+}
+
+/// The components that may run again, each loaded when a record first names it.
+struct Components {
+    runtime: Runtime,
+    known: HashMap<String, Known>,
+    names: Vec<String>,
+    problems: Vec<String>,
+}
+
+enum Known {
+    Here(Bytes),
+    Loaded(Component),
+    Broken,
+}
+
+/// The bytes of a component.
+enum Bytes {
+    File(PathBuf),
+    Carried(&'static [u8]),
+}
+
+impl Components {
+    fn add(&mut self, name: &str, digest: Digest, bytes: Bytes) {
+        self.names.push(name.to_owned());
+        self.known.insert(digest.to_string(), Known::Here(bytes));
+    }
+
+    async fn find(&mut self, name: &str, digest: &str) -> Result<Component, Reason> {
+        let Some(known) = self.known.get_mut(digest) else {
+            let is_here = self.names.iter().any(|it| it == name);
+            return Err(if is_here { Reason::Changed } else { Reason::NotHere });
+        };
+        if let Known::Here(bytes) = known {
+            let bytes = match bytes {
+                Bytes::File(path) => input::component(path).map_err(|error| error.to_string()),
+                Bytes::Carried(bytes) => Ok(bytes.to_vec()),
+            };
+            let loaded = match bytes {
+                Ok(bytes) => self.runtime.load(bytes).await.map_err(|error| error.message),
+                Err(error) => Err(error),
+            };
+            *known = match loaded {
+                // The file may have changed since its digest was worked out.
+                Ok(component) if component.digest().to_string() == digest => Known::Loaded(component),
+                Ok(_) => Known::Broken,
+                Err(problem) => {
+                    self.problems.push(format!("{}: {problem}", escape(name, 200)));
+                    Known::Broken
+                }
+            };
+        }
+        match known {
+            Known::Loaded(component) => Ok(component.clone()),
+            _ => Err(Reason::NotHere),
+        }
+    }
+}
+
+/// The results of a replay.
+#[derive(Default)]
+struct Found {
+    records: u64,
+    /// Records that do not have their hash.
+    changed: u64,
+    same: u64,
+    different: u64,
+    left: BTreeMap<Reason, BTreeMap<String, u64>>,
+    /// The first differences.
+    notes: Vec<Note>,
+}
+
+struct Note {
+    id: String,
+    hook: String,
+    text: String,
+    difference: Option<Difference>,
+}
+
+impl Found {
+    fn note(&mut self, id: &str, hook: &str, text: String, difference: Option<Difference>) {
+        if self.notes.len() < SHOWN {
+            self.notes.push(Note { id: escape(id, 40), hook: escape(hook, 200), text, difference });
+        }
+    }
+
+    fn account(&self) -> String {
+        let Self { records, same, different, changed, .. } = self;
+        let left: u64 = self.left.values().flat_map(BTreeMap::values).sum();
+        let mut lines = vec![format!(
+            "{records} records: {same} hooks did the same, {different} something else, {left} did not run again."
+        )];
+        if *changed > 0 {
+            lines.push(format!("{changed} records were changed after they were written."));
+        }
+        let rows: Vec<_> = self
+            .left
+            .iter()
+            .flat_map(|(reason, hooks)| hooks.iter().map(move |(hook, count)| (reason, hook, count)))
+            .map(|(reason, hook, count)| vec![escape(hook, 200), count.to_string(), reason.to_string()])
+            .collect();
+        if !rows.is_empty() {
+            lines.push(String::new());
+            lines.push(output::table(&["HOOK", "CALLS", "DID NOT RUN AGAIN BECAUSE"], rows));
+        }
+        if !self.notes.is_empty() {
+            lines.push(String::new());
+        }
+        for Note { id, hook, text, .. } in &self.notes {
+            let of = if hook.is_empty() { String::new() } else { format!(" {hook}:") };
+            lines.push(format!("{id}:{of} {text}"));
+        }
+        let more = (different + changed).saturating_sub(self.notes.len() as u64);
+        if more > 0 {
+            lines.push(format!("{more} more"));
+        }
+        lines.join("\n")
+    }
+
+    fn to_json(&self) -> Value {
+        let left: Map<String, Value> =
+            self.left.iter().map(|(reason, hooks)| (reason.as_str().to_owned(), json!(hooks))).collect();
+        let note = |it: &Note| {
+            let key = it.difference.as_ref().map_or("hash", |difference| difference.key);
+            let recorded = it.difference.as_ref().map(|difference| &difference.recorded);
+            let now = it.difference.as_ref().map(|difference| &difference.now);
+            json!({ "id": it.id, "hook": it.hook, "key": key, "recorded": recorded, "now": now, "text": it.text })
+        };
+        json!({
+            "records": self.records,
+            "changed_records": self.changed,
+            "same": self.same,
+            "different": self.different,
+            "not_run_again": left,
+            "differences": self.notes.iter().map(note).collect::<Vec<_>>(),
+        })
+    }
+}
