@@ -148,7 +148,7 @@ impl ComponentHook {
         if manifest.answers.allow && !descriptor.answers.allow {
             descriptor.to_allow = Some(access.denial_of_granted(&Capability::Allow).fix);
         }
-        Self { component, descriptor, settings: Arc::new(settings), access: Arc::new(access) }
+        Self::new(component, descriptor, settings).with_access(access)
     }
 
     /// Sets the access to the world outside.

@@ -73,6 +73,7 @@ fn a_configuration_is_found_where_its_agent_has_it_and_only_when_it_is_asked_for
                 "events",
                 "kind",
                 "lacks",
+                "mode",
                 "name",
                 "observe",
                 "on_failure",
