@@ -40,11 +40,6 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<ExitCode> {
     line(&hookbox::internal::text::escape_json(&text))
 }
 
-/// Returns a value as JSON on one line, also for a terminal.
-pub(crate) fn json_line(value: &impl Serialize) -> anyhow::Result<String> {
-    Ok(hookbox::internal::text::escape_json(&serde_json::to_string(value)?))
-}
-
 /// Formats a table without borders. It fits the terminal; in a pipe it has any width.
 pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     fitting(header, &[], rows)

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use hookbox::escape;
-use hookbox_journal::journal::{DIRECTORY, FaultKind, Filter, Follower, Reader, verify};
+use hookbox::internal::text;
+use hookbox_journal::journal::{DIRECTORY, Entry, FaultKind, Filter, Follower, Reader, verify};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -134,9 +135,11 @@ impl Events {
         let most = self.last.unwrap_or(if self.json { 0 } else { 50 });
         let mut records = VecDeque::new();
         for entry in Reader::open(&directory, self.since)? {
-            let Some(record) = entry?.record().filter(|record| filter.wants(record)) else { continue };
+            let entry = entry?;
+            let Some(record) = entry.record().filter(|record| filter.wants(record)) else { continue };
+            let shown = self.shown(&entry, &record);
             if most == 0 && self.json {
-                if !output::next_line(&output::json_line(&record)?)? {
+                if !output::next_line(&shown.concat())? {
                     return Ok(ExitCode::SUCCESS);
                 }
                 continue;
@@ -144,24 +147,23 @@ impl Events {
             if most > 0 && records.len() == most {
                 records.pop_front();
             }
-            records.push_back(record);
+            records.push_back(shown);
         }
         if self.json {
-            for record in &records {
-                output::line(&output::json_line(record)?)?;
+            for row in &records {
+                output::line(&row.concat())?;
             }
         } else if records.is_empty() && follower.is_none() {
             self.explain_none(&directory);
         } else {
-            output::line(&output::fitting(&COLUMNS, &SPARE, records.iter().map(row)))?;
+            output::line(&output::fitting(&COLUMNS, &SPARE, records))?;
         }
         let Some(mut follower) = follower else { return Ok(ExitCode::SUCCESS) };
         let following = async {
             loop {
                 for entry in follower.poll()? {
                     let Some(record) = entry.record().filter(|record| filter.wants(record)) else { continue };
-                    let line = if self.json { output::json_line(&record)? } else { row(&record).join("  ") };
-                    if !output::next_line(&line)? {
+                    if !output::next_line(&self.shown(&entry, &record).join("  "))? {
                         return Ok::<_, anyhow::Error>(());
                     }
                 }
@@ -170,6 +172,15 @@ impl Events {
         };
         unless_interrupted(following).await??;
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Returns the row of a record; as JSON its line, which keeps its hash.
+    fn shown(&self, entry: &Entry, record: &Value) -> Vec<String> {
+        if !self.json {
+            return row(record);
+        }
+        let line = String::from_utf8_lossy(entry.bytes.trim_ascii_end());
+        vec![text::escape_json(&line)]
     }
 
     /// Tells why there is nothing to show.
