@@ -24,7 +24,7 @@ use crate::{options, output};
 /// The file of a report, if the user names none.
 const NAME: &str = "hookbox-report.html";
 
-/// Write a page that shows what hooks decided: one HTML file, to be opened in a browser.
+/// Show in a browser what hooks decided: writes one HTML file.
 ///
 /// It shows the events of the journal. The file needs no network, and only you can read it.
 #[derive(Args, Debug)]
