@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// A day, as the journal counts it.
+pub(crate) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// The user's settings of the journal: the table `[journal]` of `hookbox.toml`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -17,6 +20,6 @@ pub struct JournalSettings {
 
 impl Default for JournalSettings {
     fn default() -> Self {
-        Self { enabled: false, keep: Duration::from_secs(90 * 24 * 60 * 60), max_size: 1 << 30 }
+        Self { enabled: false, keep: DAY * 90, max_size: 1 << 30 }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use crate::chain::{ChainOptions, TextRules};
-use crate::discovery::{Approvable, Details, Discovery, Entry, GlobalSettings, Kept, Problem};
+use crate::discovery::{Approvable, Details, Discovery, Entry, EntryStatus, GlobalSettings, Kept, Problem};
 use crate::event::EventName;
 use crate::hook::Hook;
 use crate::inputs::Recording;
@@ -146,7 +146,10 @@ impl Snapshot {
     /// Returns the part of a hook that its report does not have.
     pub(crate) fn recorded(&self, hook: &HookReport) -> RecordedHook<'_> {
         let is_it = |entry: &&Entry| {
-            entry.name == hook.name && entry.tier.as_str() == hook.tier && entry.trusted == hook.trusted
+            let runs = matches!(entry.status, EntryStatus::Active | EntryStatus::Untrusted);
+            runs && entry.name == hook.name
+                && entry.tier.as_str() == hook.tier
+                && entry.trusted == hook.trusted
         };
         let Some(entry) = self.entries.iter().find(is_it) else { return RecordedHook::default() };
         let found =

@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 use hookbox_journal::journal::{Journal, Reader, verify};
 use serde_json::{Value, json};
 
-use crate::environment::{Output, TestEnvironment, program};
+use crate::environment::{Output, TestEnvironment, program, sample};
 
 /// A place whose user records events, with a guard that blocks `rm`, and one that fails at `crash`.
 fn place() -> TestEnvironment {
@@ -78,11 +78,37 @@ fn what_was_decided_is_listed_filtered_and_shown_whole() {
     ] {
         assert!(account.contains(part), "{part}: {account}");
     }
+    assert!(account.contains("input     {\"command\":\"rm a\"}"), "{account}");
     assert_eq!(env.hookbox(["log", "show", id, "--json"]).json(), *blocked);
     for wrong in ["", "zzzzzzzzzz"] {
         let output = env.hookbox(["log", "show", wrong]);
         assert!(output.code != Some(0) && output.stderr.contains("hint: "), "{output:#?}");
     }
+}
+
+#[test]
+fn a_hook_in_shadow_mode_changed_nothing() {
+    let env = place();
+    env.file("home/.hookbox/hookbox.toml", "[journal]\nenabled = true\n[hooks.guard]\nmode = \"observe\"\n")
+        .native("home/.hookbox/hooks/guard", "before_tool_call", r#"echo '{"input": {"command": "true"}}'"#);
+    call(&env, "ls");
+    let table = shown(&env, &[]);
+    assert!(table.contains("would act  guard  bash: ls"), "{table}");
+    let account = shown(&env, &["show", log(&env, &[])[0]["id"].as_str().unwrap()]);
+    assert!(account.contains("would be  changed") && account.contains("only observes"), "{account}");
+}
+
+#[test]
+fn a_command_without_its_secret_is_not_judged_again() {
+    let env = place();
+    for command in ["rm a", "curl -H 'Authorization: Bearer abcdefghijklmnop0123456789'"] {
+        call(&env, command);
+    }
+    let guard = sample("guardrail");
+    env.warm(&guard);
+    let tried = env.hookbox(["backtest", "journal", "--json", "--hook", guard.to_str().unwrap()]).json();
+    let counts = &tried["sources"]["journal"];
+    assert_eq!((&counts["calls"], &counts["not_read"]), (&json!(2), &json!(1)), "{tried:#}");
 }
 
 #[test]
@@ -128,7 +154,8 @@ fn the_agent_of_a_bridge_is_recorded() {
 
 #[test]
 fn many_processes_lose_and_mix_no_records() {
-    let env = place();
+    let env = TestEnvironment::new();
+    env.file("home/.hookbox/hookbox.toml", "[journal]\nenabled = true\n");
     let start = |number: usize| -> Child {
         let mut command = env.command(program());
         command.args(["run", "before_tool_call"]).args(["--home".as_ref(), env.path("home").as_os_str()]);

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use hookbox::{Digest, Network, ToolCall};
+use hookbox::{Digest, Limits, Network, ToolCall};
+use hookbox_guards::Guard;
 use hookbox_journal::journal::Journal;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
@@ -45,13 +47,24 @@ async fn answer(mut connection: DuplexStream) {
     let _ = connection.write_all(b"\xff\x00!").await;
 }
 
+/// Returns limits for a busy machine.
+fn patient() -> Limits {
+    Limits { timeout: Some(Duration::from_secs(120)), ..Limits::default() }
+}
+
 /// Sends so many events to the guest, and returns the files of the journal.
 async fn recorded(env: &TestEnvironment, events: u64) -> Vec<PathBuf> {
     env.directory("repo/.git").copy(HOOK, &guest("inputs")).file("repo/binary", [0xff; 700]);
     let grant = env.hookbox(["grants", "add", "--yes", "inputs.wasm"].iter().chain(&RIGHTS));
     assert_eq!(grant.code, Some(0), "{grant:#?}");
     let data = env.path("home/.local/share/hookbox");
-    let manager = env.builder().network(network()).journal(Journal::new(&data, Some("claude"))).build().await;
+    let manager = env
+        .builder()
+        .network(network())
+        .limits(patient())
+        .journal(Journal::new(&data, Some("claude")))
+        .build()
+        .await;
     let session = manager.session("c").cwd(env.path("repo").to_str().unwrap());
     for number in 0..events {
         env.file("repo/policy.txt", format!("policy {number}"));
@@ -255,4 +268,19 @@ fn a_record_that_cannot_be_exact_is_counted_with_its_reason() {
     assert_eq!((code, &found["not_run_again"]), (Some(0), &left), "{found:#}");
     let shown = env.hookbox(["replay", "records.jsonl"]);
     assert!(shown.stdout.contains("8 records: 0 hooks did the same, 0 something else, 7 did not run again."));
+}
+
+#[test]
+fn a_block_of_a_guard_runs_again() {
+    let env = TestEnvironment::new();
+    let guard = Guard::named("git").unwrap().component;
+    env.file("home/.hookbox/hookbox.toml", "[journal]\nenabled = true\n")
+        .file("home/.hookbox/hooks/git.wasm", guard);
+    env.warm(&env.path("home/.hookbox/hooks/git.wasm"));
+    let long = json!({"tool_name": "bash", "tool_input": {"command": "git push --force"}});
+    let event = long.to_string().replace("--force\"", "--force\",\"n\":12345678901234567890123");
+    let output = env.hookbox_with(["run", "before_tool_call"], event);
+    assert_eq!(output.json()["blocked"], true);
+    let (code, found) = replay(&env, &[]);
+    assert_eq!((code, &found["same"], &found["different"]), (Some(0), &json!(1), &json!(0)), "{found:#}");
 }

@@ -3,7 +3,7 @@
 mod account;
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -36,13 +36,13 @@ const PAUSE: Duration = Duration::from_millis(200);
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Log {
     #[command(subcommand)]
-    what: Option<What>,
+    action: Option<Action>,
     #[command(flatten)]
     events: Events,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     Show(Show),
     Verify(Verify),
 }
@@ -99,7 +99,7 @@ struct Show {
 #[derive(Args, Debug)]
 struct Verify {
     /// The hash of a record that was the last one: it must be there.
-    #[arg(long, value_name = "HASH")]
+    #[arg(long, value_name = "HASH", value_parser = hash)]
     contains: Option<String>,
     /// Print JSON: an object.
     #[arg(long)]
@@ -110,9 +110,9 @@ struct Verify {
 
 impl Log {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
-        match self.what {
-            Some(What::Show(show)) => show.run(),
-            Some(What::Verify(verify)) => verify.run().await,
+        match self.action {
+            Some(Action::Show(show)) => show.run(),
+            Some(Action::Verify(verify)) => verify.run().await,
             None => self.events.run().await,
         }
     }
@@ -125,17 +125,24 @@ impl Events {
             since: self.since,
             agent: self.agent.clone(),
             hook: self.hook.clone(),
-            event: None,
             blocked: self.blocked,
             failed: self.failed,
             text: self.text.clone(),
         };
         // What is added meanwhile is new.
-        let follower = if self.follow { Some(Follower::new(&directory)?) } else { None };
+        let follower =
+            if self.follow { Some(Follower::new(&directory).map_err(unreadable(&directory))?) } else { None };
         let most = self.last.unwrap_or(if self.json { 0 } else { 50 });
         let mut records = VecDeque::new();
-        for entry in Reader::open(&directory, self.since)? {
-            let entry = entry?;
+        for entry in Reader::open(&directory, self.since).map_err(unreadable(&directory))? {
+            let entry = match entry {
+                Ok(entry) => entry,
+                // The other days are readable.
+                Err(error) => {
+                    warn(error);
+                    continue;
+                }
+            };
             let Some(record) = entry.record().filter(|record| filter.wants(record)) else { continue };
             let shown = self.shown(&entry, &record);
             if most == 0 && self.json {
@@ -184,7 +191,7 @@ impl Events {
     }
 
     /// Tells why there is nothing to show.
-    fn explain_none(&self, directory: &std::path::Path) {
+    fn explain_none(&self, directory: &Path) {
         if directory.exists() {
             hint("no recorded event fits; `hookbox log` without options shows the last ones");
         } else {
@@ -198,8 +205,9 @@ impl Events {
 impl Show {
     fn run(self) -> anyhow::Result<ExitCode> {
         let mut found: Option<Value> = None;
-        for entry in Reader::open(&directory(&self.locate)?, None)? {
-            let Some(record) = entry?.record() else { continue };
+        let directory = directory(&self.locate)?;
+        for entry in Reader::open(&directory, None).map_err(unreadable(&directory))? {
+            let Some(record) = entry.map_err(unreadable(&directory))?.record() else { continue };
             let id = record.get("id").and_then(Value::as_str);
             if !id.is_some_and(|id| id.starts_with(&self.id)) {
                 continue;
@@ -222,8 +230,10 @@ impl Verify {
     async fn run(self) -> anyhow::Result<ExitCode> {
         let directory = directory(&self.locate)?;
         let wanted = self.contains.clone();
+        let wrong = unreadable(&directory);
         let work = tokio::task::spawn_blocking(move || verify(&directory, wanted.as_deref()));
-        let found = unless_interrupted(progress::working("reading the journal", work)).await???;
+        let found =
+            unless_interrupted(progress::working("reading the journal", work)).await??.map_err(wrong)?;
         let is_missing = self.contains.is_some() && !found.has_wanted;
         let is_whole = !is_missing && !found.faults.iter().any(|it| it.kind.is_tampering());
         if self.json {
@@ -258,7 +268,7 @@ impl Verify {
             let mut lines = format!("{} records: {result}.", found.records);
             if found.begins_later {
                 lines.push_str(
-                    "\nOlder records were removed, as the settings of the journal say, or by somebody.",
+                    "\nOlder records were removed: by the settings of the journal, or by somebody.",
                 );
             }
             if let Some(last) = &found.last {
@@ -289,4 +299,21 @@ fn explained(kind: FaultKind) -> &'static str {
 /// Returns the directory of the journal. It may be missing.
 fn directory(locate: &options::Locate) -> Result<PathBuf, InputError> {
     Ok(locate.data()?.join(DIRECTORY))
+}
+
+/// Returns the error for a journal that cannot be read.
+fn unreadable(directory: &Path) -> impl Fn(std::io::Error) -> InputError + use<> {
+    let shown = escape(&directory.to_string_lossy(), 4096);
+    move |error| {
+        InputError::new(
+            format!("{shown}: the journal cannot be read: {error}"),
+            "its files must be yours alone: chmod -R go= on it",
+        )
+    }
+}
+
+/// Reads a hash, in either case.
+fn hash(text: &str) -> Result<String, String> {
+    let is_hash = text.len() == 64 && text.bytes().all(|it| it.is_ascii_hexdigit());
+    if is_hash { Ok(text.to_ascii_lowercase()) } else { Err("expected 64 hexadecimal digits".to_owned()) }
 }

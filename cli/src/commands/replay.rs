@@ -114,7 +114,7 @@ impl Replay {
             return;
         }
         let find = async |name: &str, digest: &str| components.find(name, digest).await;
-        for replayed in replay::replay(&record, find).await {
+        for replayed in replay::replay(&record, &entry.bytes, find).await {
             match replayed.result {
                 Outcome::Same => found.same += 1,
                 Outcome::Left(reason) => {
@@ -135,7 +135,11 @@ impl Replay {
                 let what = format!("expected a file or the id of a record, found \"{}\"", escape(id, 200));
                 Err(InputError::new(what, "`hookbox log` lists the records"))
             }
-            _ => {
+            Some(file) => {
+                let what = format!("{}: expected records of a journal, found none", escape(file, 4096));
+                Err(InputError::new(what, "`hookbox log --json` writes records"))
+            }
+            None => {
                 hint("no records found; set `enabled = true` in `[journal]` of ~/.hookbox/hookbox.toml");
                 Ok(())
             }

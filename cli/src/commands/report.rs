@@ -95,6 +95,10 @@ fn write(
     let (parent, name) = path.parent().zip(path.file_name()).filter(|_| !path.is_dir()).ok_or_else(|| {
         InputError::new(format!("{}: expected a file, found a directory", shown()), "name a file")
     })?;
+    if std::fs::symlink_metadata(path).is_ok_and(|about| !about.is_file()) {
+        let what = format!("{}: expected a regular file, found something else", shown());
+        return Err(InputError::new(what, "name a new file").into());
+    }
     let dir = Dir::open_ambient_dir(parent, ambient_authority()).map_err(|error| {
         InputError::new(format!("{}: cannot be written: {error}", shown()), "give a directory that exists")
     })?;

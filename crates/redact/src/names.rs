@@ -62,7 +62,9 @@ pub fn classify(name: &str) -> Option<Sensitivity> {
             .iter()
             .any(|part| part.eq_ignore_ascii_case(known))
     };
-    if PARTS.iter().any(is_part) {
+    // `settings_to_pass` has settings with which a call passes.
+    let is_verb = part_before_last(name).eq_ignore_ascii_case("to");
+    if PARTS.iter().any(is_part) && !is_verb {
         return Some(Sensitivity::Secret);
     }
     (single.ends_with("signature") || is_part(&"sig")).then_some(Sensitivity::Maybe)
@@ -143,6 +145,7 @@ mod tests {
             "secretary",
             "compass",
             "bypass",
+            "settings_to_pass",
             "key",
             "keyboard",
             "author",

@@ -163,8 +163,8 @@ pub struct Subscription {
     /// The event.
     pub event: EventName,
     /// Only for these tools: names as agents spell them, or kinds such as `kind:shell`. A name of a tool of an
-    /// MCP server is the tool in every agent's spelling. Empty: all. A component passes over a shell line that
-    /// `kind:shell naming git gh` leaves out: it names neither.
+    /// MCP server is the tool in every agent's spelling. Empty: all. With `kind:shell naming git gh`, a
+    /// component passes over a line that names neither.
     pub tools: Vec<String>,
     /// Lower runs first.
     pub priority: i32,
@@ -173,7 +173,7 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// The word in front of those that a line must name.
+    /// The word before the words that a line must name.
     pub(crate) const NAMING: &str = " naming ";
 
     /// Creates a subscription to this event, for every tool, with the default priority.

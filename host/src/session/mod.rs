@@ -347,8 +347,8 @@ impl Session {
         let snapshot = self.live.snapshot();
         let options = self.chain_options();
         let mut clocks = Clocks::new(options);
+        let asked = self.live.journal.get().filter(|_| !self.looks).map(|_| event.clone());
         // A hook cannot use up what the user allowed the agent.
-        let asked = self.live.journal.get().map(|_| event.clone());
         let file = snapshot.trust_file.as_ref().filter(|_| options.allowances && !clocks.is_nested());
         let door = file.and_then(|it| Door::of(AllowanceFile::new(it.directory()), &event, self.opens));
         let door = door.map(|door| if self.looks { door.looking() } else { door });
@@ -358,7 +358,6 @@ impl Session {
             self.count_follow_ups(stop.follow_ups, &mut ruled.fired);
         }
         mutex::lock(&self.told).keep_new(&mut ruled.fired);
-        let asked = asked.filter(|_| !self.looks);
         Decided { session: self.clone(), snapshot, clocks, ruled, asked }
     }
 

@@ -68,7 +68,8 @@ impl Naming {
             let word = word.to_ascii_lowercase();
             match (word.strip_prefix('*'), word.strip_suffix('*')) {
                 _ if word == ">" => naming.writes = true,
-                (Some(part), Some(_)) => naming.parts.push(part.trim_end_matches('*').to_owned()),
+                // Also without a second `*`: a guard must not see less than it means.
+                (Some(part), _) => naming.parts.push(part.trim_end_matches('*').to_owned()),
                 (None, Some(beginning)) => naming.beginnings.push(beginning.to_owned()),
                 _ => drop(naming.words.insert(word)),
             }
@@ -189,6 +190,7 @@ mod tests {
             ("cat < my.token.txt", true),
             ("cat <<< token", true),
             ("TOKEN=a make", true),
+            ("cat my.keys", true),
             ("cd tokens; ls", true),
             ("cat *", true),
             ("cat $X", true),
@@ -201,7 +203,7 @@ mod tests {
             ("eval \"$X\"", true),
             ("python3 -c 'import os'", true),
         ] {
-            let tools = ["kind:other", "kind:shell naming git mkfs* *token* >"];
+            let tools = ["kind:other", "kind:shell naming git mkfs* *token* *keys >"];
             let input = serde_json::json!({ "command": line });
             assert_eq!(passes_over(&tools, "bash", input), !expected, "{line}");
         }

@@ -3,60 +3,49 @@
 use std::fmt::Write as _;
 
 use hookbox::escape;
+use hookbox_journal::journal::{Decision, decision, hooks, subject};
 use indicatif::HumanBytes;
 use serde_json::Value;
 
 /// The row of a record in the table.
 pub(super) fn row(record: &Value) -> Vec<String> {
-    let (decision, by) = decision(record);
+    let (decision, by) = decided(record);
     vec![
         at(record, "/id", 20),
         at(record, "/time", 40).replace('T', " ").chars().take(19).collect(),
         at(record, "/agent", 20),
-        decision,
+        decision.to_owned(),
         by,
         event(record, 100),
     ]
 }
 
 /// Returns the decision on an event, and the hook that made it.
-fn decision(record: &Value) -> (String, String) {
-    let verdict = |key: &str| record.pointer(&format!("/verdict/{key}"));
-    if verdict("blocked") == Some(&Value::Bool(true)) {
-        return ("blocked".to_owned(), at(record, "/verdict/blocked_by", 60));
+fn decided(record: &Value) -> (&'static str, String) {
+    let Decision { verdict, by, .. } = decision(record);
+    let by = escape(by, 60);
+    match verdict {
+        "passed" if !by.is_empty() => ("failed", by),
+        "passed" => match hooks(record).find(|it| it["would"].is_string()) {
+            Some(hook) => ("would act", at(hook, "/name", 60)),
+            None => ("passed", by),
+        },
+        verdict => (verdict, by),
     }
-    if verdict("ask").is_some() {
-        return ("asked".to_owned(), at(record, "/verdict/ask/by", 60));
-    }
-    let hook = |is: &dyn Fn(&Value) -> bool| hooks(record).find(|it| is(it)).map(|it| at(it, "/name", 60));
-    if let Some(by) = hook(&|it| !it["cause"].is_null()) {
-        return ("failed".to_owned(), by);
-    }
-    if let Some(by) = hook(&|it| it["status"] == "allowed") {
-        return ("allowed".to_owned(), by);
-    }
-    if let Some(by) = hook(&|it| it["changes"].as_array().is_some_and(|it| !it.is_empty())) {
-        return ("changed".to_owned(), by);
-    }
-    if let Some(by) = hook(&|it| it["would"].is_string()) {
-        return ("would act".to_owned(), by);
-    }
-    ("passed".to_owned(), String::new())
 }
 
 /// Describes the event: the tool and its command, or the name.
 fn event(record: &Value, most: usize) -> String {
     let name = at(record, "/event/event", 60);
+    let subject = record.get("event").and_then(Value::as_object).map(subject).unwrap_or_default();
+    let subject = escape(hookbox::prefix(&subject, most), most);
     let tool = at(record, "/event/tool_name", 60);
-    if tool.is_empty() {
-        return name;
-    }
-    let subject = ["/command", "/file_path", "/path", "/url", ""]
-        .into_iter()
-        .find_map(|key| record.pointer(&format!("/event/tool_input{key}")))
-        .map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned));
-    let after = if name == "after_tool_call" { "after " } else { "" };
-    format!("{after}{tool}: {}", escape(&subject.unwrap_or_default(), most))
+    let first = match (tool.as_str(), name.as_str()) {
+        ("", _) => name,
+        (_, "after_tool_call") => format!("after {tool}"),
+        _ => tool,
+    };
+    if subject.is_empty() { first } else { format!("{first}: {subject}") }
 }
 
 /// The account of a record, to be read from top to bottom; in the layout of `hookbox explain`.
@@ -73,10 +62,26 @@ pub(super) fn account(record: &Value) -> String {
     line("agent", &at(record, "/agent", 80));
     line("session", &at(record, "/conversation", 200));
     line("directory", &at(record, "/cwd", 4096));
+    for key in ["tool_input", "tool_output", "message", "error", "response"] {
+        line(key.trim_start_matches("tool_"), &at(record, &format!("/event/{key}"), 4_000));
+    }
     for (number, hook) in (1..).zip(hooks(record)) {
         turn(&mut text, number, hook);
     }
+    for failure in items(record, "/report/on_error") {
+        let _ = write!(text, "\n\nTold of the failure of {}:", at(failure, "/of", 200));
+        for (number, hook) in (1..).zip(items(failure, "/hooks")) {
+            turn(&mut text, number, hook);
+        }
+    }
     let _ = write!(text, "\n\n{}", verdict(record));
+    for (pointer, label) in
+        [("/verdict/additional_context", "For the model"), ("/verdict/warnings", "Warning")]
+    {
+        for it in items(record, pointer) {
+            let _ = write!(text, "\n{label}: {}", escape(&shown(it), 2_000));
+        }
+    }
     for (key, note) in [
         ("redacted", "Secrets were removed from this record."),
         ("cut", "This record was too large: long texts in it are cut."),
@@ -104,7 +109,8 @@ fn turn(text: &mut String, number: usize, hook: &Value) {
     }
     for change in items(hook, "/changes") {
         let (before, after) = (at(change, "/before", 500), at(change, "/after", 500));
-        line("changed", &format!("{}: {before} to {after}", at(change, "/what", 40)));
+        let label = if hook["would"].is_string() { "change" } else { "changed" };
+        line(label, &format!("{}: {before} to {after}", at(change, "/what", 40)));
     }
     for denial in items(hook, "/denied") {
         line("denied", &format!("{}; {}", at(denial, "/right", 200), at(denial, "/fix", 400)));
@@ -132,11 +138,11 @@ fn turn(text: &mut String, number: usize, hook: &Value) {
 
 /// Describes the verdict.
 fn verdict(record: &Value) -> String {
-    let (decision, by) = decision(record);
+    let (decision, by) = decided(record);
     let reason =
         ["/verdict/reason", "/verdict/ask/reason"].map(|pointer| at(record, pointer, 2_000)).concat();
     let reason = if reason.is_empty() { reason } else { format!(": {reason}") };
-    match decision.as_str() {
+    match decision {
         "blocked" => format!("Blocked by {by}{reason}"),
         "asked" => format!("The user is asked by {by}{reason}"),
         "changed" => format!("Passes, changed by {by}."),
@@ -144,10 +150,6 @@ fn verdict(record: &Value) -> String {
         "would act" => format!("Passes: {by} only observes."),
         _ => "Passes.".to_owned(),
     }
-}
-
-fn hooks(record: &Value) -> impl Iterator<Item = &Value> {
-    items(record, "/report/hooks")
 }
 
 fn items<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> {

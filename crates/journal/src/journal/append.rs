@@ -3,11 +3,10 @@
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use hookbox::Digest;
-use hookbox::internal::files::private_dir;
-use hookbox::internal::files::{FileLock, LockError};
+use hookbox::internal::files::{FileLock, LockError, private_dir};
 use hookbox::journal::JournalSettings;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -22,6 +21,9 @@ pub(super) const NO_HASH: &str = "0000000000000000000000000000000000000000000000
 
 /// The bytes at the end of a file in which the end of its last whole record is searched.
 const TAIL: u64 = 8 << 20;
+
+/// The longest wait for another process. The agent waits as long.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The part of the largest size at which a file ends, and the next one of the day begins.
 const PARTS: u64 = 8;
@@ -47,14 +49,12 @@ pub(super) fn append(directory: &Path, object: &str, settings: &JournalSettings)
         let path = path.to_owned();
         move |error| AppendError::File { path, error }
     };
+    private_dir::open(directory, None).map_err(|error| at(directory)(io::Error::other(error)))?;
     let lock = directory.join("lock");
-    let lock = match FileLock::private(&lock) {
-        Err(LockError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
-            private_dir::open(directory, None).map_err(|error| at(directory)(io::Error::other(error)))?;
-            FileLock::private(&lock)
-        }
-        lock => lock,
-    }?;
+    let lock = match FileLock::exclusive(private_dir::create_file(&lock).map_err(at(&lock))?, PATIENCE) {
+        Err(LockError::Io(error)) => return Err(at(&lock)(error)),
+        lock => lock?,
+    };
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
     let files = files::all(directory).map_err(at(directory))?;
     let most = (settings.max_size / PARTS).max(1);
@@ -68,7 +68,8 @@ pub(super) fn append(directory: &Path, object: &str, settings: &JournalSettings)
     let before = files.iter().rev().map(|it| last_hash(&it.path).map_err(at(&it.path)));
     let before = before.filter_map(Result::transpose).next().transpose()?;
     write(&file.path, &sealed(object, before.as_deref().unwrap_or(NO_HASH))).map_err(at(&file.path))?;
-    if is_new {
+    // A day of the future has no new file after it.
+    if is_new || file.day > today {
         prune(&files, settings, today);
     }
     drop(lock);

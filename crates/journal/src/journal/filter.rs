@@ -3,22 +3,22 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::summary::{has_failed, hooks};
+
 /// The records that are wanted. Each condition that is set must be met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Not before this time.
+    /// The earliest time.
     pub since: Option<Timestamp>,
-    /// Of this agent.
+    /// The agent.
     pub agent: Option<String>,
-    /// Asked of this hook: it was asked, or could not be.
+    /// A hook of the report.
     pub hook: Option<String>,
-    /// Of this event, in snake case.
-    pub event: Option<String>,
-    /// Blocked.
+    /// True for blocked events only.
     pub blocked: bool,
-    /// With a hook that failed.
+    /// True for events with a hook that failed only.
     pub failed: bool,
-    /// With this text somewhere in the event, the verdict or the messages of hooks, in either case.
+    /// A text in the event, the verdict or the reports of hooks, in either case.
     pub text: Option<String>,
 }
 
@@ -26,14 +26,12 @@ impl Filter {
     /// Returns true if a record is wanted.
     pub fn wants(&self, record: &Value) -> bool {
         let text_at = |pointer: &str| record.pointer(pointer).and_then(Value::as_str);
-        let hooks = || record.pointer("/report/hooks").and_then(Value::as_array).into_iter().flatten();
         let time = || text_at("/time").and_then(|it| it.parse::<Timestamp>().ok());
         self.since.is_none_or(|since| time().is_some_and(|it| it >= since))
             && self.agent.as_deref().is_none_or(|agent| text_at("/agent") == Some(agent))
-            && self.event.as_deref().is_none_or(|event| text_at("/event/event") == Some(event))
-            && self.hook.as_deref().is_none_or(|name| hooks().any(|it| it["name"] == name))
+            && self.hook.as_deref().is_none_or(|name| hooks(record).any(|it| it["name"] == name))
             && (!self.blocked || record.pointer("/verdict/blocked") == Some(&Value::Bool(true)))
-            && (!self.failed || hooks().any(|it| !it["cause"].is_null()))
+            && (!self.failed || hooks(record).any(has_failed))
             && self.text.as_deref().is_none_or(|text| {
                 let text = text.to_lowercase();
                 ["/event", "/verdict", "/report/hooks"]

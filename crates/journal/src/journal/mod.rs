@@ -8,6 +8,7 @@ mod files;
 mod filter;
 mod read;
 mod record;
+mod summary;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -19,7 +20,8 @@ use hookbox::journal::{Journal as Receiver, Record};
 
 pub use self::filter::Filter;
 pub use self::read::{Entry, Follower, Reader};
-pub use self::record::{event_of, home_of};
+pub use self::record::{VERSION, event_of, home_of};
+pub use self::summary::{Decision, decision, has_failed, hooks, subject};
 pub use self::verify::{Fault, FaultKind, Verified, verify};
 
 /// The directory of the journal in the data directory.

@@ -33,6 +33,12 @@ impl Entry {
     }
 }
 
+/// Returns an error with the path of its file.
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    let path = hookbox::escape(&path.to_string_lossy(), 4096);
+    io::Error::new(error.kind(), format!("{path}: {error}"))
+}
+
 /// The lines of a journal, the oldest first. A file that is removed meanwhile is left out.
 #[derive(Debug)]
 pub struct Reader {
@@ -87,7 +93,7 @@ impl Iterator for Reader {
                 let file = self.files.next()?;
                 match private_dir::open_file(&file.path) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                    Err(error) => return Some(Err(error)),
+                    Err(error) => return Some(Err(named(&file.path, &error))),
                     Ok(input) => {
                         self.open = Some(OpenFile { path: file.path, input: BufReader::new(input), line: 0 });
                     }
@@ -98,6 +104,7 @@ impl Iterator for Reader {
                 Ok(Some(entry)) => return Some(Ok(entry)),
                 Ok(None) => self.open = None,
                 Err(error) => {
+                    let error = named(&open.path, &error);
                     self.open = None;
                     return Some(Err(error));
                 }
@@ -151,7 +158,8 @@ impl Follower {
         for file in files::all(&self.directory)? {
             let from = match &self.at {
                 Some((last, _)) if file < *last => continue,
-                Some((last, from)) if file == *last => *from,
+                // A shorter file is another one.
+                Some((last, from)) if file == *last && file.size() >= *from => *from,
                 _ => 0,
             };
             let mut input = match private_dir::open_file(&file.path) {

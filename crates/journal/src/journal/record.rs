@@ -3,7 +3,8 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::PathBuf;
 
-use hookbox::internal::dialect::exact::Exact;
+use hookbox::internal::chain::Fired;
+use hookbox::internal::dialect::exact::{self, Exact};
 use hookbox::internal::dialect::{Dialect, kodelet};
 use hookbox::internal::redact;
 use hookbox::journal::{Record, RecordedHook};
@@ -15,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::MAX_RECORD;
 
 /// The version of the format.
-const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// The letters of an id.
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -23,21 +24,46 @@ const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// The number of letters of an id: 50 bits.
 const ID: usize = 10;
 
+/// The longest text that is searched for secrets, in bytes.
+const MAX_TEXT: usize = 1 << 20;
+
+/// The depth to which a value is searched for secrets.
+const MAX_DEPTH: usize = 60;
+
 /// The longest text of a record that is too large, in bytes.
 const EXCERPT: usize = 4 << 10;
 
 /// The most items of a list in a record that is too large.
 const ITEMS: usize = 256;
 
+/// The longest text of a record of which only names are kept, in bytes.
+const SHORT: usize = 100;
+
+/// The part of a record that is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Whole,
+    /// The beginning of each long text, and the first items of each long list.
+    Excerpt,
+    /// The names, and the decision.
+    Names,
+}
+
 /// Returns the line of a record without its last brace.
 pub(super) fn line(record: &Record<'_>, agent: Option<&str>) -> String {
+    let mut line = String::new();
+    for kept in [Kept::Whole, Kept::Excerpt, Kept::Names] {
+        line = line_of(record, agent, kept);
+        if line.len() <= MAX_RECORD {
+            break;
+        }
+    }
+    line
+}
+
+fn line_of(record: &Record<'_>, agent: Option<&str>, kept: Kept) -> String {
     let Record { event, fired, hooks, home, .. } = record;
     let context = &event.context;
-    let hook = |(report, hook): (&HookReport, &RecordedHook<'_>)| with_details(report, hook);
-    let on_error = fired.report.on_error.iter().map(|failure| {
-        let hooks: Vec<Value> = failure.report.hooks.iter().map(HookReport::to_json).collect();
-        json!({ "of": failure.of, "hooks": hooks })
-    });
     let head = json!({
         "v": VERSION,
         "id": id(),
@@ -50,29 +76,76 @@ pub(super) fn line(record: &Record<'_>, agent: Option<&str>) -> String {
     });
     let sent = kodelet::encode_whole(event);
     let verdict = Dialect::Kodelet.verdict(&fired.verdict, &fired.event);
-    let report = json!({
-        "duration_us": u64::try_from(fired.report.duration.as_micros()).unwrap_or(u64::MAX),
-        "hooks": fired.report.hooks.iter().zip(hooks).map(hook).collect::<Vec<_>>(),
-        "on_error": on_error.collect::<Vec<_>>(),
-    });
-    let parts = [("event", &sent), ("verdict", &verdict), ("report", &report)];
-    let is_cut = parts.iter().map(|(_, it)| size(it)).sum::<usize>() > MAX_RECORD;
+    let report = report(fired, hooks);
     let mut is_redacted = false;
-    let mut line = redact::value(&head).to_string();
+    let mut line = redact::value(&excerpt(&head)).to_string();
     line.pop();
-    for (key, value) in parts {
-        let cut = is_cut.then(|| excerpt(value));
-        let clean = redact::value(cut.as_ref().unwrap_or(value));
-        is_redacted |= clean != *cut.as_ref().unwrap_or(value);
-        let text = if clean == sent { Exact { value: &sent, event }.text() } else { clean.to_string() };
+    for (key, value) in [("event", sent), ("verdict", verdict), ("report", report)] {
+        let part = match kept {
+            Kept::Whole => value,
+            Kept::Excerpt => excerpt(&value),
+            Kept::Names => names(&value),
+        };
+        // The search for secrets leaves out more, and would not tell.
+        let is_too_long = kept != Kept::Names && size(&part) > MAX_RECORD;
+        if is_too_long || kept == Kept::Whole && !is_searched(&part, 0) {
+            return " ".repeat(MAX_RECORD + 1);
+        }
+        let clean = redact::value(&part);
+        is_redacted |= clean != part;
+        let text = if clean == part { Exact { value: &part, event }.text() } else { clean.to_string() };
         line.push_str(&format!(",\"{key}\":{text}"));
     }
-    for (key, is_set) in [("redacted", is_redacted), ("cut", is_cut)] {
+    for (key, is_set) in [("redacted", is_redacted), ("cut", kept != Kept::Whole)] {
         if is_set {
             line.push_str(&format!(",\"{key}\":true"));
         }
     }
     line
+}
+
+fn report(fired: &Fired, hooks: &[RecordedHook<'_>]) -> Value {
+    let hook = |(report, hook): (&HookReport, &RecordedHook<'_>)| with_details(report, hook);
+    let on_error = fired.report.on_error.iter().map(|failure| {
+        let hooks: Vec<Value> = failure.report.hooks.iter().map(HookReport::to_json).collect();
+        json!({ "of": failure.of, "hooks": hooks })
+    });
+    json!({
+        "duration_us": u64::try_from(fired.report.duration.as_micros()).unwrap_or(u64::MAX),
+        "hooks": fired.report.hooks.iter().zip(hooks).map(hook).collect::<Vec<_>>(),
+        "on_error": on_error.collect::<Vec<_>>(),
+    })
+}
+
+/// Returns the short texts, numbers and flags of a value, and those of the objects in its first list.
+fn names(value: &Value) -> Value {
+    let is_plain = |it: &Value| match it {
+        Value::String(text) => text.len() <= SHORT,
+        Value::Array(_) | Value::Object(_) => false,
+        _ => true,
+    };
+    let plain = |fields: &Map<String, Value>| -> Map<String, Value> {
+        let fields = fields.iter().filter(|(name, it)| name.len() <= SHORT && is_plain(it)).take(ITEMS);
+        fields.map(|(name, it)| (name.clone(), it.clone())).collect()
+    };
+    let Some(fields) = value.as_object() else { return Value::Null };
+    let mut kept = plain(fields);
+    if let Some(hooks) = fields.get("hooks").and_then(Value::as_array) {
+        let hooks = hooks.iter().filter_map(Value::as_object).take(ITEMS).map(|it| Value::Object(plain(it)));
+        kept.insert("hooks".to_owned(), hooks.collect());
+    }
+    Value::Object(kept)
+}
+
+/// Returns true if the search for secrets reads all of a value.
+fn is_searched(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::String(text) => text.len() <= MAX_TEXT,
+        Value::Array(_) | Value::Object(_) if depth == MAX_DEPTH => false,
+        Value::Array(items) => items.iter().all(|it| is_searched(it, depth + 1)),
+        Value::Object(fields) => fields.values().all(|it| is_searched(it, depth + 1)),
+        _ => true,
+    }
 }
 
 /// Returns about the size of a value as JSON, in bytes.
@@ -124,12 +197,14 @@ fn id() -> String {
     id
 }
 
-/// Reads the event of a record, as the agent sent it. Returns nothing if the record has none.
-pub fn event_of(record: &Value) -> Option<Event> {
+/// Reads the event of a record, as the agent sent it. `line` is the record's text, which has every digit. Returns nothing
+/// if the record has no event.
+pub fn event_of(record: &Value, line: &[u8]) -> Option<Event> {
     let payload = record.get("event")?.as_object()?.clone();
     let name: EventName = payload.get("event")?.as_str()?.parse().ok()?;
-    let decoded = kodelet::decode(&name, payload, &Context::new("", "/")).ok()?;
-    Some(decoded.event)
+    let mut event = kodelet::decode(&name, payload, &Context::new("", "/")).ok()?.event;
+    exact::restore(&mut event, line);
+    Some(event)
 }
 
 /// Returns the home directory of a record.

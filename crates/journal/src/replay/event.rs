@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::journal::event_of;
 
 /// Returns the event of a record with the changes of these hooks, which ran before.
-pub(super) fn seen(record: &Value, before: &[Value]) -> Option<Event> {
-    let mut event = event_of(record)?;
+pub(super) fn seen((record, line): (&Value, &[u8]), before: &[Value]) -> Option<Event> {
+    let mut event = event_of(record, line)?;
     // An answer of a hook that observes changes nothing.
     let acting = before.iter().filter(|hook| hook.get("status").is_some_and(|it| it != "observed"));
     for change in acting.filter_map(|hook| hook.get("changes")?.as_array()).flatten() {

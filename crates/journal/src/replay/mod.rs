@@ -20,7 +20,7 @@ use hookbox::{Descriptor, Event, Hook, Kind};
 use serde_json::Value;
 
 pub use self::compare::Difference;
-use crate::journal::home_of;
+use crate::journal::{VERSION, home_of};
 
 /// The time limit of a call: much longer than a hook has, because this machine may be slower.
 const WALL: Duration = Duration::from_secs(60);
@@ -67,18 +67,6 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Every reason.
-    pub const ALL: [Self; 8] = [
-        Self::NotHere,
-        Self::Changed,
-        Self::Redacted,
-        Self::Cut,
-        Self::NotRecorded,
-        Self::TimedOut,
-        Self::NotComponent,
-        Self::Unreadable,
-    ];
-
     /// Returns the name, such as `not_here`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -109,10 +97,11 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Runs the hooks of a record again. `find` returns the component with a name and a digest. A hook that did not run then
+/// Runs the hooks of a record again. `line` is the text of the record. `find` returns the component with a name and a digest. A hook that did not run then
 /// is left out.
 pub async fn replay(
     record: &Value,
+    line: &[u8],
     mut find: impl AsyncFnMut(&str, &str) -> Result<Component, Reason>,
 ) -> Vec<Replayed> {
     let hooks =
@@ -120,7 +109,7 @@ pub async fn replay(
     let mut replayed = Vec::new();
     for (at, hook) in hooks.iter().enumerate().filter(|(_, hook)| has_run(hook)) {
         let name = text(hook, "name").to_owned();
-        let result = match run(record, hooks.get(..at).unwrap_or_default(), hook, &mut find).await {
+        let result = match run((record, line), hooks.get(..at).unwrap_or_default(), hook, &mut find).await {
             Err(reason) => Outcome::Left(reason),
             Ok(report) => compare::first_difference(hook, &report).map_or(Outcome::Same, Outcome::Different),
         };
@@ -142,7 +131,7 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
 }
 
 async fn run(
-    record: &Value,
+    (record, line): (&Value, &[u8]),
     before: &[Value],
     hook: &Value,
     find: &mut impl AsyncFnMut(&str, &str) -> Result<Component, Reason>,
@@ -150,6 +139,9 @@ async fn run(
     let is_set = |key: &str| record.get(key).and_then(Value::as_bool) == Some(true);
     if text(hook, "kind") != Kind::Component.as_str() {
         return Err(Reason::NotComponent);
+    }
+    if record.get("v").and_then(Value::as_u64) != Some(VERSION.into()) {
+        return Err(Reason::Unreadable);
     }
     if is_set("cut") {
         return Err(Reason::Cut);
@@ -165,7 +157,7 @@ async fn run(
         None | Some(Value::Null) => return Err(Reason::NotRecorded),
         Some(inputs) => serde_json::from_value(inputs.clone()).map_err(|_| Reason::Unreadable)?,
     };
-    let event = event::seen(record, before).ok_or(Reason::Unreadable)?;
+    let event = event::seen((record, line), before).ok_or(Reason::Unreadable)?;
     let component = find(text(hook, "name"), text(hook, "digest")).await?;
     let descriptor = descriptor(hook, &component, &event).ok_or(Reason::Unreadable)?;
     let settings = serde_json::from_value(hook.get("settings").cloned().unwrap_or_default());

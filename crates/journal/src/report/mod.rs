@@ -63,7 +63,7 @@ pub struct Counts {
 
 /// Writes the report of these records, and of a backtest's result (`hookbox backtest --json`).
 ///
-/// It writes block by block. Memory is bounded by [`MAX_BLOCK`], one record, and the bounds of [`row`].
+/// It writes block by block. Memory is bounded by a block of text, one record, and the bounds of the rows.
 ///
 /// # Errors
 ///

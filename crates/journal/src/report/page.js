@@ -155,7 +155,9 @@
                 hook.memory = Math.max(hook.memory, memory);
             }
             if (status in hook) hook[status] += 1;
-            if (status === "failed") {
+            const failedClosed = (status === "blocked" || status === "allowed") && cause && cause !== "denied";
+            if (failedClosed) hook.failed += 1;
+            if (status === "failed" || failedClosed) {
                 failed = true;
                 const key = `${cause}\n${name}`;
                 const failure = failures.get(key) ?? { cause, name, times: 0, last: row };

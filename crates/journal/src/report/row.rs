@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use hookbox::event::ToolKind;
-use hookbox::internal::facts;
 use hookbox::prefix;
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::Counts;
+use crate::journal::{Decision, decision, has_failed, subject};
 
 /// The most different names in a report. Names from outside, such as those of tools, have no bound of their own.
 const MAX_WORDS: usize = 1 << 16;
@@ -19,12 +18,6 @@ const MAX_RIGHTS: usize = 64;
 
 /// The longest text in a row, in bytes.
 const MAX_TEXT: usize = 240;
-
-/// Fields of a tool's input that tell most about a call, the best one first.
-const TELLING: [&str; 8] = ["file_path", "path", "url", "query", "pattern", "prompt", "description", "name"];
-
-/// Fields of an event without a tool that tell most about it.
-const TELLING_EVENT: [&str; 7] = ["message", "error", "reason", "response", "summary", "trigger", "source"];
 
 /// The rows that are not yet written, and all that is gathered over all rows.
 #[derive(Default)]
@@ -77,7 +70,7 @@ impl Rows {
         let event = record.get("event")?.as_object()?;
         let report = record.get("report");
         let hooks = report.and_then(|it| it.get("hooks")?.as_array()).map_or(&[][..], Vec::as_slice);
-        let (verdict, by, why) = decision(record.get("verdict"), hooks);
+        let Decision { verdict, by, why } = decision(record);
         self.count(verdict, hooks);
         let words = &mut self.words;
         let mut flat = Vec::new();
@@ -137,7 +130,7 @@ impl Rows {
     fn count(&mut self, verdict: &str, hooks: &[Value]) {
         let counts = &mut self.counts;
         counts.events += 1;
-        counts.failed += u64::from(first(hooks, "failed").is_some());
+        counts.failed += u64::from(hooks.iter().any(has_failed));
         match verdict {
             "blocked" => counts.blocked += 1,
             "asked" => counts.asked += 1,
@@ -176,63 +169,6 @@ impl Words {
             }
             _ => 0,
         }
-    }
-}
-
-/// Returns the verdict as one word, the hook that gave it, and its reason. An event that passed although a hook failed
-/// has the hook and its failure.
-fn decision<'a>(verdict: Option<&'a Value>, hooks: &'a [Value]) -> (&'static str, &'a str, &'a str) {
-    let of = |value: &'a Value, by, why| {
-        (text(value, by).unwrap_or_default(), text(value, why).unwrap_or_default())
-    };
-    if let Some(verdict) = verdict.filter(|it| it.get("blocked") == Some(&Value::Bool(true))) {
-        let (by, why) = of(verdict, "blocked_by", "reason");
-        return ("blocked", by, why);
-    }
-    if let Some(ask) = verdict.and_then(|it| it.get("ask")).filter(|it| it.is_object()) {
-        let (by, why) = of(ask, "by", "reason");
-        return ("asked", by, why);
-    }
-    for status in ["changed", "allowed"] {
-        if let Some(hook) = first(hooks, status) {
-            let (by, why) = of(hook, "name", "message");
-            return (status, by, why);
-        }
-    }
-    if let Some(allowed) = verdict.and_then(|it| it.get("allowed")).filter(|it| it.is_object()) {
-        let (by, why) = of(allowed, "by", "reason");
-        return ("allowed", by, why);
-    }
-    let (by, why) = first(hooks, "failed").map(|it| of(it, "name", "message")).unwrap_or_default();
-    ("passed", by, why)
-}
-
-/// Returns the first hook with this status.
-fn first<'a>(hooks: &'a [Value], status: &str) -> Option<&'a Value> {
-    hooks.iter().find(|it| text(it, "status") == Some(status))
-}
-
-/// Returns the line of a shell, or the part of an event that tells most about it.
-fn subject(event: &Map<String, Value>) -> String {
-    let field = |fields: &Map<String, Value>, names: &[&str]| {
-        names.iter().find_map(|it| fields.get(*it)?.as_str()).map(str::to_owned)
-    };
-    let Some(tool) = event.get("tool_name").and_then(Value::as_str) else {
-        return field(event, &TELLING_EVENT).unwrap_or_default();
-    };
-    let input = event.get("tool_input").unwrap_or(&Value::Null);
-    if facts::kind_of(tool) == ToolKind::Shell {
-        // The line of a shell needs no file.
-        let facts = facts::of(tool, &input.clone().into(), "/".as_ref(), None);
-        if let Some(line) = facts.command {
-            return line;
-        }
-    }
-    match input {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        Value::Object(fields) => field(fields, &TELLING).unwrap_or_else(|| input.to_string()),
-        other => other.to_string(),
     }
 }
 

@@ -14,9 +14,10 @@ impl Lines for Journal {
             return;
         }
         let tool = text(line, "/event/tool_name").unwrap_or_default();
-        // A cut command is another command.
-        let is_whole = line.get("cut").is_none();
-        let input = line.pointer("/event/tool_input").filter(|_| is_whole).cloned();
+        // A command that was cut, or from which a secret was removed, is another command.
+        let is_cut = line.get("cut").is_some();
+        let is_whole = |input: &&Value| !is_cut && !input.to_string().contains("[REDACTED");
+        let input = line.pointer("/event/tool_input").filter(is_whole).cloned();
         found.push(Found::Call(PastCall {
             id: text(line, "/id"),
             judged: input.map(|input| vec![(tool.clone(), input)]),

@@ -3,7 +3,6 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use super::options::Options;
 use super::roots::RootDir;
@@ -11,15 +10,12 @@ use super::settings;
 use crate::discovery::problem::Problem;
 use crate::files::FileAccess;
 use crate::hook::Origin;
-use crate::journal_settings::JournalSettings;
+use crate::journal_settings::{DAY, JournalSettings};
 use crate::text;
 use crate::thresholds::Thresholds;
 
 /// The commands of an agent that get no hooks by default, as in kodelet.
 pub(crate) const DEFAULT_SKIP_COMMANDS: [&str; 2] = ["commit", "pr"];
-
-/// A day, as the journal counts it.
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Returns the address from which plugins named `org/repo` are fetched: `[plugins] git_host` in the user's
 /// settings, of the first root that has it. A repository's settings do not count. No hook is searched for.
