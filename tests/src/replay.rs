@@ -210,16 +210,15 @@ fn what_is_not_a_record_is_an_error_with_a_hint() {
         (&["abcdefghij"][..], "expected a file or the id of a record"),
         (&["--hook", "none"], "expected components, found none"),
         (&["--since", "soon"], "expected a time such as 30d"),
+        (&["empty.jsonl"], "expected records of a journal, found none"),
     ] {
         let output = env.hookbox(["replay"].iter().chain(args));
         assert_eq!(output.code, Some(2), "{output:#?}");
         assert!(output.stderr.contains(wanted), "{output:#?}");
     }
-    for args in [&["empty.jsonl"][..], &[]] {
-        let output = env.hookbox(["replay"].iter().chain(args));
-        assert_eq!(output.code, Some(0), "{output:#?}");
-        assert!(output.stderr.contains("no records found"), "{output:#?}");
-    }
+    let output = env.hookbox(["replay"]);
+    assert_eq!(output.code, Some(0), "{output:#?}");
+    assert!(output.stderr.contains("no records found"), "{output:#?}");
 }
 
 #[test]
