@@ -6,6 +6,7 @@ use hookbox_journal::journal::{Journal, Reader, verify};
 use serde_json::{Value, json};
 
 use crate::environment::{Output, TestEnvironment, program, sample};
+use crate::schemas::faults;
 
 /// A place whose user records events, with a guard that blocks `rm`, and one that fails at `crash`.
 fn place() -> TestEnvironment {
@@ -45,6 +46,9 @@ fn what_was_decided_is_listed_filtered_and_shown_whole() {
     let env = place();
     for command in ["ls", "rm a", "crash", "curl -H 'Authorization: Bearer abcdefghijklmnop0123456789'"] {
         call(&env, command);
+    }
+    for record in log(&env, &[]) {
+        assert_eq!(faults("record", None, &record), [""; 0], "{record:#}");
     }
     let count = |args: &[&str]| log(&env, args).len();
     assert_eq!(count(&[]), 4);

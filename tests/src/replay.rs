@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
 use crate::environment::{TestEnvironment, guest};
+use crate::schemas::faults;
 
 /// The guest as a hook of the user.
 const HOOK: &str = "home/.hookbox/hooks/inputs.wasm";
@@ -119,6 +120,7 @@ async fn a_thousand_events_replay_bit_for_bit_with_another_home_and_another_chec
     let files = recorded(&here, EVENTS).await;
     let first = fs::read_to_string(&files[0]).unwrap();
     let first: Value = serde_json::from_str(first.lines().nth(1).unwrap()).unwrap();
+    assert_eq!(faults("record", None, &first), [""; 0]);
     let inputs = first["report"]["hooks"][0]["inputs"].as_array().unwrap();
     for wanted in ["clock.wall", "clock.monotonic", "random.seed", "store.get \"last\"", "paths", "poll"] {
         assert!(inputs.iter().any(|it| it["asked"] == wanted), "{wanted}: {inputs:#?}");

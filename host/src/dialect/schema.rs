@@ -28,7 +28,7 @@ macro_rules! schemas {
 }
 
 /// Every schema, sorted by name.
-pub const ALL: [Schema; 14] = schemas![
+pub const ALL: [Schema; 15] = schemas![
     "base-coat-answer",
     "base-coat-event",
     "claude-answer",
@@ -39,6 +39,7 @@ pub const ALL: [Schema; 14] = schemas![
     "list",
     "mcp",
     "plugin-list",
+    "record",
     "report",
     "rules",
     "test",
