@@ -32,6 +32,7 @@ impl Recording {
 
 /// The source of a component's inputs.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "component"), allow(dead_code, reason = "only components have inputs"))]
 pub struct Taping(pub(crate) Source);
 
 /// The source of a component's inputs.

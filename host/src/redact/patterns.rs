@@ -1,42 +1,55 @@
 //! The table of patterns.
 
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use hookbox_redact::{classify, is_marker};
 use regex::{Captures, Regex, RegexBuilder};
 
-/// The patterns, in the order of their search. The group `s` is the secret part. Values that are secret
-/// by their name come after them ([`hookbox_redact`]).
-const TABLE: &[(&str, &str)] = &[
+/// The patterns, in the order of their search. Each has the literals of which a match has one, in
+/// either case, and the group `s` is the secret part. Values that are secret by their name come after them
+/// ([`hookbox_redact`]).
+const TABLE: &[(&str, &[&str], &str)] = &[
     (
         "private_key",
+        &["-----BEGIN "],
         r"(?s)(?P<s>-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----|\z))",
     ),
-    ("jwt", r"(?-u:\b)(?P<s>eyJ[A-Za-z0-9_-]{5,}\.eyJ[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*)?)"),
-    ("aws", r"(?-u:\b)(?P<s>(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,})"),
+    ("jwt", &["eyJ"], r"(?-u:\b)(?P<s>eyJ[A-Za-z0-9_-]{5,}\.eyJ[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]*)?)"),
+    ("aws", &["AKIA", "ASIA", "ABIA", "ACCA"], r"(?-u:\b)(?P<s>(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,})"),
     (
         "github",
+        &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"],
         r"(?-u:\b)(?P<s>gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})",
     ),
     (
         "slack",
+        &["xox", "xapp-", "hooks.slack.com/"],
         r"(?-u:\b)(?P<s>xox[a-z]-[A-Za-z0-9_-]{10,}|xapp-[A-Za-z0-9_-]{10,})|hooks\.slack\.com/(?:services|workflows)/(?P<s2>[A-Za-z0-9_/-]{8,})",
     ),
     (
         "api_key",
+        &["sk-", "k_live_", "k_test_", "AIza", "npm_", "hf_", "pypi-", "SG."],
         r"(?-u:\b)(?P<s>sk-[A-Za-z0-9_-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|AIza[A-Za-z0-9_-]{30,}|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{24,}|SG\.[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]+)?)",
     ),
-    ("url", r#"(?-u:\b)[A-Za-z][A-Za-z0-9+.-]{0,31}://(?P<u>[^\s/?#@:"'<>\[\]]*:)?(?P<s>[^\s/?#"'<>]+)@"#),
-    ("bearer", r"(?i)(?-u:\b)(?:bearer|basic)[ \t]+(?P<s>[A-Z0-9._~+/=-]{12,})"),
+    (
+        "url",
+        &["://"],
+        r#"(?-u:\b)[A-Za-z][A-Za-z0-9+.-]{0,31}://(?P<u>[^\s/?#@:"'<>\[\]]*:)?(?P<s>[^\s/?#"'<>]+)@"#,
+    ),
+    ("bearer", &["bearer", "basic"], r"(?i)(?-u:\b)(?:bearer|basic)[ \t]+(?P<s>[A-Z0-9._~+/=-]{12,})"),
     (
         "entropy",
+        &["key"],
         r#"(?i)(?P<n>[A-Z0-9_.-]{0,61}key)(?:\\*["'])?[ \t]{0,8}(?:=>|[:=])[ \t]{0,8}(?:\\*["'])?(?P<s>[A-Z0-9+/=_-]{20,})"#,
     ),
 ];
 
 /// The largest size of one compiled pattern, in bytes.
 const MAX_COMPILED: usize = 1 << 20;
+
+/// The longest text whose literals are searched before its patterns, in bytes: in a longer one, a pattern is faster.
+const SHORT: usize = 1 << 10;
 
 /// The shortest lone user name of a URL that is taken for a token.
 const MIN_USER: usize = 20;
@@ -49,16 +62,33 @@ const MIN_BITS: f64 = 3.5;
 
 struct Pattern {
     kind: &'static str,
-    regex: Regex,
+    literals: &'static [&'static str],
+    source: &'static str,
+    /// Compiled for the first text that may match: a process for one event mostly needs none, and to compile all takes as
+    /// long as the event.
+    regex: OnceLock<Option<Regex>>,
 }
 
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
-    let compiled = TABLE.iter().filter_map(|(kind, source)| {
-        let regex = RegexBuilder::new(source).size_limit(MAX_COMPILED).build().ok()?;
-        Some(Pattern { kind, regex })
-    });
-    compiled.collect()
+    let pattern = |&(kind, literals, source)| Pattern { kind, literals, source, regex: OnceLock::new() };
+    TABLE.iter().map(pattern).collect()
 });
+
+impl Pattern {
+    /// Returns the pattern for a text; `None` if the text has nothing of it.
+    fn search(&self, text: &str) -> Option<&Regex> {
+        // In either case, a few other letters count as ASCII ones.
+        let is_short = text.len() <= SHORT && text.is_ascii();
+        let may_match = !is_short || self.literals.iter().any(|it| has(text, it));
+        let build = || RegexBuilder::new(self.source).size_limit(MAX_COMPILED).build().ok();
+        may_match.then(|| self.regex.get_or_init(build).as_ref()).flatten()
+    }
+}
+
+/// Returns true if a text has a literal, in either case.
+fn has(text: &str, literal: &str) -> bool {
+    text.as_bytes().windows(literal.len()).any(|it| it.eq_ignore_ascii_case(literal.as_bytes()))
+}
 
 /// The text that replaces a secret of this kind.
 pub(super) fn marker(kind: &str) -> String {
@@ -95,7 +125,7 @@ fn without(text: &str, secrets: impl Iterator<Item = Secret>) -> String {
 }
 
 fn replace(pattern: &Pattern, text: &str) -> Option<String> {
-    let found = pattern.regex.captures_iter(text).filter_map(|found| token(pattern.kind, &found));
+    let found = pattern.search(text)?.captures_iter(text).filter_map(|found| token(pattern.kind, &found));
     let mut found = found.peekable();
     found.peek()?;
     Some(without(text, found))
