@@ -56,7 +56,7 @@ pub mod files {
 pub mod json {
     //! Reading JSON that is odd in places.
 
-    pub use crate::json::{from_model, object, value};
+    pub use crate::json::{from_model, object, size, value};
 }
 
 pub mod lockfile {
@@ -83,7 +83,7 @@ pub mod network {
 pub mod redact {
     //! Secrets out of text.
 
-    pub use crate::redact::{line, text, value};
+    pub use crate::redact::{line, text, value, whole_value};
 }
 
 pub mod rules {

@@ -26,6 +26,16 @@ const MAX_NESTED: usize = 120;
 /// level is read once more, so that this is a factor of the time.
 const MAX_LEVELS: usize = 16;
 
+/// Returns about the size of a value as JSON, in bytes.
+pub fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(size).sum::<usize>() + 2,
+        Value::Object(fields) => fields.iter().map(|(name, it)| name.len() + size(it) + 4).sum::<usize>() + 2,
+        _ => 8,
+    }
+}
+
 /// Reads one JSON object in the order of its fields. A name may be there twice, and bytes that are not UTF-8
 /// count as U+FFFD. A byte order mark before it is skipped; `NaN`, `Infinity` and `-Infinity` count as JSON
 /// strings of these words.

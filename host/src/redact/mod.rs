@@ -68,8 +68,8 @@ pub fn value(value: &Value) -> Value {
     inside(value, 0, None, &Extent { depth: MAX_DEPTH, text })
 }
 
-/// Like [`value`], for a value that goes on to the model: nothing of it is left out.
-pub(crate) fn whole_value(value: &Value) -> Value {
+/// Like [`value`], for a value that goes on to the model or into a journal: nothing of it is left out.
+pub fn whole_value(value: &Value) -> Value {
     inside(value, 0, None, &Extent { depth: usize::MAX, text: whole_text })
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::event::{Event, Facts, ResolvedPath, ToolKind};
 use crate::inputs::{Input, Source, Taping};
+use crate::json;
 use crate::mutex;
 use crate::redact;
 
@@ -134,7 +135,7 @@ impl Tape {
     pub(super) fn record(&self, asked: String, got: Value) -> Slot {
         let Some(inner) = &self.0 else { return Slot(0) };
         let Inner::Recorded { inputs, size } = &mut *mutex::lock(inner) else { return Slot(0) };
-        *size = size.saturating_add(INPUT + asked.len() + size_of(&got));
+        *size = size.saturating_add(INPUT + asked.len() + json::size(&got));
         if *size <= MAX_RECORDED {
             inputs.push(Input { asked, got });
         } else {
@@ -148,7 +149,7 @@ impl Tape {
     pub(super) fn amend(&self, slot: Slot, more: &Value, change: impl FnOnce(&mut Value)) {
         let Some(inner) = &self.0 else { return };
         let Inner::Recorded { inputs, size } = &mut *mutex::lock(inner) else { return };
-        *size = size.saturating_add(size_of(more));
+        *size = size.saturating_add(json::size(more));
         if *size > MAX_RECORDED {
             inputs.clear();
         } else if let Some(input) = inputs.get_mut(slot.0) {
@@ -210,18 +211,6 @@ fn texts(value: &Value) -> Vec<&str> {
     match value {
         Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
         other => other.as_str().into_iter().collect(),
-    }
-}
-
-/// Returns about the size of a value as JSON, in bytes.
-fn size_of(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => items.iter().map(size_of).sum::<usize>() + 2,
-        Value::Object(fields) => {
-            fields.iter().map(|(name, it)| name.len() + size_of(it) + 4).sum::<usize>() + 2
-        }
-        _ => 8,
     }
 }
 

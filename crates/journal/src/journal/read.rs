@@ -67,9 +67,7 @@ impl Reader {
         }
         Ok(Self { files: files.into_iter(), open: None })
     }
-}
 
-impl Reader {
     /// Opens a file with records, such as a copy of a file of a journal.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use hookbox::internal::chain::Fired;
 use hookbox::internal::dialect::exact::{self, Exact};
 use hookbox::internal::dialect::{Dialect, kodelet};
-use hookbox::internal::redact;
+use hookbox::internal::{json, redact};
 use hookbox::journal::{Record, RecordedHook};
 use hookbox::report::HookReport;
 use hookbox::{Context, Event, EventName};
@@ -23,12 +23,6 @@ const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
 /// The number of letters of an id: 50 bits.
 const ID: usize = 10;
-
-/// The longest text that is searched for secrets, in bytes.
-const MAX_TEXT: usize = 1 << 20;
-
-/// The depth to which a value is searched for secrets.
-const MAX_DEPTH: usize = 60;
 
 /// The longest text of a record that is too large, in bytes.
 const EXCERPT: usize = 4 << 10;
@@ -51,17 +45,14 @@ enum Kept {
 
 /// Returns the line of a record without its last brace.
 pub(super) fn line(record: &Record<'_>, agent: Option<&str>) -> String {
-    let mut line = String::new();
-    for kept in [Kept::Whole, Kept::Excerpt, Kept::Names] {
-        line = line_of(record, agent, kept);
-        if line.len() <= MAX_RECORD {
-            break;
-        }
-    }
-    line
+    let fitting = [Kept::Whole, Kept::Excerpt]
+        .into_iter()
+        .find_map(|kept| line_of(record, agent, kept, MAX_RECORD).filter(|line| line.len() <= MAX_RECORD));
+    fitting.or_else(|| line_of(record, agent, Kept::Names, usize::MAX)).unwrap_or_default()
 }
 
-fn line_of(record: &Record<'_>, agent: Option<&str>, kept: Kept) -> String {
+/// Returns the line with this much of each part; `None` if a part is larger than `most`.
+fn line_of(record: &Record<'_>, agent: Option<&str>, kept: Kept, most: usize) -> Option<String> {
     let Record { event, fired, hooks, home, .. } = record;
     let context = &event.context;
     let head = json!({
@@ -78,7 +69,7 @@ fn line_of(record: &Record<'_>, agent: Option<&str>, kept: Kept) -> String {
     let verdict = Dialect::Kodelet.verdict(&fired.verdict, &fired.event);
     let report = report(fired, hooks);
     let mut is_redacted = false;
-    let mut line = redact::value(&excerpt(&head)).to_string();
+    let mut line = redact::whole_value(&excerpt(&head)).to_string();
     line.pop();
     for (key, value) in [("event", sent), ("verdict", verdict), ("report", report)] {
         let part = match kept {
@@ -86,12 +77,11 @@ fn line_of(record: &Record<'_>, agent: Option<&str>, kept: Kept) -> String {
             Kept::Excerpt => excerpt(&value),
             Kept::Names => names(&value),
         };
-        // The search for secrets leaves out more, and would not tell.
-        let is_too_long = kept != Kept::Names && size(&part) > MAX_RECORD;
-        if is_too_long || kept == Kept::Whole && !is_searched(&part, 0) {
-            return " ".repeat(MAX_RECORD + 1);
+        // Such a text need not be searched for secrets.
+        if json::size(&part) > most {
+            return None;
         }
-        let clean = redact::value(&part);
+        let clean = redact::whole_value(&part);
         is_redacted |= clean != part;
         let text = if clean == part { Exact { value: &part, event }.text() } else { clean.to_string() };
         line.push_str(&format!(",\"{key}\":{text}"));
@@ -101,7 +91,7 @@ fn line_of(record: &Record<'_>, agent: Option<&str>, kept: Kept) -> String {
             line.push_str(&format!(",\"{key}\":true"));
         }
     }
-    line
+    Some(line)
 }
 
 fn report(fired: &Fired, hooks: &[RecordedHook<'_>]) -> Value {
@@ -135,27 +125,6 @@ fn names(value: &Value) -> Value {
         kept.insert("hooks".to_owned(), hooks.collect());
     }
     Value::Object(kept)
-}
-
-/// Returns true if the search for secrets reads all of a value.
-fn is_searched(value: &Value, depth: usize) -> bool {
-    match value {
-        Value::String(text) => text.len() <= MAX_TEXT,
-        Value::Array(_) | Value::Object(_) if depth == MAX_DEPTH => false,
-        Value::Array(items) => items.iter().all(|it| is_searched(it, depth + 1)),
-        Value::Object(fields) => fields.values().all(|it| is_searched(it, depth + 1)),
-        _ => true,
-    }
-}
-
-/// Returns about the size of a value as JSON, in bytes.
-fn size(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => items.iter().map(size).sum::<usize>() + 2,
-        Value::Object(fields) => fields.iter().map(|(name, it)| name.len() + size(it) + 4).sum::<usize>() + 2,
-        _ => 8,
-    }
 }
 
 /// Returns the report of a hook with its digest, settings and permissions.
