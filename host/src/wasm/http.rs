@@ -43,7 +43,8 @@ struct Sender {
 
 impl Http {
     pub(super) fn new(
-        (access, tape): (Arc<Access>, Tape),
+        access: Arc<Access>,
+        tape: Tape,
         denials: Denials,
         log: Log,
         deadline: Option<Instant>,

@@ -38,6 +38,7 @@ mod settings_section;
 mod state;
 mod tape;
 mod taped_files;
+mod taped_types;
 mod taped_wasi;
 mod version;
 mod wasi_overrides;

@@ -211,8 +211,9 @@ impl WasiView for CallState {
 impl wasmtime_wasi_http::WasiHttpView for CallState {
     fn http(&mut self) -> wasmtime_wasi_http::WasiHttpCtxView<'_> {
         let Self { http, access, tape, denied, log, deadline, table, .. } = self;
-        let access = || (Arc::clone(access), tape.clone());
-        let new = || super::http::Http::new(access(), denied.clone(), log.clone(), *deadline);
+        let new = || {
+            super::http::Http::new(Arc::clone(access), tape.clone(), denied.clone(), log.clone(), *deadline)
+        };
         http.get_or_insert_with(new).view(table)
     }
 }

@@ -9,10 +9,9 @@ use rustix::io::Errno;
 use serde_json::{Value, json};
 use wasmtime::component::{LinkerInstance, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, Dir, FsPerms, OpenMode, WasiFilesystemView as _};
-use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
-    Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, DirectoryEntryStream, ErrorCode,
-    HostDescriptor as _, HostDirectoryEntryStream as _, MetadataHashValue, NewTimestamp, PathFlags,
+    Advice, DirectoryEntryStream, ErrorCode, HostDescriptor as _, HostDirectoryEntryStream as _,
+    NewTimestamp, PathFlags,
 };
 use wasmtime_wasi::p2::{
     DynInputStream, DynOutputStream, FsResult, InputStream, OutputStream, Pollable, StreamError, StreamResult,
@@ -141,12 +140,8 @@ fn streams(filesystem: &mut LinkerInstance<'_, CallState>) -> wasmtime::Result<(
     filesystem.func_wrap(
         "[method]descriptor.read-via-stream",
         |mut store, (it, offset): (Handle, u64)| {
-            let state: &mut CallState = store.data_mut();
-            let stream = match state.tape.is_played() {
-                true => state.tape.play::<Refused<()>>("file.read_via_stream")?.map(|()| None),
-                false => refused(state.filesystem().read_via_stream(it, offset))?.map(Some),
-            };
-            opened(state, "file.read_via_stream", stream, |inner, tape| -> DynInputStream {
+            let open = |state: &mut CallState| state.filesystem().read_via_stream(it, offset);
+            opened(store.data_mut(), "file.read_via_stream", open, |inner, tape| -> DynInputStream {
                 Box::new(TapedStream { inner, tape })
             })
         },
@@ -154,37 +149,33 @@ fn streams(filesystem: &mut LinkerInstance<'_, CallState>) -> wasmtime::Result<(
     filesystem.func_wrap(
         "[method]descriptor.write-via-stream",
         |mut store, (it, offset): (Handle, u64)| {
-            let state: &mut CallState = store.data_mut();
-            let stream = match state.tape.is_played() {
-                true => state.tape.play::<Refused<()>>("file.write_via_stream")?.map(|()| None),
-                false => refused(state.filesystem().write_via_stream(it, offset))?.map(Some),
-            };
-            opened(state, "file.write_via_stream", stream, |inner, tape| -> DynOutputStream {
-                Box::new(TapedStream { inner, tape })
-            })
+            let open = |state: &mut CallState| state.filesystem().write_via_stream(it, offset);
+            opened(store.data_mut(), "file.write_via_stream", open, output)
         },
     )?;
     filesystem.func_wrap("[method]descriptor.append-via-stream", |mut store, (it,): (Handle,)| {
-        let state: &mut CallState = store.data_mut();
-        let stream = match state.tape.is_played() {
-            true => state.tape.play::<Refused<()>>("file.append_via_stream")?.map(|()| None),
-            false => refused(state.filesystem().append_via_stream(it))?.map(Some),
-        };
-        opened(state, "file.append_via_stream", stream, |inner, tape| -> DynOutputStream {
-            Box::new(TapedStream { inner, tape })
-        })
+        let open = |state: &mut CallState| state.filesystem().append_via_stream(it);
+        opened(store.data_mut(), "file.append_via_stream", open, output)
     })?;
     Ok(())
 }
 
-/// Puts the tape between a stream and the guest, if there is a tape.
+fn output(inner: Option<DynOutputStream>, tape: Tape) -> DynOutputStream {
+    Box::new(TapedStream { inner, tape })
+}
+
+/// Opens a stream, and puts the tape between it and the guest, if there is a tape. A call that is played opens nothing.
 fn opened<S: Send + 'static>(
     state: &mut CallState,
     asked: &str,
-    stream: Refused<Option<Resource<S>>>,
+    open: impl FnOnce(&mut CallState) -> FsResult<Resource<S>>,
     wrap: impl FnOnce(Option<S>, Tape) -> S,
 ) -> wasmtime::Result<(Refused<Resource<S>>,)> {
     let tape = state.tape.clone();
+    let stream = match tape.is_played() {
+        true => tape.play::<Refused<()>>(asked)?.map(|()| None),
+        false => refused(open(state))?.map(Some),
+    };
     note(&tape, asked, &stream);
     Ok((match stream {
         Err(error) => Err(error),
@@ -320,148 +311,5 @@ impl Taped for Failed {
 
     fn read(got: &Value) -> Option<Self> {
         serde::Deserialize::deserialize(got).ok().map(Self)
-    }
-}
-
-/// Every error, for its name.
-const ERRORS: [ErrorCode; 37] = [
-    ErrorCode::Access,
-    ErrorCode::WouldBlock,
-    ErrorCode::Already,
-    ErrorCode::BadDescriptor,
-    ErrorCode::Busy,
-    ErrorCode::Deadlock,
-    ErrorCode::Quota,
-    ErrorCode::Exist,
-    ErrorCode::FileTooLarge,
-    ErrorCode::IllegalByteSequence,
-    ErrorCode::InProgress,
-    ErrorCode::Interrupted,
-    ErrorCode::Invalid,
-    ErrorCode::Io,
-    ErrorCode::IsDirectory,
-    ErrorCode::Loop,
-    ErrorCode::TooManyLinks,
-    ErrorCode::MessageSize,
-    ErrorCode::NameTooLong,
-    ErrorCode::NoDevice,
-    ErrorCode::NoEntry,
-    ErrorCode::NoLock,
-    ErrorCode::InsufficientMemory,
-    ErrorCode::InsufficientSpace,
-    ErrorCode::NotDirectory,
-    ErrorCode::NotEmpty,
-    ErrorCode::NotRecoverable,
-    ErrorCode::Unsupported,
-    ErrorCode::NoTty,
-    ErrorCode::NoSuchDevice,
-    ErrorCode::Overflow,
-    ErrorCode::NotPermitted,
-    ErrorCode::Pipe,
-    ErrorCode::ReadOnly,
-    ErrorCode::InvalidSeek,
-    ErrorCode::TextFileBusy,
-    ErrorCode::CrossDevice,
-];
-
-impl Taped for ErrorCode {
-    fn write(&self) -> Value {
-        self.name().into()
-    }
-
-    fn read(got: &Value) -> Option<Self> {
-        ERRORS.into_iter().find(|it| Some(it.name()) == got.as_str())
-    }
-}
-
-/// Every type, for its name.
-const TYPES: [(DescriptorType, &str); 8] = [
-    (DescriptorType::Unknown, "unknown"),
-    (DescriptorType::BlockDevice, "block-device"),
-    (DescriptorType::CharacterDevice, "character-device"),
-    (DescriptorType::Directory, "directory"),
-    (DescriptorType::Fifo, "fifo"),
-    (DescriptorType::SymbolicLink, "symbolic-link"),
-    (DescriptorType::RegularFile, "regular-file"),
-    (DescriptorType::Socket, "socket"),
-];
-
-impl Taped for DescriptorType {
-    fn write(&self) -> Value {
-        TYPES.iter().find(|(it, _)| it == self).map_or(Value::Null, |(_, name)| (*name).into())
-    }
-
-    fn read(got: &Value) -> Option<Self> {
-        TYPES.iter().find(|(_, name)| Some(*name) == got.as_str()).map(|(it, _)| *it)
-    }
-}
-
-/// Every flag, for its bit.
-const FLAGS: [DescriptorFlags; 6] = [
-    DescriptorFlags::READ,
-    DescriptorFlags::WRITE,
-    DescriptorFlags::FILE_INTEGRITY_SYNC,
-    DescriptorFlags::DATA_INTEGRITY_SYNC,
-    DescriptorFlags::REQUESTED_WRITE_SYNC,
-    DescriptorFlags::MUTATE_DIRECTORY,
-];
-
-impl Taped for DescriptorFlags {
-    fn write(&self) -> Value {
-        FLAGS.into_iter().map(|flag| self.contains(flag)).collect()
-    }
-
-    fn read(got: &Value) -> Option<Self> {
-        let set = FLAGS.into_iter().zip(got.as_array()?).filter(|(_, set)| set.as_bool() == Some(true));
-        Some(set.fold(Self::empty(), |all, (flag, _)| all | flag))
-    }
-}
-
-impl Taped for DescriptorStat {
-    fn write(&self) -> Value {
-        let time = |it: &Option<Datetime>| it.map(|it| (it.seconds, it.nanoseconds)).write();
-        json!({
-            "type": self.type_.write(),
-            "links": self.link_count,
-            "size": self.size,
-            "accessed": time(&self.data_access_timestamp),
-            "modified": time(&self.data_modification_timestamp),
-            "changed": time(&self.status_change_timestamp),
-        })
-    }
-
-    fn read(got: &Value) -> Option<Self> {
-        let time = |key: &str| {
-            let time = Option::<(u64, u32)>::read(got.get(key)?)?;
-            Some(time.map(|(seconds, nanoseconds)| Datetime { seconds, nanoseconds }))
-        };
-        Some(Self {
-            type_: Taped::read(got.get("type")?)?,
-            link_count: Taped::read(got.get("links")?)?,
-            size: Taped::read(got.get("size")?)?,
-            data_access_timestamp: time("accessed")?,
-            data_modification_timestamp: time("modified")?,
-            status_change_timestamp: time("changed")?,
-        })
-    }
-}
-
-impl Taped for MetadataHashValue {
-    fn write(&self) -> Value {
-        (self.lower, self.upper).write()
-    }
-
-    fn read(got: &Value) -> Option<Self> {
-        <(u64, u64)>::read(got).map(|(lower, upper)| Self { lower, upper })
-    }
-}
-
-impl Taped for DirectoryEntry {
-    fn write(&self) -> Value {
-        json!({ "name": self.name, "type": self.type_.write() })
-    }
-
-    fn read(got: &Value) -> Option<Self> {
-        Some(Self { name: Taped::read(got.get("name")?)?, type_: Taped::read(got.get("type")?)? })
     }
 }

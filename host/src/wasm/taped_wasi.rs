@@ -54,22 +54,22 @@ fn clocks(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     monotonic.func_wrap("now", |mut store: Store<'_>, (): ()| {
         take(&mut store, "clock.monotonic", |state| monotonic_clock::Host::now(&mut state.clocks()))
     })?;
-    // The record tells which of them were ready, so nobody waits for the time again.
     monotonic.func_wrap("subscribe-instant", |mut store: Store<'_>, (when,): (u64,)| {
-        let state = store.data_mut();
-        if state.tape.is_played() {
-            return Ok((ready(state)?,));
-        }
-        Ok((monotonic_clock::Host::subscribe_instant(&mut state.clocks(), when)?,))
+        timer(&mut store, |state| monotonic_clock::Host::subscribe_instant(&mut state.clocks(), when))
     })?;
     monotonic.func_wrap("subscribe-duration", |mut store: Store<'_>, (time,): (u64,)| {
-        let state = store.data_mut();
-        if state.tape.is_played() {
-            return Ok((ready(state)?,));
-        }
-        Ok((monotonic_clock::Host::subscribe_duration(&mut state.clocks(), time)?,))
+        timer(&mut store, |state| monotonic_clock::Host::subscribe_duration(&mut state.clocks(), time))
     })?;
     Ok(())
+}
+
+/// Returns a timer. The record tells which of them were ready, so nobody waits for the time again.
+fn timer(
+    store: &mut Store<'_>,
+    outside: impl FnOnce(&mut CallState) -> wasmtime::Result<Resource<DynPollable>>,
+) -> wasmtime::Result<(Resource<DynPollable>,)> {
+    let state = store.data_mut();
+    Ok((if state.tape.is_played() { ready(state)? } else { outside(state)? },))
 }
 
 fn random_numbers(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
