@@ -1,6 +1,6 @@
 //! A hook that the user names by its file: trusted, and with no permissions.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +8,9 @@ use anyhow::anyhow;
 use hookbox::internal::native;
 use hookbox::internal::rules::RulesHook;
 use hookbox::internal::wasm::{Component, ComponentHook};
-use hookbox::{Descriptor, Hook, Kind, Manifest, Settings};
+use hookbox::{Descriptor, Hook, Kind, Manifest, Settings, escape};
 
+use crate::error::InputError;
 use crate::input;
 
 /// The longest wait for a native hook's answer to `hook`.
@@ -52,4 +53,24 @@ fn descriptor(file: &Path, kind: Kind, manifest: &Manifest) -> Descriptor {
     descriptor.on_failure = manifest.on_failure.unwrap_or_default();
     descriptor.path = Some(file.to_owned());
     descriptor
+}
+
+/// Returns the components and rules in a directory, by name.
+pub(crate) fn files(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_file() && (input::is_wasm(&path) || input::is_rules(&path)) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        let what = format!(
+            "{}: expected components or rules, found none",
+            escape(&directory.to_string_lossy(), 4096)
+        );
+        return Err(InputError::new(what, "give a directory with .wasm or .rules.toml files").into());
+    }
+    Ok(files)
 }

@@ -210,7 +210,7 @@ fn what_is_not_a_record_is_an_error_with_a_hint() {
     env.file("repo/empty.jsonl", "").directory("repo/none");
     for (args, wanted) in [
         (&["abcdefghij"][..], "expected a file or the id of a record"),
-        (&["--hook", "none"], "expected components, found none"),
+        (&["--hook", "none"], "expected components or rules, found none"),
         (&["--since", "soon"], "expected a time such as 30d"),
         (&["empty.jsonl"], "expected records of a journal, found none"),
     ] {

@@ -1,6 +1,6 @@
 //! `hookbox backtest`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -154,7 +154,7 @@ impl Backtest {
         let (runtime, mut hooks) = (self.runtime()?, Vec::new());
         for path in named {
             let is_directory = path.is_dir();
-            for file in if is_directory { hook_files(path)? } else { vec![path.clone()] } {
+            for file in if is_directory { named_hook::files(path)? } else { vec![path.clone()] } {
                 hooks.push(match named_hook::plain(&file).await? {
                     Some(hook) => hook,
                     None => {
@@ -244,26 +244,6 @@ impl Backtest {
         }
         lines.join("\n")
     }
-}
-
-/// Returns the components and rules in a directory, by name.
-fn hook_files(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(directory)? {
-        let path = entry?.path();
-        if path.is_file() && (input::is_wasm(&path) || input::is_rules(&path)) {
-            files.push(path);
-        }
-    }
-    files.sort();
-    if files.is_empty() {
-        let what = format!(
-            "{}: expected components or rules, found none",
-            escape(&directory.to_string_lossy(), 4096)
-        );
-        return Err(InputError::new(what, "give a directory with .wasm or .rules.toml files").into());
-    }
-    Ok(files)
 }
 
 /// Returns groups, the most frequent first.

@@ -129,7 +129,7 @@ impl Events {
             failed: self.failed,
             text: self.text.clone(),
         };
-        // What is added meanwhile is new.
+        // Records that are added meanwhile are new.
         let follower =
             if self.follow { Some(Follower::new(&directory).map_err(unreadable(&directory))?) } else { None };
         let most = self.last.unwrap_or(if self.json { 0 } else { 50 });

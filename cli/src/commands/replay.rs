@@ -151,7 +151,7 @@ impl Replay {
         let runtime = compiler::pooled_runtime(&self.discover.discovery()?);
         let mut files = Vec::new();
         for path in named {
-            files.extend(if path.is_dir() { components_in(path)? } else { vec![path.clone()] });
+            files.extend(if path.is_dir() { named_hook::files(path)? } else { vec![path.clone()] });
         }
         let mut components =
             Components { runtime, known: HashMap::new(), names: Vec::new(), problems: Vec::new() };
@@ -168,28 +168,13 @@ impl Replay {
                 components.add(&guard.hook(), guard.digest().clone(), Bytes::Carried(guard.component));
             }
         }
-        for path in files {
+        // Rules have no inputs.
+        for path in files.into_iter().filter(|path| !input::is_rules(path)) {
             let digest = Digest::of(&input::component(&path)?);
             components.add(&named_hook::name(&path), digest, Bytes::File(path));
         }
         Ok(components)
     }
-}
-
-/// Returns the components in a directory.
-fn components_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(directory)? {
-        let path = entry?.path();
-        if path.is_file() && input::is_wasm(&path) {
-            files.push(path);
-        }
-    }
-    if files.is_empty() {
-        let what = format!("{}: expected components, found none", shown(directory));
-        return Err(InputError::new(what, "give a directory with .wasm files").into());
-    }
-    Ok(files)
 }
 
 fn shown(path: &Path) -> String {
