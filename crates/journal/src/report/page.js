@@ -5,7 +5,7 @@
     /* The columns of a row. The last three are added here. */
     const [TIME, ID, VERDICT, EVENT, AGENT, TOOL, TOOK, SUBJECT, BY, WHY, HOOKS, DENIED, SHADOW, BLOCK, PLACE, FAILED] = Array(16).keys();
     /* The numbers of one hook in a row: name, status, cause, microseconds, fuel, bytes. */
-    const WIDTH = 6;
+    const WIDTH = 7;
 
     const PAGE = 50;
     const VERDICTS = ["blocked", "asked", "changed", "allowed", "passed"];
@@ -125,7 +125,7 @@
     function hooksOf(row, each) {
         const all = row[HOOKS];
         for (let at = 0; at < all.length; at += WIDTH) {
-            each({ name: all[at], status: word(all[at + 1]), cause: word(all[at + 2]), took: all[at + 3], fuel: all[at + 4], memory: all[at + 5] });
+            each({ name: all[at], status: word(all[at + 1]), cause: word(all[at + 2]), took: all[at + 3], fuel: all[at + 4], memory: all[at + 5], hasFailed: all[at + 6] });
         }
     }
 
@@ -146,7 +146,7 @@
         if (row[AGENT]) tally(agents, row[AGENT]);
         if (row[TOOL]) tally(tools, row[TOOL]);
         let failed = false;
-        hooksOf(row, ({ name, status, cause, took, fuel, memory }) => {
+        hooksOf(row, ({ name, status, cause, took, fuel, memory, hasFailed }) => {
             const hook = hookOf(name);
             if (status !== "skipped" && status !== "untrusted") {
                 hook.runs += 1;
@@ -154,10 +154,9 @@
                 if (fuel) hook.fuel.push(fuel);
                 hook.memory = Math.max(hook.memory, memory);
             }
-            if (status in hook) hook[status] += 1;
-            const failedClosed = (status === "blocked" || status === "allowed") && cause && cause !== "denied";
-            if (failedClosed) hook.failed += 1;
-            if (status === "failed" || failedClosed) {
+            if (status in hook && status !== "failed") hook[status] += 1;
+            if (hasFailed) {
+                hook.failed += 1;
                 failed = true;
                 const key = `${cause}\n${name}`;
                 const failure = failures.get(key) ?? { cause, name, times: 0, last: row };

@@ -84,6 +84,7 @@ impl Rows {
                 json!(number(hook, "duration_us")),
                 json!(number(hook, "fuel")),
                 json!(number(hook, "memory_peak_bytes")),
+                json!(has_failed(hook)),
             ]);
             for it in list(hook, "denied") {
                 let (right, fix) =
