@@ -15,9 +15,10 @@ impl Lines for Journal {
         }
         let tool = text(line, "/event/tool_name").unwrap_or_default();
         // A command that was cut, or from which a secret was removed, is another command.
-        let is_cut = line.get("cut").is_some();
-        let is_whole = |input: &&Value| !is_cut && !input.to_string().contains("[REDACTED");
-        let input = line.pointer("/event/tool_input").filter(is_whole).cloned();
+        let has = |key: &str| line.get(key).is_some();
+        let is_other =
+            |input: &Value| has("cut") || has("redacted") && input.to_string().contains("[REDACTED:");
+        let input = line.pointer("/event/tool_input").filter(|it| !is_other(it)).cloned();
         found.push(Found::Call(PastCall {
             id: text(line, "/id"),
             judged: input.map(|input| vec![(tool.clone(), input)]),
