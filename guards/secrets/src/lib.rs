@@ -43,7 +43,7 @@ fn denial(settings: &Settings, finding: Finding) -> Option<Denial> {
 
 /// The lines that the guard sees: those with a part of the name of a secret, a token, or a program that prints variables
 /// or secrets. A test asks it about the others.
-const SHELL: &str = "kind:shell naming *.env* *env[* *environ* *config.env* *credential* *key* *secret* *token* *pass* \
+const SHELL: &str = "kind:shell naming *.env* *env[* *environ* *credential* *key* *secret* *token* *pass* \
     *_pwd* *auth* *cookie* *bearer* *basic* *signature* *database_url* *id_rsa* *id_dsa* *id_ecdsa* *id_ed25519* *netrc* \
     *npmrc* *pypirc* *.kube* *kubernetes* *.docker* *hosts.yml* *op/config* *shadow* *rclone* *s3cfg* *doctl* *boto* \
     *terraform* *tfstate* *logins.json* *login* *my.cnf* *.ssh* *.gnupg* *.aws* *.azure* *.pem* *.p12* *.pfx* \
