@@ -83,7 +83,14 @@ impl Tree {
         trace::functions(&program, bridge, home, &claude("ls"))?;
         let mut order = Vec::new();
         let mut known = HashSet::new();
-        for (args, event) in [(bridge, claude("ls")), (bridge, claude("rm -rf /")), (run, kodelet)] {
+        let (plain, recorded) = ("", "[journal]\nenabled = true\n");
+        for (settings, args, event) in [
+            (plain, bridge, claude("ls")),
+            (plain, bridge, claude("rm -rf /")),
+            (plain, run, kodelet),
+            (recorded, bridge, claude("ls")),
+        ] {
+            fs::write(home.join(".hookbox/hookbox.toml"), settings)?;
             let functions = trace::functions(&program, args, home, &event)?;
             order.extend(functions.into_iter().filter(|function| known.insert(function.clone())));
         }

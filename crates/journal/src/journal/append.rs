@@ -65,9 +65,17 @@ pub(super) fn append(directory: &Path, object: &str, settings: &JournalSettings)
         _ => DayFile::new(directory, today, 0),
     };
     let is_new = files.last() != Some(&file);
-    let before = files.iter().rev().map(|it| last_hash(&it.path).map_err(at(&it.path)));
-    let before = before.filter_map(Result::transpose).next().transpose()?;
-    write(&file.path, &sealed(object, before.as_deref().unwrap_or(NO_HASH))).map_err(at(&file.path))?;
+    let mut open = private_dir::create_file(&file.path).map_err(at(&file.path))?;
+    let mut before = last_hash(&mut open).map_err(at(&file.path))?;
+    for earlier in files.iter().rev().filter(|it| **it != file) {
+        if before.is_some() {
+            break;
+        }
+        let earlier_hash = private_dir::open_file(&earlier.path).and_then(|mut it| last_hash(&mut it));
+        before = earlier_hash.map_err(at(&earlier.path))?;
+    }
+    let line = sealed(object, before.as_deref().unwrap_or(NO_HASH));
+    write(&mut open, &line).map_err(at(&file.path))?;
     // A day of the future has no new file after it.
     if is_new || file.day > today {
         prune(&files, settings, today);
@@ -88,10 +96,9 @@ fn sealed(object: &str, before: &str) -> String {
 
 /// Writes a line at the end of a file, whole or not at all. A record that a killed process has left in part stays, on a
 /// line of its own.
-fn write(path: &Path, line: &str) -> io::Result<()> {
-    let mut file = private_dir::create_file(path)?;
+fn write(file: &mut File, line: &str) -> io::Result<()> {
     let end = file.seek(SeekFrom::End(0))?;
-    let is_torn = end > 0 && byte_before(&mut file, end)? != b'\n';
+    let is_torn = end > 0 && byte_before(file, end)? != b'\n';
     file.seek(SeekFrom::Start(end))?;
     let written = if is_torn {
         file.write_all(format!("\n{line}").as_bytes())
@@ -113,18 +120,14 @@ fn byte_before(file: &mut File, end: u64) -> io::Result<u8> {
 }
 
 /// Returns the hash of the last whole record of a file.
-fn last_hash(path: &Path) -> io::Result<Option<String>> {
-    let mut file = match private_dir::open_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
+fn last_hash(file: &mut File) -> io::Result<Option<String>> {
     let end = file.metadata()?.len();
     // Nearly always the last line is whole, and its end is enough.
     for length in [128, TAIL] {
         let length = length.min(end);
         file.seek(SeekFrom::Start(end - length))?;
         let mut tail = Vec::new();
-        (&file).take(length).read_to_end(&mut tail)?;
+        file.take(length).read_to_end(&mut tail)?;
         let whole = tail.split_inclusive(|byte| *byte == b'\n').rev();
         if let Some(hash) = whole.filter_map(hash_of).next() {
             return Ok(Some(hash.to_owned()));
