@@ -60,6 +60,8 @@ const JOURNAL: &str = r#"
 {"v":1,"id":"a","time":"2026-01-01T00:00:00Z","conversation":"s","cwd":"/p","event":{"event":"before_tool_call","tool_name":"Bash","tool_input":{"command":"ls"},"mode":"plan"},"verdict":{},"report":{}}
 {"v":1,"id":"b","conversation":"s","event":{"event":"after_tool_call","tool_name":"Bash","tool_input":{"command":"ls"}},"verdict":{},"report":{}}
 {"v":1,"id":"c","conversation":"s","event":{"event":"before_tool_call","tool_name":"Bash","tool_input":{"command":"l…"}},"verdict":{},"report":{},"cut":true}
+{"v":1,"id":"d","conversation":"s","event":{"event":"before_tool_call","tool_name":"Bash","tool_input":{"command":"ls"}},"verdict":{"reason":"[REDACTED:jwt]"},"report":{},"redacted":true}
+{"v":1,"id":"e","conversation":"s","event":{"event":"before_tool_call","tool_name":"Bash","tool_input":{"command":"[REDACTED:jwt]"}},"verdict":{},"report":{},"redacted":true}
 "#;
 
 const GEMINI: &str = r#"
@@ -99,7 +101,16 @@ fn the_calls_of_each_agent_are_found_once() {
             ]),
         ),
         (COPILOT, Format::Copilot, json!([["bash", "/p", [["bash", ls]]]])),
-        (JOURNAL, Format::Journal, json!([["Bash", "/p", [["Bash", ls]]], ["Bash", null, null]])),
+        (
+            JOURNAL,
+            Format::Journal,
+            json!([
+                ["Bash", "/p", [["Bash", ls]]],
+                ["Bash", null, null],
+                ["Bash", null, [["Bash", ls]]],
+                ["Bash", null, null],
+            ]),
+        ),
         (
             GEMINI,
             Format::Gemini,
