@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -18,6 +18,9 @@ use prost::Message as _;
 /// The largest request that it takes, in bytes.
 const MAX_BODY: usize = 8 << 20;
 
+/// The longest wait for a request that was sent.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// One request: path, head and body.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
@@ -26,9 +29,15 @@ pub(crate) struct Request {
     body: Vec<u8>,
 }
 
+#[derive(Default)]
+struct Requests {
+    all: Mutex<Vec<Request>>,
+    arrived: Condvar,
+}
+
 pub(crate) struct Collector {
     address: SocketAddr,
-    requests: Arc<Mutex<Vec<Request>>>,
+    requests: Arc<Requests>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -53,7 +62,7 @@ impl Collector {
     pub(crate) fn start(status: Option<u16>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (requests, stop) = (Arc::<Mutex<Vec<Request>>>::default(), Arc::<AtomicBool>::default());
+        let (requests, stop) = (Arc::<Requests>::default(), Arc::<AtomicBool>::default());
         let (kept, stopped) = (Arc::clone(&requests), Arc::clone(&stop));
         let thread = std::thread::spawn(move || {
             let mut silent = Vec::new();
@@ -66,9 +75,7 @@ impl Collector {
                     silent.push(stream);
                     continue;
                 };
-                if let Some(request) = answer(stream, status) {
-                    kept.lock().unwrap().push(request);
-                }
+                answer(stream, status, &kept);
             }
         });
         Self { address, requests, stop, thread: Some(thread) }
@@ -79,11 +86,16 @@ impl Collector {
     }
 
     pub(crate) fn requests(&self) -> Vec<Request> {
-        self.requests.lock().unwrap().clone()
+        self.requests.all.lock().unwrap().clone()
     }
 
+    /// Returns the bodies of the requests to a path, of which there is one at least, now or soon.
     fn bodies(&self, path: &str) -> Vec<Vec<u8>> {
-        self.requests().into_iter().filter(|it| it.path == path).map(|it| it.body).collect()
+        let Requests { all, arrived } = &*self.requests;
+        let has_none = |all: &mut Vec<Request>| all.iter().all(|it| it.path != path);
+        let (all, wait) = arrived.wait_timeout_while(all.lock().unwrap(), PATIENCE, has_none).unwrap();
+        assert!(!wait.timed_out(), "no request to {path}");
+        all.iter().filter(|it| it.path == path).map(|it| it.body.clone()).collect()
     }
 
     /// The spans that have arrived, and the attributes of the service that sent them.
@@ -144,7 +156,8 @@ impl Drop for Collector {
     }
 }
 
-fn answer(stream: TcpStream, status: u16) -> Option<Request> {
+/// Keeps a request, and then answers it: the program may end with the answer.
+fn answer(stream: TcpStream, status: u16, kept: &Requests) -> Option<()> {
     stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
@@ -161,6 +174,7 @@ fn answer(stream: TcpStream, status: u16) -> Option<Request> {
     reader.read_exact(&mut body).ok()?;
     let path = head.split(' ').nth(1)?.to_owned();
     let reply = format!("HTTP/1.1 {status} x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-    reader.into_inner().write_all(reply.as_bytes()).ok()?;
-    Some(Request { path, head, body })
+    kept.all.lock().unwrap().push(Request { path, head, body });
+    kept.arrived.notify_all();
+    reader.into_inner().write_all(reply.as_bytes()).ok()
 }
