@@ -115,7 +115,7 @@ fn a_source_and_a_time_narrow_the_calls() {
 fn the_account_shows_commands_without_their_control_characters() {
     let account = run(&place(), &["--top", "1"]).stdout;
     for words in
-        ["3 calls would have passed, 4 blocked", "2 blocked Bash sudo ls", "next: Bash make", "2 more calls"]
+        ["Calls: 3 would have passed, 4 blocked", "2 blocked Bash sudo ls", "next: Bash make", "2 more calls"]
     {
         assert!(account.contains(words), "{words}: {account}");
     }

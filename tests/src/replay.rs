@@ -268,7 +268,7 @@ fn a_record_that_cannot_be_exact_is_counted_with_its_reason() {
     });
     assert_eq!((code, &found["not_run_again"]), (Some(0), &left), "{found:#}");
     let shown = env.hookbox(["replay", "records.jsonl"]);
-    assert!(shown.stdout.contains("8 records: 0 hooks did the same, 0 something else, 7 did not run again."));
+    assert!(shown.stdout.contains("Records read: 8. Hook calls: 0 the same, 0 different, 7 not run again."));
 }
 
 #[test]

@@ -186,7 +186,7 @@ impl Backtest {
         let mut parts = vec![output::table(&["SOURCE", "FILES", "CALLS", "SHELL CALLS", "NOT READ"], rows)];
         let Verdicts { pass, block, ask, modify } = result.verdicts;
         parts.push(format!(
-            "{pass} calls would have passed, {block} blocked, {ask} asked about, {modify} changed."
+            "Calls: {pass} would have passed, {block} blocked, {ask} asked about, {modify} changed."
         ));
         let rows = result.hooks.iter().map(|(name, it)| {
             let mean = it.time.checked_div(u32::try_from(it.calls).unwrap_or(u32::MAX)).unwrap_or_default();

@@ -261,11 +261,11 @@ impl Verify {
                 warn("the record with this hash is not in the journal: it was removed or changed");
             }
             let result = if is_whole {
-                "none was changed, removed or inserted"
+                "None was changed, removed or inserted"
             } else {
-                "they are not as they were written"
+                "They are not as they were written"
             };
-            let mut lines = format!("{} records: {result}.", found.records);
+            let mut lines = format!("Records read: {}. {result}.", found.records);
             if found.begins_later {
                 lines.push_str(
                     "\nOlder records were removed: by the settings of the journal, or by somebody.",

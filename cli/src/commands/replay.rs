@@ -269,10 +269,10 @@ impl Found {
         let Self { records, same, different, changed, .. } = self;
         let left: u64 = self.left.values().flat_map(BTreeMap::values).sum();
         let mut lines = vec![format!(
-            "{records} records: {same} hooks did the same, {different} something else, {left} did not run again."
+            "Records read: {records}. Hook calls: {same} the same, {different} different, {left} not run again."
         )];
         if *changed > 0 {
-            lines.push(format!("{changed} records were changed after they were written."));
+            lines.push(format!("Records that were changed after they were written: {changed}."));
         }
         let rows: Vec<_> = self
             .left
