@@ -67,12 +67,12 @@ pub(super) fn append(directory: &Path, object: &str, settings: &JournalSettings)
     let is_new = files.last() != Some(&file);
     let mut open = private_dir::create_file(&file.path).map_err(at(&file.path))?;
     let mut before = last_hash(&mut open).map_err(at(&file.path))?;
-    for earlier in files.iter().rev().filter(|it| **it != file) {
-        if before.is_some() {
-            break;
-        }
-        let earlier_hash = private_dir::open_file(&earlier.path).and_then(|mut it| last_hash(&mut it));
-        before = earlier_hash.map_err(at(&earlier.path))?;
+    let mut earlier = files.iter().rev().filter(|it| **it != file);
+    while before.is_none()
+        && let Some(it) = earlier.next()
+    {
+        let hash = private_dir::open_file(&it.path).and_then(|mut open| last_hash(&mut open));
+        before = hash.map_err(at(&it.path))?;
     }
     let line = sealed(object, before.as_deref().unwrap_or(NO_HASH));
     write(&mut open, &line).map_err(at(&file.path))?;

@@ -24,6 +24,9 @@ const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// The number of letters of an id: 50 bits.
 const ID: usize = 10;
 
+/// The most arrays and objects in each other in a part of a record: a reader of JSON mostly stops at 128.
+const DEPTH: usize = 124;
+
 /// The longest text of a record that is too large, in bytes.
 const EXCERPT: usize = 4 << 10;
 
@@ -33,27 +36,30 @@ const ITEMS: usize = 256;
 /// The longest text of a record of which only names are kept, in bytes.
 const SHORT: usize = 100;
 
-/// The part of a record that is kept.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kept {
-    Whole,
-    /// The beginning of each long text, and the first items of each long list.
-    Excerpt,
-    /// The names, and the decision.
-    Names,
-}
+/// The parts of a record, each with its key.
+type Parts = [(&'static str, Value); 3];
 
 /// Returns the line of a record without its last brace.
 pub(super) fn line(record: &Record<'_>, agent: Option<&str>) -> String {
-    let fitting = [Kept::Whole, Kept::Excerpt]
-        .into_iter()
-        .find_map(|kept| line_of(record, agent, kept, MAX_RECORD).filter(|line| line.len() <= MAX_RECORD));
-    fitting.or_else(|| line_of(record, agent, Kept::Names, usize::MAX)).unwrap_or_default()
+    let Record { event, fired, hooks, .. } = record;
+    let whole: Parts = [
+        ("event", kodelet::encode_whole(event)),
+        ("verdict", Dialect::Kodelet.verdict(&fired.verdict, &fired.event)),
+        ("report", report(fired, hooks)),
+    ];
+    let cut = |how: fn(&Value) -> Value| whole.each_ref().map(|(key, part)| (*key, how(part)));
+    let fitting = |parts: &Parts, is_cut| {
+        // A part that is too large need not be searched for secrets.
+        let may_fit = parts.iter().all(|(_, it)| json::size(it) <= MAX_RECORD && !is_deeper(it, DEPTH));
+        may_fit.then(|| line_of(record, agent, parts, is_cut)).filter(|line| line.len() <= MAX_RECORD)
+    };
+    fitting(&whole, false)
+        .or_else(|| fitting(&cut(excerpt), true))
+        .unwrap_or_else(|| line_of(record, agent, &cut(names), true))
 }
 
-/// Returns the line with this much of each part; `None` if a part is larger than `most`.
-fn line_of(record: &Record<'_>, agent: Option<&str>, kept: Kept, most: usize) -> Option<String> {
-    let Record { event, fired, hooks, home, .. } = record;
+fn line_of(record: &Record<'_>, agent: Option<&str>, parts: &Parts, is_cut: bool) -> String {
+    let Record { event, fired, home, .. } = record;
     let context = &event.context;
     let head = json!({
         "v": VERSION,
@@ -65,33 +71,32 @@ fn line_of(record: &Record<'_>, agent: Option<&str>, kept: Kept, most: usize) ->
         "cwd": context.cwd,
         "home": home.map(|it| it.to_string_lossy()),
     });
-    let sent = kodelet::encode_whole(event);
-    let verdict = Dialect::Kodelet.verdict(&fired.verdict, &fired.event);
-    let report = report(fired, hooks);
     let mut is_redacted = false;
     let mut line = redact::whole_value(&excerpt(&head)).to_string();
     line.pop();
-    for (key, value) in [("event", sent), ("verdict", verdict), ("report", report)] {
-        let part = match kept {
-            Kept::Whole => value,
-            Kept::Excerpt => excerpt(&value),
-            Kept::Names => names(&value),
-        };
-        // Such a text need not be searched for secrets.
-        if json::size(&part) > most {
-            return None;
-        }
-        let clean = redact::whole_value(&part);
-        is_redacted |= clean != part;
-        let text = if clean == part { Exact { value: &part, event }.text() } else { clean.to_string() };
+    for (key, part) in parts {
+        let clean = redact::whole_value(part);
+        let is_clean = clean == *part;
+        is_redacted |= !is_clean;
+        let text = if is_clean { Exact { value: part, event }.text() } else { clean.to_string() };
         line.push_str(&format!(",\"{key}\":{text}"));
     }
-    for (key, is_set) in [("redacted", is_redacted), ("cut", kept != Kept::Whole)] {
+    for (key, is_set) in [("redacted", is_redacted), ("cut", is_cut)] {
         if is_set {
             line.push_str(&format!(",\"{key}\":true"));
         }
     }
-    Some(line)
+    line
+}
+
+/// Returns true if a value has more than `depth` arrays and objects in each other.
+fn is_deeper(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::Array(_) | Value::Object(_) if depth == 0 => true,
+        Value::Array(items) => items.iter().any(|it| is_deeper(it, depth - 1)),
+        Value::Object(fields) => fields.values().any(|it| is_deeper(it, depth - 1)),
+        _ => false,
+    }
 }
 
 fn report(fired: &Fired, hooks: &[RecordedHook<'_>]) -> Value {
@@ -140,14 +145,20 @@ fn with_details(report: &HookReport, hook: &RecordedHook<'_>) -> Value {
     value
 }
 
-/// Returns a value with the beginning of each long text, and the first items of each long list.
+/// Returns a value with the beginning of each long text, the first items of each long list, and no more than [`DEPTH`] of
+/// them in each other.
 fn excerpt(value: &Value) -> Value {
+    excerpt_to(value, DEPTH)
+}
+
+fn excerpt_to(value: &Value, depth: usize) -> Value {
     match value {
         Value::String(text) if text.len() > EXCERPT => format!("{}…", hookbox::prefix(text, EXCERPT)).into(),
-        Value::Array(items) => items.iter().take(ITEMS).map(excerpt).collect(),
+        Value::Array(_) | Value::Object(_) if depth == 0 => "…".into(),
+        Value::Array(items) => items.iter().take(ITEMS).map(|it| excerpt_to(it, depth - 1)).collect(),
         Value::Object(fields) => {
             let fields = fields.iter().take(ITEMS).filter(|(name, _)| name.len() <= EXCERPT);
-            fields.map(|(name, value)| (name.clone(), excerpt(value))).collect::<Map<_, _>>().into()
+            fields.map(|(name, it)| (name.clone(), excerpt_to(it, depth - 1))).collect::<Map<_, _>>().into()
         }
         other => other.clone(),
     }

@@ -252,9 +252,14 @@ async fn secrets_are_removed_and_a_large_record_is_cut() {
 async fn no_event_makes_a_record_that_is_not_read() {
     let control = "\u{1}".repeat(1 << 20);
     let list: Vec<Vec<String>> = vec![vec!["\u{1}".repeat(4_000); 40]; 40];
-    for input in
-        [json!({ "command": control }), json!({ "list": list }), json!({ "command": "ls", "long": control })]
-    {
+    // As deep as serde_json reads.
+    let deep = (0..127).fold(json!("ls"), |inner, _| json!([inner]));
+    for input in [
+        json!({ "command": control }),
+        json!({ "list": list }),
+        json!({ "command": "ls", "long": control }),
+        deep,
+    ] {
         let temp = tempfile::tempdir().unwrap();
         let journal = Journal::new(temp.path(), None);
         let directory = journal.directory().to_owned();
