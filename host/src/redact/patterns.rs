@@ -51,9 +51,6 @@ const MAX_COMPILED: usize = 1 << 20;
 /// The longest text whose literals are searched before its patterns, in bytes: in a longer one, a pattern is faster.
 const SHORT: usize = 1 << 10;
 
-/// The shortest text with a secret, in bytes. In a URL it may be shorter.
-const SHORTEST: usize = 12;
-
 /// The shortest lone user name of a URL that is taken for a token.
 const MIN_USER: usize = 20;
 /// The shortest random value of a name that ends in `key`, in characters.
@@ -82,8 +79,7 @@ impl Pattern {
     fn search(&self, text: &str) -> Option<&Regex> {
         // In either case, a few other letters count as ASCII ones.
         let is_short = text.len() <= SHORT && text.is_ascii();
-        let is_enough = text.len() >= SHORTEST || self.kind == "url";
-        let may_match = !is_short || is_enough && self.literals.iter().any(|it| has(text, it));
+        let may_match = !is_short || self.literals.iter().any(|it| has(text, it));
         let build = || RegexBuilder::new(self.source).size_limit(MAX_COMPILED).build().ok();
         may_match.then(|| self.regex.get_or_init(build).as_ref()).flatten()
     }
