@@ -55,22 +55,24 @@ fn descriptor(file: &Path, kind: Kind, manifest: &Manifest) -> Descriptor {
     descriptor
 }
 
-/// Returns the components and rules in a directory, by name.
-pub(crate) fn files(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+/// Returns the files of a directory that are hooks as `is_wanted` says, by name. `wanted` names these hooks.
+pub(crate) fn files(
+    directory: &Path,
+    wanted: &str,
+    is_wanted: fn(&Path) -> bool,
+) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();
-        if path.is_file() && (input::is_wasm(&path) || input::is_rules(&path)) {
+        if path.is_file() && is_wanted(&path) {
             files.push(path);
         }
     }
     files.sort();
     if files.is_empty() {
-        let what = format!(
-            "{}: expected components or rules, found none",
-            escape(&directory.to_string_lossy(), 4096)
-        );
-        return Err(InputError::new(what, "give a directory with .wasm or .rules.toml files").into());
+        let directory = escape(&directory.to_string_lossy(), 4096);
+        let what = format!("{directory}: expected {wanted}, found none");
+        return Err(InputError::new(what, format!("give a directory with {wanted}")).into());
     }
     Ok(files)
 }

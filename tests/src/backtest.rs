@@ -145,7 +145,10 @@ fn what_cannot_be_tried_is_refused() {
         (["backtest", "nobody"].as_slice(), "nobody: expected an agent, `journal`, a file or a directory"),
         (&["backtest", "--since", "soon"], "expected a time such as 30d"),
         (&["backtest", "--hook", "none.wasm"], "none.wasm"),
-        (&["backtest", "--hook", "../empty"], "expected components or rules, found none"),
+        (
+            &["backtest", "--hook", "../empty"],
+            "expected components (.wasm) or rules (.rules.toml), found none",
+        ),
     ] {
         let output = env.hookbox(args);
         assert_eq!(output.code, Some(2), "{output:#?}");

@@ -207,10 +207,11 @@ async fn a_changed_record_and_a_changed_component_are_found() {
 #[test]
 fn what_is_not_a_record_is_an_error_with_a_hint() {
     let env = TestEnvironment::new();
-    env.file("repo/empty.jsonl", "").directory("repo/none");
+    env.file("repo/empty.jsonl", "").file("repo/no.rules.toml", "").directory("repo/none");
     for (args, wanted) in [
         (&["abcdefghij"][..], "expected a file or the id of a record"),
-        (&["--hook", "none"], "expected components or rules, found none"),
+        (&["--hook", "none"], "expected components (.wasm), found none"),
+        (&["--hook", "no.rules.toml"], "expected a component (.wasm), found something else"),
         (&["--since", "soon"], "expected a time such as 30d"),
         (&["empty.jsonl"], "expected records of a journal, found none"),
     ] {

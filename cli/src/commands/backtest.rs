@@ -1,6 +1,6 @@
 //! `hookbox backtest`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -154,7 +154,7 @@ impl Backtest {
         let (runtime, mut hooks) = (self.runtime()?, Vec::new());
         for path in named {
             let is_directory = path.is_dir();
-            for file in if is_directory { named_hook::files(path)? } else { vec![path.clone()] } {
+            for file in if is_directory { hooks_in(path)? } else { vec![path.clone()] } {
                 hooks.push(match named_hook::plain(&file).await? {
                     Some(hook) => hook,
                     None => {
@@ -244,6 +244,11 @@ impl Backtest {
         }
         lines.join("\n")
     }
+}
+
+fn hooks_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let is_hook = |it: &Path| input::is_wasm(it) || input::is_rules(it);
+    named_hook::files(directory, "components (.wasm) or rules (.rules.toml)", is_hook)
 }
 
 /// Returns groups, the most frequent first.

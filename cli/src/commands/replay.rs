@@ -151,7 +151,10 @@ impl Replay {
         let runtime = compiler::pooled_runtime(&self.discover.discovery()?);
         let mut files = Vec::new();
         for path in named {
-            files.extend(if path.is_dir() { named_hook::files(path)? } else { vec![path.clone()] });
+            files.extend(match path.is_dir() {
+                true => named_hook::files(path, "components (.wasm)", input::is_wasm)?,
+                false => vec![path.clone()],
+            });
         }
         let mut components =
             Components { runtime, known: HashMap::new(), names: Vec::new(), problems: Vec::new() };
@@ -168,9 +171,12 @@ impl Replay {
                 components.add(&guard.hook(), guard.digest().clone(), Bytes::Carried(guard.component));
             }
         }
-        // Rules have no inputs.
-        for path in files.into_iter().filter(|path| !input::is_rules(path)) {
+        for path in files {
             let digest = Digest::of(&input::component(&path)?);
+            if !input::is_wasm(&path) {
+                let what = format!("{}: expected a component (.wasm), found something else", shown(&path));
+                return Err(InputError::new(what, "only components run again").into());
+            }
             components.add(&named_hook::name(&path), digest, Bytes::File(path));
         }
         Ok(components)
