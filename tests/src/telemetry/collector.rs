@@ -89,7 +89,7 @@ impl Collector {
         self.requests.all.lock().unwrap().clone()
     }
 
-    /// Returns the bodies of the requests to a path, of which there is one at least, now or soon.
+    /// Returns the bodies of the requests to a path. Waits for the first one.
     fn bodies(&self, path: &str) -> Vec<Vec<u8>> {
         let Requests { all, arrived } = &*self.requests;
         let has_none = |all: &mut Vec<Request>| all.iter().all(|it| it.path != path);

@@ -120,9 +120,9 @@ pub async fn replay(
 
 /// Returns true for a hook that was asked.
 fn has_run(hook: &Value) -> bool {
-    let has_failed = hook.get("cause").is_some_and(|cause| !cause.is_null());
+    let has_cause = hook.get("cause").is_some_and(|cause| !cause.is_null());
     let is_component = text(hook, "kind") == Kind::Component.as_str();
-    let was_refused = is_component && has_failed && hook.get("fuel").is_none_or(Value::is_null);
+    let was_refused = is_component && has_cause && hook.get("fuel").is_none_or(Value::is_null);
     !was_refused && !matches!(text(hook, "status"), "skipped" | "untrusted")
 }
 

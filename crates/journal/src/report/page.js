@@ -4,7 +4,7 @@
 
     /* The columns of a row. The last three are added here. */
     const [TIME, ID, VERDICT, EVENT, AGENT, TOOL, TOOK, SUBJECT, BY, WHY, HOOKS, DENIED, SHADOW, BLOCK, PLACE, FAILED] = Array(16).keys();
-    /* The numbers of one hook in a row: name, status, cause, microseconds, fuel, bytes. */
+    /* The values of one hook in a row: name, status, cause, microseconds, fuel, bytes, and whether it failed. */
     const WIDTH = 7;
 
     const PAGE = 50;
