@@ -32,6 +32,7 @@ mod escapes;
 mod inside;
 mod languages;
 mod lex;
+mod listener;
 mod literals;
 mod machine;
 mod outputs;
@@ -47,6 +48,7 @@ mod tree;
 mod words;
 mod wrappers;
 
+pub use listener::{runs_its_input, waits_for_commands};
 use machine::Machine;
 pub use paths::{base_name, is_terminal, join_path};
 pub use programs::{Use, assignment, executes, program_starts, use_of};

@@ -4,7 +4,6 @@ mod budget;
 mod command;
 mod compact_trigger;
 mod hookbox_process;
-mod listener;
 mod programs;
 mod protected;
 mod realpath_cache;

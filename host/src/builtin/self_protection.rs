@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use super::command::{self, Finding};
 use super::hookbox_process;
-use super::listener;
 use super::protected::{Patterns, Protected};
 use super::realpath_cache::RealpathCache;
 use super::{Builtin, BuiltinSettings, Surroundings};
@@ -184,7 +183,7 @@ impl SelfProtection {
     fn opening(&self, call: &ToolCall, agent: Option<&str>) -> Option<String> {
         let (_, tool) = self.unseen_input.iter().find(|(name, _)| Some(*name) == agent)?;
         let line = call.facts.command.as_deref().filter(|_| call.facts.kind == ToolKind::Shell)?;
-        let program = text::escape(&listener::of(line)?, SHOWN);
+        let program = text::escape(&hookbox_shell::waits_for_commands(line)?, SHOWN);
         Some(self.with_way_out(&format!(
             "this starts {program}, which would run all that {tool} writes to it, and no hook sees that; run each command \
              in a call of its own, or give the program a script"

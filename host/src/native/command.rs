@@ -87,13 +87,31 @@ impl CommandLine {
         }
     }
 
+    /// Puts these values in place of their `${NAME}` into the program and its arguments. In a line the shell does that.
+    #[must_use]
+    pub fn with_values(self, values: &[(&str, &Path)]) -> Self {
+        match self {
+            Self::Program { program, args } => Self::Program {
+                program: with_values(&program, values),
+                args: args.iter().map(|arg| with_values(arg, values)).collect(),
+            },
+            line => line,
+        }
+    }
+
     /// Searches for the program as its start in this directory does. In a shell line only a plain first word
     /// is searched for.
     ///
     /// # Errors
     ///
-    /// `not_found` if the program, or the shell of the line, is missing.
+    /// `not_found` if the program, or the shell of the line, is missing; `incompatible` if it would run the event as code.
     pub fn look(&self, directory: &Path) -> Result<(), HookError> {
+        if let Some(program) = hookbox_shell::runs_its_input(&self.to_string()) {
+            let program = text::escape(&program, 256);
+            let message =
+                format!("its command starts {program} without a script, which would run its input as code");
+            return Err(HookError::new(Cause::Incompatible, message));
+        }
         if matches!(self, Self::Bash(_)) {
             bash()?;
         }
@@ -126,6 +144,21 @@ impl fmt::Display for CommandLine {
             }
         }
     }
+}
+
+/// Puts values in place of their `${NAME}`. A value is not read again.
+fn with_values(word: &str, values: &[(&str, &Path)]) -> String {
+    let (mut filled, mut rest) = (String::new(), word);
+    while let Some((before, after)) = rest.split_once("${") {
+        let value = |(name, value): &(&str, &Path)| {
+            Some((value.to_string_lossy().into_owned(), after.strip_prefix(name)?.strip_prefix('}')?))
+        };
+        let (put, left) = values.iter().find_map(value).unwrap_or_else(|| ("${".to_owned(), after));
+        filled.push_str(before);
+        filled.push_str(&put);
+        rest = left;
+    }
+    filled + rest
 }
 
 /// The file of a program: a word with a slash from the directory, any other from `PATH`.
@@ -394,6 +427,23 @@ mod tests {
         assert_eq!(bash_among(&nowhere, &path).unwrap(), here);
         // One in the working directory is anybody's.
         assert!(bash_among(&nowhere, OsStr::new(":.")).is_err());
+    }
+
+    #[test]
+    fn a_program_gets_the_values_of_placeholders_and_no_value_is_read_again() {
+        let values = [("A", Path::new("/a ${B}")), ("B", Path::new("/b"))];
+        for (word, want) in [
+            ("${A}/x:${B}", "/a ${B}/x:/b"),
+            ("$A ${A", "$A ${A"),
+            ("${C}${ ${B}", "${C}${ /b"),
+            ("--dir=${B}", "--dir=/b"),
+        ] {
+            let line = CommandLine::Program { program: word.to_owned(), args: vec![word.to_owned()] };
+            let filled = CommandLine::Program { program: want.to_owned(), args: vec![want.to_owned()] };
+            assert_eq!(line.with_values(&values), filled);
+        }
+        let line = CommandLine::Shell("${A}".to_owned());
+        assert_eq!(line.clone().with_values(&values), line, "the shell reads it");
     }
 
     #[test]

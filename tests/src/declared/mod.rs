@@ -1,5 +1,6 @@
 //! hooks.json and mcp.json, through the real program.
 
+mod interpreters;
 mod of_a_repository;
 
 use serde_json::{Value, json};

@@ -7,7 +7,7 @@ use super::{all_of, bash, problems, statuses, verdict};
 use crate::environment::TestEnvironment;
 
 /// The agents that read command hooks of a project.
-pub(super) fn of_projects() -> impl Iterator<Item = Agent> {
+pub(crate) fn of_projects() -> impl Iterator<Item = Agent> {
     Agent::with_commands().filter(|agent| *agent != Agent::Kimi)
 }
 
@@ -20,7 +20,7 @@ pub(super) fn project(agent: Agent, script: &str) -> TestEnvironment {
 }
 
 /// Configures this line before the calls of a shell tool.
-pub(super) fn configure(env: &TestEnvironment, agent: Agent, line: &str) {
+pub(crate) fn configure(env: &TestEnvironment, agent: Agent, line: &str) {
     let group = |event: &str, matcher: &str| json!({"hooks": {event: [{"matcher": matcher, "hooks": [{"type": "command", "command": line}]}]}});
     let (path, content) = match agent {
         Agent::Claude => (".claude/settings.json", group("PreToolUse", "Bash")),

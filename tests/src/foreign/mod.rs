@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 
 use crate::environment::TestEnvironment;
 
+pub(crate) use self::configurations::{configure, of_projects};
+
 /// A call of a shell tool as an agent of no particular kind sends it.
 fn bash(command: &str) -> Value {
     json!({"tool_name": "bash", "tool_input": {"command": command}})

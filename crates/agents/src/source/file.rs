@@ -13,7 +13,7 @@ use crate::agent::{Agent, Level};
 use crate::agent_hooks::event_name;
 use crate::config::{Switch, hooks_json, switches, without_comments};
 use crate::discovery::document::{Document, Form, Member, Node, Object};
-use crate::discovery::reader::{Fault, Reader, at, unknown, wrong};
+use crate::discovery::reader::{Fault, Reader, at, describes, unknown, wrong};
 use crate::discovery::{MAX_HOOKS, SourceHook};
 use crate::text;
 
@@ -340,7 +340,8 @@ impl File<'_> {
                     // It counts as an entry all the same: it may be a guard.
                     _ => group.commands.push(member.value),
                 },
-                "sequential" | "description" | "name" => {}
+                "sequential" | "name" => {}
+                key if describes(key) => {}
                 _ => self
                     .reader
                     .fault(|| format!("{}; it is left out", unknown(&member, &["matcher", "hooks"]))),

@@ -59,14 +59,14 @@ impl Launcher {
             }
             Ok(Handler::Claude(ClaudeCommand { line, name, matcher })) => {
                 let wire = ClaudeWire { name: name.clone(), matcher: matcher.clone() };
-                let hook = command(judged, descriptor, line, self.project.clone())?
-                    .with_wire(Arc::new(wire))
-                    .with_variable(PROJECT_VARIABLE, &self.project);
                 let dir = &judged.candidate.dir;
-                Ok(Arc::new(match &dir.plugin {
-                    Some(_) => hook.with_variable(PLUGIN_VARIABLE, &dir.base),
-                    None => hook,
-                }))
+                let mut values = vec![(PROJECT_VARIABLE, self.project.as_path())];
+                values.extend(dir.plugin.as_ref().map(|_| (PLUGIN_VARIABLE, dir.base.as_path())));
+                let line = line.clone().with_values(&values);
+                let hook =
+                    command(judged, descriptor, &line, self.project.clone())?.with_wire(Arc::new(wire));
+                let with = |hook: CommandHook, (name, path): (&str, &Path)| hook.with_variable(name, path);
+                Ok(Arc::new(values.into_iter().fold(hook, with)))
             }
             Ok(Handler::Outside(command)) => Ok(Arc::new(self.outside(judged, descriptor, command)?)),
             Ok(Handler::Tool { server, tool, .. }) => self.tool(judged, declared, descriptor, server, tool),
@@ -84,23 +84,23 @@ impl Launcher {
     ) -> Result<CommandHook, HookError> {
         let base = it.directory.as_ref().unwrap_or(&self.project);
         let directory = it.cwd.as_ref().map_or_else(|| base.to_owned(), |cwd| base.join(cwd));
-        let mut hook = command(judged, descriptor, &it.line, directory)?.with_wire(Arc::clone(&it.wire));
+        let mut values: Vec<(&str, &Path)> =
+            it.project_variables.iter().map(|name| (*name, self.project.as_path())).collect();
+        values.extend(it.variables.iter().map(|(name, path)| (*name, path.as_path())));
+        if let Some((plugin, names)) = &it.plugin {
+            values.extend(names.iter().map(|name| (*name, plugin.as_path())));
+        }
+        let line = it.line.clone().with_values(&values);
+        let mut hook = command(judged, descriptor, &line, directory)?.with_wire(Arc::clone(&it.wire));
         let only = judged.table.and_then(|table| table.environment.as_ref());
         let of_settings = it.user_env.iter().chain(&it.project_env);
         let of_settings = of_settings.filter(|(name, _)| only.is_none_or(|only| only.contains(name)));
         for (name, value) in of_settings.chain(&it.env) {
             hook = hook.with_variable(name, value);
         }
-        for name in it.project_variables {
-            hook = hook.with_variable(name, &self.project);
-        }
-        for (name, path) in &it.variables {
+        // No setting replaces a directory.
+        for (name, path) in values {
             hook = hook.with_variable(name, path);
-        }
-        if let Some((plugin, names)) = &it.plugin {
-            for name in *names {
-                hook = hook.with_variable(name, plugin);
-            }
         }
         Ok(hook)
     }
@@ -178,14 +178,14 @@ fn config(name: &str, server: &Server, directory: &Path) -> Result<ServerConfig,
     let transport = match &server.transport {
         Transport::Stdio { command, args, env, .. } => {
             let command = full(command)?;
-            let program = CommandLine::Program { program: command.clone(), args: Vec::new() };
+            let args: Vec<String> = args.iter().map(full).collect::<Result<_, _>>()?;
+            let program = CommandLine::Program { program: command.clone(), args: args.clone() };
             program.look(directory).map_err(|error| {
                 HookError::new(
                     error.cause,
                     format!("its server {:?}: {}", text::escape(name, 80), error.message),
                 )
             })?;
-            let args = args.iter().map(full).collect::<Result<_, _>>()?;
             Transport::Stdio { command, args, env: all(env)?, directory: directory.to_owned() }
         }
         Transport::Http { url, headers } => Transport::Http { url: full(url)?, headers: all(headers)? },

@@ -10,7 +10,7 @@ use crate::agent::Level;
 use crate::agent_hooks::AgentHook;
 use crate::dialect::Condition;
 use crate::discovery::document::{Form, Member, Node};
-use crate::discovery::reader::{at, unknown, wrong};
+use crate::discovery::reader::{at, describes, unknown, words, wrong};
 use crate::discovery::{SourceCommand, SourceHook};
 use crate::event::EventName;
 use crate::hook::{Digest, OnFailure};
@@ -20,9 +20,6 @@ use crate::text;
 
 /// The longest time limit that an entry may set.
 const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// The largest number of words of a command.
-const MAX_WORDS: usize = 256;
 
 /// The keys of a command that have an effect in hookbox, of all agents.
 const KEYS: [&str; 15] = [
@@ -44,11 +41,8 @@ const KEYS: [&str; 15] = [
 ];
 
 /// Keys of agents that have no effect in hookbox.
-const WITHOUT_EFFECT: [&str; 15] = [
+const WITHOUT_EFFECT: [&str; 10] = [
     "name",
-    "description",
-    "comment",
-    "statusMessage",
     "powershell",
     "once",
     "loop_limit",
@@ -57,9 +51,7 @@ const WITHOUT_EFFECT: [&str; 15] = [
     "holdsTools",
     "cloud",
     "source",
-    "id",
     "commandWindows",
-    "$schema",
 ];
 
 /// The longest group whose text is part of its commands, in bytes. Of a longer one it is the digest, because
@@ -125,20 +117,24 @@ impl File<'_> {
         hook.condition = find("if").and_then(|condition| self.condition(condition.value));
         self.policy(&members, &mut hook);
         hook.timeout = self.timeout(&members);
-        for member in &members {
-            let is_known =
-                KEYS.contains(&member.name.as_str()) || WITHOUT_EFFECT.contains(&member.name.as_str());
-            let is_command = find("type").is_none_or(|it| it.value.is_text("command"));
-            if !is_known && is_command {
-                self.reader.fault(|| format!("{}; it is left out", unknown(member, &KEYS)));
-            }
-        }
         let line = self.line(&members, node);
         let shown = line.as_ref().map(ToString::to_string).unwrap_or_default();
         if is_own(&shown) {
             return None;
         }
         let is_named = |it: &String| *it == shown || find("name").is_some_and(|name| name.value.is_text(it));
+        let is_unknown = |it: &&Member<'_>| {
+            let name = it.name.as_str();
+            !KEYS.contains(&name) && !WITHOUT_EFFECT.contains(&name) && !describes(name)
+        };
+        // The key may be the one that made the command safe.
+        let line = line.and_then(|line| match members.iter().find(is_unknown) {
+            Some(member) => {
+                hook.on_failure.get_or_insert(OnFailure::Block);
+                Err(unknown(member, &KEYS))
+            }
+            None => Ok(line),
+        });
         hook.is_disabled = self.disabled.iter().any(is_named);
         hook.command = line.and_then(|line| {
             let line = self.rooted(line, node)?;
@@ -286,17 +282,7 @@ impl File<'_> {
             let is_for_sh = form.runs_sh && find("shell").is_none_or(|it| !it.value.is_text("bash"));
             return Ok(if is_for_sh { CommandLine::Shell(line) } else { CommandLine::Bash(line) });
         };
-        let words = match args.value.form() {
-            Form::Array(items) if items.len() <= MAX_WORDS => items
-                .into_iter()
-                .map(|item| match item.form() {
-                    Form::Text(word) if !word.contains('\0') => Some(word),
-                    _ => None,
-                })
-                .collect::<Option<Vec<_>>>(),
-            _ => None,
-        };
-        match words {
+        match words(args.value) {
             Some(args) => Ok(CommandLine::Program { program: line, args }),
             None => Err(wrong("args", "a list of words", args.value)),
         }

@@ -2,7 +2,7 @@
 
 use super::document::{Form, Member, Node, Object};
 use super::guard::{self, hides_guard, is_policy};
-use super::reader::{Reader, at, twice, unknown, wrong};
+use super::reader::{Reader, at, describes, twice, unknown, words, wrong};
 use super::{ClaudeCommand, Declared, Handler};
 use crate::dialect::Condition;
 use crate::dialect::claude::{self, Matcher};
@@ -15,6 +15,7 @@ const GROUP_KEYS: [&str; 5] = ["matcher", "hooks", "on_failure", "priority", "ob
 const COMMAND_KEYS: [&str; 15] = [
     "type",
     "command",
+    "args",
     "shell",
     "if",
     "async",
@@ -27,7 +28,6 @@ const COMMAND_KEYS: [&str; 15] = [
     "priority",
     "on_failure",
     "observe",
-    "statusMessage",
 ];
 
 /// A group longer than this, in bytes, is replaced by its digest in the text of its commands: there may be
@@ -106,6 +106,7 @@ impl Reader {
                     "on_failure" | "priority" | "observe" => {
                         self.common(member, &mut policy);
                     }
+                    key if describes(key) => {}
                     _ => self.unknown(member, &GROUP_KEYS),
                 }
             }
@@ -178,11 +179,13 @@ impl Reader {
         let Object { members, again } = object;
         hook.on_failure = guard::policy(members.iter().chain(&again)).or(group.on_failure);
         let (mut command, mut kind, mut unknowns): (Option<&Member<'_>>, _, _) = (None, None, Vec::new());
+        let mut args = None;
         let mut shell = Shell::Any;
         for member in &members {
             match member.name.as_str() {
                 "type" => kind = Some(member.value),
                 "command" => command = Some(member),
+                "args" => args = Some(member.value),
                 "shell" => shell = self.shell(member.value),
                 "if" => hook.condition = self.condition(member.value),
                 "async" | "asyncRewake" => match member.value.form() {
@@ -190,34 +193,27 @@ impl Reader {
                     _ => self.fault(|| wrong(&member.name, "true or false", member.value)),
                 },
                 // Claude Code ignores `once` in a file of settings or of a plugin. No model is woken.
-                "statusMessage" | "once" | "rewakeMessage" | "rewakeSummary" => {}
+                "once" | "rewakeMessage" | "rewakeSummary" => {}
+                key if describes(key) => {}
                 _ if self.common(member, &mut hook) => {}
                 _ => unknowns.push(member),
             }
         }
         let is_command = |value: &Node<'_>| value.is_text("command");
+        let is_twice = |it: &&Member<'_>| matches!(it.name.as_str(), "command" | "args");
         hook.handler = match (command, kind) {
             (_, Some(kind)) if !is_command(&kind) => {
                 Err(wrong("type", "\"command\", the only type that is run", kind))
             }
-            (Some(_), _) if again.iter().any(|it| it.name == "command") => {
-                again.iter().find(|it| it.name == "command").map_or(Err(String::new()), |it| Err(twice(it)))
+            (Some(command), _) => match again.iter().find(is_twice) {
+                Some(member) => Err(twice(member)),
+                None => line(command, args, shell),
             }
-            (Some(command), _) => match super::entry::command(command.value) {
-                Ok(Handler::Command(line)) => match (shell, line) {
-                    (Shell::Power, _) => {
-                        Err(at(node.spot(), "has a line for PowerShell, which is not run here"))
-                    }
-                    (Shell::Bash, CommandLine::Shell(line)) => Ok(CommandLine::Bash(line)),
-                    (_, line) => Ok(line),
-                }
-                .map(|line| Handler::Claude(ClaudeCommand { line, name, matcher: group.matcher.clone() })),
-                other => other,
-            },
+            .map(|line| Handler::Claude(ClaudeCommand { line, name, matcher: group.matcher.clone() })),
             (None, _) if unknowns.is_empty() => Err(at(node.spot(), "expected a command, found none")),
             (None, _) => Err(unknown(unknowns.remove(0), &COMMAND_KEYS)),
         };
-        for member in again.iter().filter(|it| it.name != "command") {
+        for member in again.iter().filter(|it| !is_twice(it)) {
             self.fault(|| twice(member));
         }
         if hook.background && hook.on_failure == Some(OnFailure::Block) {
@@ -225,9 +221,24 @@ impl Reader {
         }
         // Another type has keys of its own.
         let is_other = kind.is_some_and(|kind| !is_command(&kind));
-        for member in unknowns.into_iter().filter(|it| !is_other || is_policy(&it.name)) {
-            self.unknown(member, &COMMAND_KEYS);
-        }
+        unknowns.retain(|it| !is_other || is_policy(&it.name));
+        self.unknowns(unknowns, &COMMAND_KEYS, &mut hook);
         hook
+    }
+}
+
+/// Reads the line of a command, or with `args` its program.
+fn line(command: &Member<'_>, args: Option<Node<'_>>, shell: Shell) -> Result<CommandLine, String> {
+    if matches!(shell, Shell::Power) {
+        return Err(at(command.at.spot(), "has a line for PowerShell, which is not run here"));
+    }
+    match (super::entry::command_line(command.value)?, args, shell) {
+        (CommandLine::Shell(program), Some(args), _) => match words(args) {
+            Some(args) => Ok(CommandLine::Program { program, args }),
+            None => Err(wrong("args", "a list of words", args)),
+        },
+        (_, Some(args), _) => Err(at(args.spot(), "\"args\" needs a \"command\" that is a text")),
+        (CommandLine::Shell(line), None, Shell::Bash) => Ok(CommandLine::Bash(line)),
+        (line, None, _) => Ok(line),
     }
 }

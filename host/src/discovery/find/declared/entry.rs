@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::document::{Form, Member, Node, Object};
 use super::guard::{hides_guard, is_policy, policy};
-use super::reader::{Reader, at, twice, unknown, wrong};
+use super::reader::{MAX_WORDS, Reader, at, describes, twice, unknown, words, wrong};
 use super::{Declared, Handler, Source};
 use crate::hook::{Kind, OnFailure};
 use crate::native::command::CommandLine;
@@ -20,9 +20,6 @@ pub(super) const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The longest name of an entry, in bytes.
 const MAX_NAME: usize = 100;
-
-/// The number of words of a command, and of tools that a matcher names.
-pub(super) const MAX_WORDS: usize = 256;
 
 impl Reader {
     /// Reads an entry of a hooks.json or mcp.json into `hook`. An entry that cannot run stays an entry,
@@ -43,7 +40,9 @@ impl Reader {
         let mut unknowns = Vec::new();
         for member in &members {
             match member.name.as_str() {
-                "command" => actions.push((member, Kind::Command, command(member.value))),
+                "command" => {
+                    actions.push((member, Kind::Command, command_line(member.value).map(Handler::Command)))
+                }
                 "component" => actions.push((member, Kind::Component, component(member.value))),
                 "tool" => actions.push((member, Kind::Tool, tool(member.value))),
                 "matcher" => hook.tools = self.tools(member.value),
@@ -51,6 +50,7 @@ impl Reader {
                 _ => unknowns.push(member),
             }
         }
+        unknowns.retain(|it| !describes(&it.name));
         // A repeated key has two values: the stricter one counts, because the entry may be a guard.
         for member in &again {
             match member.name.as_str() {
@@ -86,9 +86,7 @@ impl Reader {
                 Err(at(second.at.spot(), &what))
             }
         };
-        for member in unknowns {
-            self.unknown(member, &KEYS);
-        }
+        self.unknowns(unknowns, &KEYS, &mut hook);
         hook
     }
 
@@ -132,6 +130,21 @@ impl Reader {
         true
     }
 
+    /// Reads the unknown keys of an entry. One that starts a process cannot run with such a key, which may be the one
+    /// that made it safe, and is a guard.
+    pub(super) fn unknowns(&mut self, members: Vec<&Member<'_>>, known: &[&str], hook: &mut Declared) {
+        for member in members {
+            if is_policy(&member.name)
+                || !matches!(hook.handler, Ok(Handler::Command(_) | Handler::Claude(_)))
+            {
+                self.unknown(member, known);
+            } else {
+                hook.handler = Err(unknown(member, known));
+                hook.on_failure.get_or_insert(OnFailure::Block);
+            }
+        }
+    }
+
     /// Leaves out an unknown key. A misspelt `on_failure` counts, so that no guard is lost to a typing error.
     pub(super) fn unknown(&mut self, member: &Member<'_>, known: &[&str]) {
         let blocks = is_policy(&member.name) && !member.value.is_text("pass");
@@ -169,29 +182,21 @@ fn timeout(value: Node<'_>) -> Option<Duration> {
 }
 
 /// Reads a shell line, or a program with its arguments.
-pub(super) fn command(value: Node<'_>) -> Result<Handler, String> {
+pub(super) fn command_line(value: Node<'_>) -> Result<CommandLine, String> {
     let fault =
         || Err(wrong("command", "a shell line, or a list of words such as [\"python\", \"x.py\"]", value));
     let clean = |word: &String| !word.contains('\0');
     match value.form() {
-        Form::Text(line) if !line.trim().is_empty() && clean(&line) => {
-            Ok(Handler::Command(CommandLine::Shell(line)))
-        }
-        Form::Array(items) if items.len() <= MAX_WORDS => {
-            let words: Option<Vec<String>> = items
-                .into_iter()
-                .map(|item| match item.form() {
-                    Form::Text(word) => Some(word).filter(clean),
-                    _ => None,
-                })
-                .collect();
+        Form::Text(line) if !line.trim().is_empty() && clean(&line) => Ok(CommandLine::Shell(line)),
+        Form::Array(_) => {
+            let words = words(value);
             let Some((program, args)) = words.as_deref().and_then(<[String]>::split_first) else {
                 return fault();
             };
             if program.trim().is_empty() {
                 return fault();
             }
-            Ok(Handler::Command(CommandLine::Program { program: program.clone(), args: args.to_vec() }))
+            Ok(CommandLine::Program { program: program.clone(), args: args.to_vec() })
         }
         _ => fault(),
     }

@@ -1,8 +1,7 @@
 //! The tools of an entry.
 
 use super::document::{Form, Node};
-use super::entry::MAX_WORDS;
-use super::reader::{Reader, at, wrong};
+use super::reader::{MAX_WORDS, Reader, at, wrong};
 use crate::event::ToolKind;
 use crate::text;
 

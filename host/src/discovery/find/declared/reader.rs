@@ -33,6 +33,28 @@ pub fn at(spot: Spot, what: &str) -> String {
     format!("{spot}: {what}")
 }
 
+/// Keys that only describe an entry, in the formats of all agents.
+const DESCRIBING: [&str; 7] =
+    ["$comment", "$schema", "_comment", "comment", "description", "id", "statusMessage"];
+
+/// Returns true if a key only describes its entry: it is passed over in silence.
+pub fn describes(key: &str) -> bool {
+    DESCRIBING.contains(&key)
+}
+
+/// The number of words of a command, and of tools that a matcher names.
+pub const MAX_WORDS: usize = 256;
+
+/// Returns the words of a list; `None` if it is anything else.
+pub fn words(value: Node<'_>) -> Option<Vec<String>> {
+    let Form::Array(items) = value.form() else { return None };
+    let word = |item: Node<'_>| match item.form() {
+        Form::Text(word) => Some(word).filter(|word| !word.contains('\0')),
+        _ => None,
+    };
+    (items.len() <= MAX_WORDS).then(|| items.into_iter().map(word).collect()).flatten()
+}
+
 /// Describes an unknown key, with the nearest known one.
 pub fn unknown(member: &Member<'_>, known: &[&str]) -> String {
     let nearest = text::nearest(&member.name, known.iter().copied()).unwrap_or_default();

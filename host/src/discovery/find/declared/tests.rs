@@ -114,8 +114,19 @@ fn each_mistake_is_said_once_with_its_place_and_the_rest_holds() {
         ),
         (
             r#"{"command": "y", "prioritty": 5}"#,
-            "sh y",
-            Some(r#"line 2, column 18: unknown key "prioritty": the nearest is "priority"; it is left out"#),
+            r#"BROKEN line 2, column 18: unknown key "prioritty": the nearest is "priority" block"#,
+            None,
+        ),
+        (
+            r#"{"command": "y", "runas": "nobody", "on_failure": "pass"}"#,
+            r#"BROKEN line 2, column 18: unknown key "runas": the nearest is "name""#,
+            None,
+        ),
+        (r#"{"command": "y", "description": "d", "id": 5, "$comment": "c"}"#, "sh y", None),
+        (
+            r#"{"component": "y", "prioritty": 5}"#,
+            "component y",
+            Some(r#"line 2, column 20: unknown key "prioritty": the nearest is "priority"; it is left out"#),
         ),
         (
             r#"{"command": "y", "priority": "5"}"#,
@@ -386,7 +397,7 @@ fn of_very_many_entries_the_first_are_taken() {
     let (hooks, faults) = hooks_json(&format!(r#"{{"version": 1, "hooks": {{"PreToolUse": [{entries}]}}}}"#));
     assert_eq!(hooks.len(), 256);
     assert_eq!(faults, ["has more than 256 hooks: only the first 256 are used, and 44 are left out"]);
-    let bad = vec![r#"{"command": "x", "a": 1}"#; 100].join(",");
+    let bad = vec![r#"{"component": "x", "a": 1}"#; 100].join(",");
     let (_, faults) = hooks_json(&format!(r#"{{"version": 1, "hooks": {{"PreToolUse": [{bad}]}}}}"#));
     assert_eq!((faults.len(), faults[32].as_str()), (33, "and 68 more problems in this file"));
 }

@@ -106,7 +106,7 @@ fn a_program_that_waits_for_commands_is_found() {
         "if true; then bash; fi",
         "x=$(bash)",
     ] {
-        assert!(of(line).is_some(), "{line}");
+        assert!(waits_for_commands(line).is_some(), "{line}");
     }
 }
 
@@ -197,6 +197,54 @@ fn a_program_with_work_of_its_own_is_not() {
         "cargo test > log 2>&1",
         "trap 'rm x' EXIT",
     ] {
-        assert_eq!(of(line), None, "{line}");
+        assert_eq!(waits_for_commands(line), None, "{line}");
+    }
+}
+
+#[test]
+fn an_interpreter_without_a_script_runs_its_input() {
+    for line in [
+        "bash",
+        "sh -e",
+        "/bin/bash -s -- x",
+        "env -i bash",
+        "exec zsh",
+        "timeout 5 bash",
+        "cd hooks && bash",
+        "python3",
+        "python3.12 -u",
+        "python3 -",
+        "node",
+        "node --no-warnings",
+        "perl -w",
+        "ruby",
+        "php",
+        "bash /dev/stdin",
+        "'bash'",
+        "sh -c bash",
+    ] {
+        assert!(runs_its_input(line).is_some(), "{line}");
+    }
+    for line in [
+        "bash guard.sh",
+        "bash -c 'cat >/dev/null'",
+        "bash '${CLAUDE_PLUGIN_ROOT}/x.sh'",
+        "bash \"$HOME/x.sh\"",
+        "echo ls | bash",
+        "bash <<< ls",
+        "bash < script",
+        "python3 -m guard",
+        "python3 -c 'import sys; sys.stdin.read()'",
+        "uv run guard.py",
+        "node --no-warnings guard.mjs",
+        "deno run guard.ts",
+        "perl -ne 'print'",
+        "jq -r .tool_name",
+        "docker run -i --rm image",
+        "cat > log",
+        "input=$(cat); echo \"$input\"",
+        "",
+    ] {
+        assert_eq!(runs_its_input(line), None, "{line}");
     }
 }

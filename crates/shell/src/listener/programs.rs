@@ -1,6 +1,6 @@
 //! The programs that wait for commands, and the words with which they do not.
 
-use hookbox_shell::{ShellWords, is_terminal};
+use crate::{ShellWords, is_terminal};
 
 /// Shells.
 pub(super) const SHELLS: &str =
@@ -140,9 +140,20 @@ fn ssh_waits(words: &[&str]) -> bool {
     !has(words, "-N -V -G -Q") && operands(words, SSH_VALUES).len() == 1
 }
 
+/// Returns the name of a program without its version.
+fn without_version(program: &str) -> &str {
+    program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
+}
+
+/// Returns true if this program runs code that it reads.
+pub(super) fn is_interpreter(program: &str) -> bool {
+    let names = LANGUAGES.iter().map(|it| it.0).chain([SHELLS]);
+    names.into_iter().any(|list| is_in(list, program) || is_in(list, without_version(program)))
+}
+
 /// Returns true if this program with these words waits for commands at its standard input.
 pub(super) fn waits(program: &str, words: &[&str]) -> bool {
-    let name = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let name = without_version(program);
     let is_named = |list: &str| is_in(list, program) || is_in(list, name);
     if is_in(SHELLS, program) {
         return shell_waits(words);

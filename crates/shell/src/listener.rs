@@ -5,9 +5,9 @@
 
 mod programs;
 
-use hookbox_shell::{Known, Mode, Reading, Run, Sort, Unread, Use, is_terminal, runs, use_of};
+use super::{Known, Mode, Reading, Run, Sort, Unread, Use, base_name, is_terminal, runs, use_of};
 
-use self::programs::{SHELLS, STARTERS, is_in, passes_on, waits};
+use self::programs::{SHELLS, STARTERS, is_in, is_interpreter, passes_on, waits};
 
 /// The longest line that is read, in bytes. No program in a longer one is known not to wait.
 const MAX_LINE: usize = 64 << 10;
@@ -16,7 +16,7 @@ const MAX_LINE: usize = 64 << 10;
 const VARIABLES: [(&str, &str); 2] = [("SHELL", "/bin/sh"), ("BASH", "/bin/bash")];
 
 /// Returns the program of a line that would wait for commands, in words.
-pub(super) fn of(line: &str) -> Option<String> {
+pub fn waits_for_commands(line: &str) -> Option<String> {
     let long = || Some("so long a line that it cannot be read to its end".to_owned());
     if line.len() > MAX_LINE {
         return long();
@@ -26,6 +26,17 @@ pub(super) fn of(line: &str) -> Option<String> {
         return long();
     }
     reading.runs.iter().find_map(|run| waiting(run, &reading)).map(|program| format!("`{program}`"))
+}
+
+/// Returns the interpreter of a line that would run its standard input as code: a shell or another language without a
+/// script. Whoever writes that input owns the machine.
+pub fn runs_its_input(line: &str) -> Option<String> {
+    let reading = runs(line, &Known { variables: &VARIABLES, ..Known::default() });
+    let runs_input = |run: &&Run| {
+        let program = run.program().unwrap_or_default();
+        !run.is_fed && is_interpreter(program) && waits(program, run.texts().get(1..).unwrap_or_default())
+    };
+    reading.runs.iter().find(runs_input).and_then(Run::program).map(str::to_owned)
 }
 
 /// Returns the program that would wait, of a command.
@@ -42,7 +53,7 @@ fn waiting(run: &Run, reading: &Reading) -> Option<String> {
         || rest.iter().any(|it| is_in("exec run ssh debug", it));
     if is_in(STARTERS, program) && starts {
         // An operand behind the program is the program's own.
-        let mut named = rest.iter().enumerate().map(|(at, word)| (hookbox_shell::base_name(word), at));
+        let mut named = rest.iter().enumerate().map(|(at, word)| (base_name(word), at));
         return named
             .find(|(it, at)| is_in(SHELLS, it) && waits(it, rest.get(at + 1..).unwrap_or_default()))
             .map(|(it, _)| it.to_owned());
