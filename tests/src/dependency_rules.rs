@@ -1,7 +1,9 @@
 //! The rules of the source tree that the compiler does not keep.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Other agents than those whose dialect hooks speak. Cursor is missing: its name is a word of every library.
 const AGENTS: [&str; 5] = ["codex", "copilot", "gemini", "opencode", "qwen"];
@@ -77,4 +79,28 @@ fn finding_candidates_names_nothing_that_runs_or_loads_them() {
         let is_of_loading = LOADING.iter().any(|name| line.contains(name));
         assert!(!is_of_loading || !path.starts_with("host/src/discovery/find"), "{path}: {line}");
     });
+}
+
+/// A crate below wasmtime with other features is another crate, and all that uses it is compiled once more.
+#[test]
+fn the_demo_and_the_tests_compile_wasmtime_once() {
+    let tree = |args: &[&str]| -> BTreeSet<String> {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(["tree", "--frozen", "--prefix", "none"])
+            .args(args);
+        let output = cargo.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let lines = String::from_utf8(output.stdout).unwrap();
+        lines.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+    };
+    let below = tree(&["--package", "wasmtime", "--package", "wasmtime-wasi", "--format", "{p}"]);
+    let with = |kinds: &str| -> BTreeSet<String> {
+        let all = tree(&["--workspace", "--format", "{p}|{f}", "--edges", kinds]);
+        all.into_iter().filter(|it| below.contains(it.split('|').next().unwrap())).collect()
+    };
+    let (built, tested) = (with("normal,build"), with("normal,build,dev"));
+    assert!(!built.is_empty());
+    assert_eq!(built, tested);
 }

@@ -21,6 +21,7 @@ const USAGE: &str = "\
 usage: cargo run -p xtask -- COMMAND
 
   hooks       build every sample hook into target/hooks/NAME.wasm, and the sample plugin into target/plugin
+  demo        start the demo of the reference agent, with hooks at work
   plugin      build the sample plugin into target/plugin, and nothing else
   twins       build the native form of every sample hook into target/hooks/native/NAME
   test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
     let tree = Tree::here();
     let done = match args.as_slice() {
         ["hooks"] => tree.components("sample-hooks", "hooks").and_then(|()| tree.plugin()),
+        ["demo", args @ ..] => tree.demo(args),
         ["plugin"] => nested::require_target()
             .map_err(Into::into)
             .and_then(|()| tree.component("sample-hooks", "hooks", OF_PLUGIN))
@@ -161,23 +163,27 @@ impl Tree {
         run(&mut command, "write the page")
     }
 
+    /// Builds programs with the features that `cargo test --workspace` gives to their dependencies, so that it does not
+    /// compile wasmtime once more.
+    fn programs(&self, names: &[&str]) -> Result<(), Box<dyn Error>> {
+        let mut build = cargo();
+        build.current_dir(&self.root).args(["build", "--workspace"]);
+        build.args(names.iter().flat_map(|name| ["--bin", name]));
+        run(&mut build, &format!("build {}", names.join(" and ")))
+    }
+
+    /// Builds the reference agent, and starts its demo in the directory of the caller.
+    fn demo(&self, args: &[&str]) -> Result<(), Box<dyn Error>> {
+        self.programs(&["hookbox-agent"])?;
+        let mut command = Command::new(self.target.join("debug/hookbox-agent"));
+        run(command.arg("demo").args(args), "show the demo")
+    }
+
     /// Builds the programs of the test with real clients, and runs it.
     fn test_clients(&self, args: &[&str]) -> Result<(), Box<dyn Error>> {
         self.components("sample-hooks", "hooks")?;
         self.components("tests/guests", "test-hooks").and_then(|()| self.forge())?;
-        let mut build = cargo();
-        build.current_dir(&self.root).args([
-            "build",
-            "--workspace",
-            "--bin",
-            "hookbox",
-            "--bin",
-            "test-clients",
-        ]);
-        let status = build.status().map_err(|error| format!("failed to start cargo: {error}"))?;
-        if !status.success() {
-            return Err("failed to build the program and the test".into());
-        }
+        self.programs(&["hookbox", "test-clients"])?;
         let mut command = Command::new(self.target.join("debug").join("test-clients"));
         command.arg("--target").arg(&self.target).args(args);
         let status = command.status().map_err(|error| format!("failed to start the test: {error}"))?;
