@@ -239,14 +239,14 @@ impl Tree {
     }
 }
 
-/// Returns the cargo that runs this program, without the variables that it sets for this program: build
-/// scripts of dependencies that read them would run again, and everything above them would be rebuilt.
 /// Runs a command; an error names the purpose.
 fn run(command: &mut Command, purpose: &str) -> Result<(), Box<dyn Error>> {
     let status = command.status().map_err(|error| format!("failed to {purpose}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("failed to {purpose}").into()) }
 }
 
+/// Returns the cargo that runs this program, without the variables that it sets for this program: build
+/// scripts of dependencies that read them would run again, and everything above them would be rebuilt.
 fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into()));
     for (name, _) in env::vars_os() {
