@@ -30,6 +30,7 @@ usage: cargo run -p xtask -- COMMAND
   wit-reference  write docs/src/wit.md and wit-0.2.md from wit/
   guards      build every guard into target/guards/NAME.wasm
   corpus      measure the guards with labelled commands (`--misses`, `--dir DIR`, `--write`, `--check`, `--preset PRESET`, `--peer`, `--generate N`)
+  lines       count the code of each crate, and compare it with ceilings.toml (`--lower`: write lower numbers there)
   dist        build the program as packages have it, into target/dist/hookbox
   tools       install what the tests of Python, TypeScript and the report need into target/tools
   package     package every published crate, and compile the packages together, outside the repository's tree";
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         ["wit-reference"] => tree.wit_reference(),
         ["guards"] => tree.components("guards", "guards"),
         ["corpus", args @ ..] => tree.corpus(args),
+        ["lines", args @ ..] => tree.lines(args),
         ["dist"] => tree.dist(),
         ["tools"] => tree.tools(),
         ["package"] => tree.package(),
@@ -161,6 +163,13 @@ impl Tree {
         command.current_dir(&self.root).env("HOOKBOX_WRITE_GOLDEN", "1");
         command.args(["test", "--workspace", "--quiet", "--", "the_wit_page_is_the_one_that_is_generated"]);
         run(&mut command, "write the page")
+    }
+
+    /// Runs the crate `lines`. It is a crate of its own because it has a parser of Rust, which no other task needs.
+    fn lines(&self, args: &[&str]) -> Result<(), Box<dyn Error>> {
+        let mut command = cargo();
+        command.current_dir(&self.root).args(["run", "--quiet", "--package", "lines", "--"]).args(args);
+        run(&mut command, "keep the code below its ceilings")
     }
 
     /// Builds programs with the features that `cargo test --workspace` gives to their dependencies, so that it does not
