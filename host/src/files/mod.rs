@@ -6,6 +6,7 @@ pub mod changes;
 mod lock;
 mod new_file;
 pub mod private_dir;
+pub mod program;
 mod refusal;
 
 pub use self::access::{EntryKind, FileAccess, normalize_path};
