@@ -17,6 +17,7 @@ use crate::dialect::Condition;
 use crate::dialect::exact::{self, Exact};
 use crate::dialect::{Wire, base_coat, kodelet};
 use crate::event::Event;
+use crate::files::program;
 use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, Settings};
 use crate::outcome::Outcome;
 use crate::text;
@@ -24,7 +25,7 @@ use crate::text;
 /// The shell that runs a line.
 const SHELL: &str = "/bin/sh";
 
-/// The usual path of the shell of [`CommandLine::Bash`]; the fallback is `bash` on `PATH`.
+/// The usual path of the shell of [`CommandLine::Bash`]; the fallback is a `bash` on `PATH` that only root can change.
 const BASH: &str = "/bin/bash";
 
 /// The status of a shell that does not find a program, or may not start it (POSIX, 2.8.2).
@@ -36,7 +37,7 @@ const SHELL_CANNOT_START: i32 = 126;
 pub enum CommandLine {
     /// A line for `/bin/sh -c`.
     Shell(String),
-    /// A line for `/bin/bash -c`, or the `bash` on `PATH`. Another shell takes `[[ … ]]` for a missing
+    /// A line for `/bin/bash -c`, or a `bash` on `PATH` that only root can change. Another shell takes `[[ … ]]` for a missing
     /// program, and goes on.
     Bash(String),
     /// A program and its arguments, without a shell. A word with a slash is a path below the directory of the
@@ -197,8 +198,11 @@ fn bash() -> Result<PathBuf, HookError> {
 /// The bash at its usual place, else the one on this path.
 fn bash_among(usual: &Path, path: &OsStr) -> Result<PathBuf, HookError> {
     let usual = Some(usual.to_owned()).filter(|usual| is_program(usual));
-    usual.or_else(|| on_path("bash", path)).ok_or_else(|| {
-        let message = format!("its line is for bash: expected {BASH}, or bash on PATH, found none");
+    // npm puts directories of the repository on it.
+    usual.or_else(|| program::on_path("bash", path)).ok_or_else(|| {
+        let message = format!(
+            "its line is for bash: expected {BASH}, or bash on PATH that only root can change, found none"
+        );
         HookError::new(Cause::NotFound, message)
     })
 }
@@ -419,12 +423,18 @@ mod tests {
         let path = env::join_paths([dir.path()]).unwrap();
         let error = bash_among(&nowhere, &path).unwrap_err();
         assert_eq!(error.cause, Cause::NotFound);
-        assert_eq!(error.message, "its line is for bash: expected /bin/bash, or bash on PATH, found none");
+        let wanted = "expected /bin/bash, or bash on PATH that only root can change, found none";
+        assert_eq!(error.message, format!("its line is for bash: {wanted}"));
         std::fs::write(&here, "").unwrap();
         assert!(bash_among(&here, &path).is_err(), "it cannot be started");
         std::fs::set_permissions(&here, std::fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(bash_among(&here, OsStr::new("")).unwrap(), here);
-        assert_eq!(bash_among(&nowhere, &path).unwrap(), here);
+        // A repository's `node_modules/.bin` is on PATH below npm.
+        std::fs::create_dir(dir.path().join(".git")).unwrap();
+        assert!(bash_among(&nowhere, &path).is_err());
+        let Some(bash) = program::of_system("bash") else { return };
+        let path = env::join_paths([dir.path(), bash.parent().unwrap()]).unwrap();
+        assert_eq!(bash_among(&nowhere, &path).unwrap(), bash);
         // One in the working directory is anybody's.
         assert!(bash_among(&nowhere, OsStr::new(":.")).is_err());
     }
