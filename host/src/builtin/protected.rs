@@ -74,6 +74,8 @@ pub(super) struct Patterns(Vec<Pattern>);
 struct Files {
     /// Absolute paths, each with everything beneath it: what has another name, or is behind a symlink.
     places: Vec<PathBuf>,
+    /// Absolute paths of programs, whose directories belong to everybody.
+    programs: Vec<PathBuf>,
     /// The protected paths that existed at the look. A command that takes one of them with it changes it.
     present: Vec<PathBuf>,
 }
@@ -109,8 +111,8 @@ impl Patterns {
 }
 
 impl Files {
-    /// Returns these places, and the files that exist beside them.
-    fn new(places: Vec<PathBuf>, present: Vec<PathBuf>) -> Self {
+    /// Returns these places and programs, and the files that exist beside them.
+    fn new(places: Vec<PathBuf>, programs: Vec<PathBuf>, present: Vec<PathBuf>) -> Self {
         // The root of the file system is nobody's place.
         let is_place = |place: &PathBuf| place.is_absolute() && place.parent().is_some();
         let list = |paths: Vec<PathBuf>| -> Vec<PathBuf> {
@@ -118,19 +120,19 @@ impl Files {
             all.into_iter().collect()
         };
         let places = list(places);
-        Self { present: list(present.into_iter().chain(places.iter().cloned()).collect()), places }
+        Self { present: list(present.into_iter().chain(places.iter().cloned()).collect()), places, programs }
     }
 }
 
 impl Protected {
     /// The protected paths of these roots, of hookbox's own files and of other programs. `look` reads the file system:
-    /// it returns places, and protected paths that exist. It runs when the first path is judged that no pattern decides
+    /// it returns places, programs, and protected paths that exist. It runs when the first path is judged that no pattern decides
     /// on: most events have none.
     pub(super) fn new(
         roots: &[String],
         variables: BTreeMap<String, String>,
         protection: &Protection,
-        look: impl FnOnce(&Patterns) -> (Vec<PathBuf>, Vec<PathBuf>) + Send + 'static,
+        look: impl FnOnce(&Patterns) -> [Vec<PathBuf>; 3] + Send + 'static,
     ) -> Self {
         let roots = roots.iter().map(|root| Pattern {
             directory: vec![root.to_ascii_lowercase()],
@@ -145,8 +147,8 @@ impl Protected {
         let patterns = Arc::new(Patterns(roots.chain(elsewhere).collect()));
         let of_look = Arc::clone(&patterns);
         let look: Look = Box::new(move || {
-            let (places, present) = look(&of_look);
-            Files::new(places, present)
+            let [places, programs, present] = look(&of_look);
+            Files::new(places, programs, present)
         });
         Self { patterns, files: LazyLock::new(look), variables, targets: protection.targets.clone() }
     }
@@ -179,7 +181,9 @@ impl Protected {
     /// Returns true if an absolute path is protected.
     pub(super) fn holds(&self, path: &Path) -> bool {
         let parts = parts(path);
-        self.patterns.hold_parts(&parts) || self.files.places.iter().any(|place| begins(&parts, place))
+        self.patterns.hold_parts(&parts)
+            || self.files.places.iter().any(|place| begins(&parts, place))
+            || self.files.programs.iter().any(|it| it.as_os_str().eq_ignore_ascii_case(path))
     }
 
     /// Returns the existing protected path that is at or beneath this one.

@@ -79,7 +79,7 @@ const MAX_TEXTS: usize = 4096;
 /// The longest path on any system, in bytes.
 const MAX_PATH: usize = 4096;
 
-/// Blocks tool calls that change hookbox's settings, trust and hook files, the scripts of hooks, the program itself or the
+/// Blocks tool calls that change hookbox's settings, trust and hook files, the scripts of hooks, the program itself, `git` or the
 /// files of `Protection`, shell lines that run a command for the user only, and programs that would take commands that no
 /// hook sees, as far as a call shows it.
 pub(crate) struct SelfProtection {
@@ -115,7 +115,7 @@ impl SelfProtection {
                 .collect();
             let trust = places.iter().map(|place| place.join(TrustFile::NAME));
             let present = trust.chain(by_name).filter(|path| real.is_there(path)).collect();
-            (led.into_iter().chain(places).collect(), present)
+            [led.into_iter().chain(places).collect(), hookbox_process::gits(), present]
         };
         let protected = Protected::new(&roots, variables(home.as_deref()), &protection, look);
         let descriptor = Descriptor::new(SELF_PROTECTION, Kind::Builtin)

@@ -4,7 +4,9 @@ fn judged(line: &str) -> Option<Finding> {
     let roots = [".hookbox".to_owned(), ".kodelet".to_owned()];
     let variables = [("HOME".to_owned(), "/home/ada".to_owned())].into();
     let protection = crate::builtin::protected::tests::protection();
-    let look = |_: &_| (vec!["/data/hookbox".into()], vec![]);
+    let look = |_: &_| {
+        [vec!["/data/hookbox".into()], vec!["/home/ada/.cargo/bin/git".into(), "/usr/bin/git".into()], vec![]]
+    };
     let protected = Protected::new(&roots, variables, &protection, look);
     judge(line, &protected, &["/work/repo".into()])
 }
@@ -58,6 +60,16 @@ fn ordinary_work_passes() {
         "npm install",
         "pip install hookbox",
         "cargo install --path cli",
+        "cargo install --git https://example.com/x",
+        "git status && /usr/bin/git log -1",
+        "sudo /usr/bin/git pull",
+        "GIT_PYTHON_GIT_EXECUTABLE=/usr/bin/git pytest",
+        "cat /usr/bin/git",
+        "cp /usr/bin/git .",
+        "which git; ls -l ~/.cargo/bin ~/.cargo/bin/git",
+        "chmod +x ~/.cargo/bin/*",
+        "cp tool ~/.cargo/bin/gitk",
+        "rm -rf node_modules/.bin/git",
         "make install",
         "rm -rf target node_modules",
         "rm hooks/x plugins/y hookbox.toml.md",
@@ -187,6 +199,12 @@ fn what_only_the_user_may_run_is_found_wherever_it_stands() {
 #[test]
 fn a_line_that_may_change_a_protected_file_is_found() {
     for line in [
+        "cp x ~/.cargo/bin/git",
+        "cd ~/.cargo/bin && cp /tmp/x git",
+        "printf x > ~/.cargo/bin/git",
+        "ln -sf /tmp/x /home/ada/.cargo/bin/git",
+        "sudo tee /usr/bin/git < x",
+        "mv ~/.cargo/bin/git /tmp",
         "echo x > .hookbox/hookbox.toml",
         "echo x>>.hookbox/hookbox.toml",
         "echo x >| ~/.claude/settings.json",

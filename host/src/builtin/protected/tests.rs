@@ -25,7 +25,7 @@ fn protected() -> Protected {
     let variables = [("HOME".to_owned(), "/home/ada".to_owned())].into();
     let places = ["/srv/codex/hooks.json", "/dot/hookbox", "/", "relative"];
     Protected::new(&roots, variables, &protection(), move |_| {
-        (places.map(Into::into).into(), vec!["/home/ada/.hookbox".into()])
+        [places.map(Into::into).into(), vec!["/home/ada/bin/git".into()], vec!["/home/ada/.hookbox".into()]]
     })
 }
 
@@ -57,6 +57,8 @@ fn what_decides_on_hooks_is_protected_and_its_neighbours_are_not() {
         "/home/ada/.cache/hookbox/code/x",
         "/srv/codex/hooks.json",
         "/dot/hookbox/hooks/x",
+        "/home/ada/bin/git",
+        "/home/ada/bin/Git",
     ] {
         assert!(protected.holds(Path::new(path)), "{path}");
     }
@@ -79,6 +81,10 @@ fn what_decides_on_hooks_is_protected_and_its_neighbours_are_not() {
         "/home/ada/.cache",
         "/srv/codex/notes",
         "/dot/hookbox2",
+        "/home/ada/bin",
+        "/home/ada/bin/*",
+        "/home/ada/bin/gitk",
+        "/home/ada/git",
     ] {
         assert!(!protected.holds(Path::new(path)), "{path}");
     }
@@ -122,7 +128,7 @@ fn what_is_above_a_path_that_is_there_takes_it_with_it() {
     for path in ["/", "~", "~/", "/home/*", "~/.hookbox", "codex", ".", "c*"] {
         assert!(takes(path), "{path}");
     }
-    for path in ["~/.kodelet", "/srv/shop", "*.json", "~/*"] {
+    for path in ["~/.kodelet", "/srv/shop", "*.json", "~/*", "~/bin"] {
         assert!(!takes(path), "{path}");
     }
 }
