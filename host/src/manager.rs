@@ -24,6 +24,7 @@ pub use crate::discovery::{
     DEFAULT_ROOTS, Entry, EntryStatus, Kept, Problem, Progress, SwitchedOff, Tightened,
 };
 use crate::event::EventName;
+use crate::files::program;
 use crate::hook::{Hook, Kind, OnFailure, Subscription};
 use crate::journal::{Journal, JournalSettings};
 use crate::live::{Live, Snapshot};
@@ -175,6 +176,12 @@ impl Manager {
     /// those of the user's settings (`[budget]`), else of [`Builder::thresholds`].
     pub fn thresholds(&self) -> Thresholds {
         self.snapshot().global.thresholds
+    }
+
+    /// Returns the program `git` that guards ask for the state of a repository.
+    #[doc(hidden)]
+    pub fn git(&self) -> Option<PathBuf> {
+        program::git(self.snapshot().global.git.as_deref())
     }
 
     /// Returns the user's settings of the journal.

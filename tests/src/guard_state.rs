@@ -7,7 +7,7 @@ use hookbox::internal::tool_result;
 use hookbox::session::{Session, ToolDecision};
 use serde_json::{Value, json};
 
-use crate::environment::TestEnvironment;
+use crate::environment::{TestEnvironment, program};
 
 /// The guards that ask for the state, with the time that a busy machine needs.
 const SETTINGS: &str =
@@ -105,6 +105,68 @@ async fn what_loses_nothing_passes_and_everything_else_is_blocked() {
     assert_eq!(blocked(&session, &lost).await, lost);
     change(&env);
     assert_eq!(blocked(&session, &LOSSES).await, LOSSES);
+}
+
+/// Asks the program about a line as `npm` and `npx` start it: with `directory` in front of its `PATH`.
+fn event_below(env: &TestEnvironment, directory: &str, line: &str) -> Value {
+    let mut command = env.command(program());
+    command.env("PATH", format!("{directory}:/usr/local/bin:/usr/bin:/bin"));
+    let event = json!({"tool_name": "bash", "tool_input": {"command": line}});
+    env.run(command.args(["run", "before_tool_call"]), event.to_string()).json()
+}
+
+#[test]
+fn a_git_of_the_repository_is_not_run_and_excuses_nothing() {
+    let env = place();
+    let mark = env.path("mark");
+    let lie = format!(
+        "#!/bin/sh\n: > '{}'\ncase \"$*\" in *' status '*) printf '# branch.head main\\0'; exit;; esac\n\
+         PATH=/usr/bin:/bin exec git \"$@\"\n",
+        mark.display()
+    );
+    env.script("repo/node_modules/.bin/git", &lie).file("repo/.git/info/exclude", "node_modules\n");
+    env.symlink("links/git", "../repo/node_modules/.bin/git");
+    let directories =
+        [env.path("repo/node_modules/.bin"), env.path("links"), "/proc/self/cwd/node_modules/.bin".into()];
+    for directory in directories.iter().map(|it| it.to_str().unwrap()) {
+        let clean = event_below(&env, directory, "git reset --hard");
+        assert_ne!(clean["blocked"], true, "{directory}: {clean}");
+    }
+    env.file("repo/src/a.rs", "a longer text");
+    // Not even if the user's settings name it.
+    for settings in ["", "[git]\nprogram = \"REPO/node_modules/.bin/git\"\n"] {
+        let settings = settings.replace("REPO", env.path("repo").to_str().unwrap());
+        env.file("home/.hookbox/hookbox.toml", format!("{settings}{SETTINGS}"));
+        for directory in directories.iter().map(|it| it.to_str().unwrap()) {
+            let changed = event_below(&env, directory, "git reset --hard");
+            assert_eq!(changed["blocked"], true, "{directory}: {changed}");
+        }
+    }
+    assert!(!mark.exists(), "a program of the repository ran");
+}
+
+#[test]
+fn a_git_that_the_user_can_write_is_not_fixed_at_install_and_not_replaced_by_a_tool() {
+    let env = place();
+    env.directory("home/.claude").directory("bin").script("repo/bin/git", "#!/bin/sh\n");
+    env.symlink("bin/git", "../repo/bin/git");
+    let before = env.read("home/.hookbox/hookbox.toml");
+    let installed = env.hookbox(["install", "claude", "--yes"]);
+    assert_eq!(installed.code, Some(0), "{installed:#?}");
+    assert_eq!(env.read("home/.hookbox/hookbox.toml"), before);
+    let git = env.path("bin/git");
+    for (tool, input) in [
+        ("Write", json!({ "file_path": git, "content": "" })),
+        ("Bash", json!({ "command": format!("cp /tmp/x {}", git.display()) })),
+    ] {
+        let verdict = env.event(&["before_tool_call"], &json!({"tool_name": tool, "tool_input": input}));
+        assert_eq!(verdict["blocked"], true, "{verdict}");
+    }
+    for line in ["git status", "cat /usr/bin/git", &format!("ls {}", env.path("bin").display())] {
+        let verdict =
+            env.event(&["before_tool_call"], &json!({"tool_name": "Bash", "tool_input": {"command": line}}));
+        assert_ne!(verdict["blocked"], true, "{verdict}");
+    }
 }
 
 #[tokio::test]

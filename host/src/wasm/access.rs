@@ -25,6 +25,8 @@ pub struct Access {
     /// The client for its requests, with a right `http:…`.
     #[cfg(feature = "http")]
     pub network: Option<crate::network::Network>,
+    /// The program `git` that the user's settings name.
+    pub git: Option<PathBuf>,
     /// Its clock, instead of the system's.
     pub clock: Option<TestClock>,
     /// The source of its inputs.
@@ -79,13 +81,19 @@ pub(crate) struct Backends {
     store: Option<crate::store::Store>,
     #[cfg(feature = "http")]
     network: crate::network::Network,
+    git: Option<PathBuf>,
     clock: Option<TestClock>,
     recording: Recording,
 }
 
 impl Backends {
-    /// The store in the data directory, the network of the engine, and the switch of recording.
-    pub(crate) fn new(data: Option<&Path>, runtime: &Runtime, recording: &Recording) -> Self {
+    /// The store in the data directory, the network of the engine, the user's git, and the switch of recording.
+    pub(crate) fn new(
+        data: Option<&Path>,
+        runtime: &Runtime,
+        git: Option<&Path>,
+        recording: &Recording,
+    ) -> Self {
         // Without these features there is neither.
         let _ = (data, runtime);
         Self {
@@ -93,6 +101,7 @@ impl Backends {
             store: data.map(|data| crate::store::Store::at(data.to_owned())),
             #[cfg(feature = "http")]
             network: runtime.network().clone(),
+            git: git.map(Path::to_owned),
             clock: runtime.clock(),
             recording: recording.clone(),
         }
@@ -120,7 +129,8 @@ impl Backends {
 
     /// Connects what the rights of a hook ask for; `identity` names its bucket in the store.
     pub(crate) fn connect(&self, access: &mut Access, identity: &str) {
-        let _ = (&access, identity);
+        let _ = identity;
+        access.git.clone_from(&self.git);
         #[cfg(feature = "store")]
         if access.rights.has(&Capability::Store) {
             access.bucket = self.store.as_ref().map(|store| store.bucket([identity]));

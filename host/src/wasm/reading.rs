@@ -11,7 +11,7 @@ use wasmtime::{StoreContextMut, Trap};
 use super::bindings_0_2::hookbox::hook0_2_0::{facts, types, work_tree};
 use super::state::CallState;
 use super::tape::Taped;
-use crate::capability::Capability;
+use crate::capability::{Capability, Denial};
 use crate::work_tree::{PathKind, PathState, Tree, WorkTrees};
 
 /// The interface of facts, as hooks import it.
@@ -26,6 +26,10 @@ const ANSWER: u64 = 2;
 /// The part of the fuel, one in so many, that counts as copied bytes: so a reading gives way to other tasks as often as a
 /// guest that computes.
 const FUEL_PER_COPY: u64 = 2;
+
+/// The reason why no work tree has a state, and the next step.
+const NO_GIT_FIX: &str = "there is no git that only root can change, so every work tree counts as changed: install git for the \
+    system, and run `hookbox install` again";
 
 /// The size of an argument or a command beside its texts, in bytes.
 const ITEM: usize = 32;
@@ -199,19 +203,31 @@ impl work_tree::Host for CallState {
         let asked = || format!("work_tree.tree {directory:?}");
         let Some((trees, directory)) = self.work_trees(&directory, true).await else { return Ok(None) };
         let outside = async {
-            let Some(tree) = trees.tree(&directory).await else { return Ok(None) };
+            let Some(tree) = trees.tree(&directory).await else { return Ok(Told::nothing(&trees)) };
             let Tree { root, linked, changed, untracked, branch } = tree;
             // A name that is not Unicode cannot be said, so nothing is said about it.
             let root = root.into_os_string().into_string().ok();
-            Ok(root.map(|root| work_tree::TreeState { root, linked, changed, untracked, branch }))
+            Ok(Told::Answer(root.map(|root| work_tree::TreeState {
+                root,
+                linked,
+                changed,
+                untracked,
+                branch,
+            })))
         };
-        self.tape.take(asked, outside).await
+        let told = self.tape.take(asked, outside).await?;
+        Ok(self.answer(told))
     }
 
     async fn is_pushed(&mut self, directory: String, reference: String) -> wasmtime::Result<Option<bool>> {
         let asked = || format!("work_tree.is_pushed {directory:?} {reference:?}");
         let Some((trees, directory)) = self.work_trees(&directory, true).await else { return Ok(None) };
-        self.tape.take(asked, async { Ok(trees.is_pushed(&directory, &reference).await) }).await
+        let outside = async {
+            let is_pushed = trees.is_pushed(&directory, &reference).await;
+            Ok(is_pushed.map_or_else(|| Told::nothing(&trees), |it| Told::Answer(Some(it))))
+        };
+        let told = self.tape.take(asked, outside).await?;
+        Ok(self.answer(told))
     }
 
     async fn path(&mut self, path: String) -> wasmtime::Result<Option<work_tree::PathState>> {
@@ -232,6 +248,35 @@ impl work_tree::Host for CallState {
             Ok(Some(work_tree::PathState { kind, tracked, changed, ignored }))
         };
         self.tape.take(asked, outside).await
+    }
+}
+
+/// The answer of git, or the absence of one.
+enum Told<T> {
+    Answer(Option<T>),
+    /// There is no git that can be asked, which the user is told.
+    NoGit,
+}
+
+/// The form of [`Told::NoGit`] in a record.
+const NO_GIT: &str = "no git";
+
+impl<T> Told<T> {
+    fn nothing(trees: &WorkTrees) -> Self {
+        if trees.has_git() { Self::Answer(None) } else { Self::NoGit }
+    }
+}
+
+impl<T: Taped> Taped for Told<T> {
+    fn write(&self) -> Value {
+        match self {
+            Self::Answer(answer) => answer.write(),
+            Self::NoGit => json!(NO_GIT),
+        }
+    }
+
+    fn read(got: &Value) -> Option<Self> {
+        if got == NO_GIT { Some(Self::NoGit) } else { Taped::read(got).map(Self::Answer) }
     }
 }
 
@@ -291,8 +336,20 @@ impl CallState {
             return None;
         }
         let cwd = Path::new(self.cwd()?).to_owned();
-        let wall = self.wall;
-        let trees = self.trees.get_or_insert_with(|| Arc::new(WorkTrees::of(&cwd, wall)));
+        let (wall, git) = (self.wall, self.access.git.as_deref());
+        let trees = self.trees.get_or_insert_with(|| Arc::new(WorkTrees::of(&cwd, git, wall)));
         Some((Arc::clone(trees), cwd.join(path)))
+    }
+
+    /// Returns the answer of git. Without a git it notes that the right is of no use.
+    fn answer<T>(&mut self, told: Told<T>) -> Option<T> {
+        match told {
+            Told::Answer(answer) => answer,
+            Told::NoGit => {
+                let right = Capability::WorkTree.to_string();
+                self.denied.push(Denial { right, fix: NO_GIT_FIX.to_owned() });
+                None
+            }
+        }
     }
 }

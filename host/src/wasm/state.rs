@@ -47,7 +47,7 @@ pub(super) struct CallState {
     /// The access of the hook.
     pub(super) access: Arc<Access>,
     pub(super) tape: Tape,
-    denied: Denials,
+    pub(super) denied: Denials,
     /// The place of the event, and the lines that were read for it.
     place: Option<(Arc<Context>, Readings)>,
     /// The repository of the event, from the first question about it on.

@@ -1,21 +1,20 @@
 //! The program `git`, run so that it reads one repository and runs nothing of it.
 
-use std::env;
 use std::ffi::OsStr;
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use tokio::time::Instant;
 
 use super::{Checkout, as_path};
+use crate::files::program;
 use crate::native::process::Process;
 
 /// The longest output that is read, in bytes: the index of a repository with some ten thousand files.
 const MAX_OUTPUT: usize = 16 << 20;
 
-/// The variables of this process that git gets. Without a home it reads no settings of the user, whose filters would run.
-const VARIABLES: [&str; 1] = ["PATH"];
+/// The variables of this process that git gets: none. Without a home it reads no settings of the user, whose filters would
+/// run.
+const VARIABLES: [String; 0] = [];
 
 /// Settings in front of each command. They go before those of the repository, and keep programs from running.
 const SETTINGS: &str = "--no-pager --literal-pathspecs --no-replace-objects --no-optional-locks -c core.fsmonitor=false \
@@ -23,7 +22,9 @@ const SETTINGS: &str = "--no-pager --literal-pathspecs --no-replace-objects --no
     -c protocol.allow=never -c safe.bareRepository=explicit";
 
 /// Variables of the environment with the same purpose.
-const ENVIRONMENT: [(&str, &str); 11] = [
+const ENVIRONMENT: [(&str, &str); 12] = [
+    // npm puts directories of the repository into that of this process.
+    ("PATH", "/usr/bin:/bin"),
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
     ("GIT_ATTR_NOSYSTEM", "1"),
@@ -73,16 +74,9 @@ pub(super) struct Status {
 }
 
 impl Git {
-    /// Finds git in the absolute directories of `PATH`, but not in the agent's directory, whose programs may be anybody's.
-    pub(super) fn find(cwd: &Path) -> Option<Self> {
-        let directories = env::var_os("PATH")?;
-        let mut files = env::split_paths(&directories)
-            .filter(|it| it.is_absolute() && !it.starts_with(cwd))
-            .map(|it| it.join("git"));
-        let is_program = |it: &PathBuf| {
-            fs::metadata(it).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-        };
-        files.find(is_program).map(|program| Self { program })
+    /// Finds the git that the user's settings name, or that of the system, if [only root can change it](program::git).
+    pub(super) fn find(named: Option<&Path>) -> Option<Self> {
+        program::git(named).map(|program| Self { program })
     }
 
     /// Runs git, and returns its output if it succeeds in time.
@@ -92,7 +86,7 @@ impl Git {
         let process = Process {
             program: &self.program,
             args: &args,
-            environment: Some(&VARIABLES.map(str::to_owned)),
+            environment: Some(&VARIABLES),
             variables: &variables,
             directory: Some(directory),
             stdin: None,

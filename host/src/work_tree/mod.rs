@@ -2,7 +2,7 @@
 //!
 //! The program `git` gives the answers, and runs nothing that the repository names. Every doubt is `None`, and a caller
 //! takes it as work that can be lost: another repository than that of the event's directory and its linked worktrees, a
-//! setting that is not known to be harmless, a submodule, a slow disk, a git that is missing.
+//! setting that is not known to be harmless, a submodule, a slow disk, a git that is missing or that the agent could replace.
 
 mod git;
 
@@ -72,15 +72,24 @@ pub(crate) struct WorkTrees {
     cwd: PathBuf,
     patience: Duration,
     ends: OnceLock<Instant>,
-    git: OnceCell<Option<(Git, PathBuf)>>,
+    git: Option<Git>,
+    /// The directory that all worktrees of the event's repository share.
+    common: OnceCell<Option<PathBuf>>,
 }
 
 impl WorkTrees {
-    /// Makes it for an event of an agent that works in `cwd`, and a hook with this time limit. It runs nothing yet.
-    pub(crate) fn of(cwd: &Path, wall: Duration) -> Self {
+    /// Makes it for an event of an agent that works in `cwd`, and a hook with this time limit. `git` is the program that the
+    /// user's settings name. It runs nothing yet.
+    pub(crate) fn of(cwd: &Path, git: Option<&Path>, wall: Duration) -> Self {
         // A guard can still answer after it.
         let patience = (wall / 2).min(MAX_PATIENCE);
-        Self { cwd: cwd.to_owned(), patience, ends: OnceLock::new(), git: OnceCell::new() }
+        let git = Git::find(git);
+        Self { cwd: cwd.to_owned(), patience, ends: OnceLock::new(), git, common: OnceCell::new() }
+    }
+
+    /// Returns true if there is a git that can be asked. Without one, every answer is `None`.
+    pub(crate) fn has_git(&self) -> bool {
+        self.git.is_some()
     }
 
     /// Returns the end of the time for questions, which begins with the first one.
@@ -143,12 +152,12 @@ impl WorkTrees {
         if !directory.is_absolute() {
             return None;
         }
-        let of_event = self.git.get_or_init(|| async {
-            let git = Git::find(&self.cwd)?;
+        let git = self.git.as_ref()?;
+        let of_event = self.common.get_or_init(|| async {
             let own = git.checkout(&self.cwd, ends).await?;
-            git.is_harmless(&own.root, ends).await?.then_some((git, own.common))
+            git.is_harmless(&own.root, ends).await?.then_some(own.common)
         });
-        let (git, common) = of_event.await.as_ref()?;
+        let common = of_event.await.as_ref()?;
         let checkout = git.checkout(directory, ends).await?;
         (checkout.common == *common).then_some((git, checkout))
     }

@@ -60,7 +60,7 @@ impl Place {
 
     fn trees(&self) -> WorkTrees {
         // A busy machine gets its time.
-        WorkTrees::of(&self.at("work"), 2 * MAX_PATIENCE)
+        WorkTrees::of(&self.at("work"), None, 2 * MAX_PATIENCE)
     }
 
     async fn tree(&self, directory: &str) -> Option<Tree> {
@@ -205,7 +205,7 @@ async fn other_repositories_and_submodules_have_no_answer() {
         assert_eq!(place.tree(directory).await, None, "{directory}");
     }
     assert!(place.tree("work").await.unwrap().untracked, "a repository in the tree is untracked");
-    assert_eq!(WorkTrees::of(&place.at("plain"), 2 * MAX_PATIENCE).tree(&place.at("work")).await, None);
+    assert_eq!(WorkTrees::of(&place.at("plain"), None, 2 * MAX_PATIENCE).tree(&place.at("work")).await, None);
     assert_eq!(place.trees().tree(Path::new("src")).await, None);
     place.git("work", "submodule --quiet add ../remote sub");
     place.git("work", "commit --quiet -m two");

@@ -84,6 +84,8 @@ pub(crate) struct GlobalSettings {
     pub(crate) thresholds: Thresholds,
     /// True if secrets stay in the text that hooks give the model (`redact_context = false`).
     pub(crate) keeps_secrets: bool,
+    /// The program `git` that guards ask, instead of the system's.
+    pub(crate) git: Option<PathBuf>,
     /// The table `[journal]`.
     pub(crate) journal: JournalSettings,
 }
@@ -140,5 +142,6 @@ pub(crate) fn of(roots: &[RootDir], options: &Options, problems: &mut Vec<Proble
         keep: user().find_map(|root| root.top.keep_days).map_or(default.keep, |days| DAY * days.get()),
         max_size: user().find_map(|root| root.top.journal_size).unwrap_or(default.max_size),
     };
-    GlobalSettings { switched_off, thresholds, keeps_secrets, journal }
+    let git = user().find_map(|root| root.top.git.clone());
+    GlobalSettings { switched_off, thresholds, keeps_secrets, git, journal }
 }

@@ -42,8 +42,13 @@ pub(super) struct Granted {
 }
 
 impl Granted {
-    /// Reads the trust file. If it cannot be read, nothing is trusted or granted.
-    pub(super) fn read(options: &Options, runtime: &Runtime, problems: &mut Vec<Problem>) -> Arc<Self> {
+    /// Reads the trust file. `git` is the program that the user's settings name. If it cannot be read, nothing is trusted or granted.
+    pub(super) fn read(
+        options: &Options,
+        runtime: &Runtime,
+        git: Option<&Path>,
+        problems: &mut Vec<Problem>,
+    ) -> Arc<Self> {
         let records = match options.data.as_deref().map(|data| TrustFile::new(data).read()) {
             None => Records::default(),
             Some(Ok(records)) => records,
@@ -57,7 +62,7 @@ impl Granted {
         };
         Arc::new(Self {
             records,
-            backends: Backends::new(options.data.as_deref(), runtime, &options.recording),
+            backends: Backends::new(options.data.as_deref(), runtime, git, &options.recording),
         })
     }
 }

@@ -140,7 +140,7 @@ struct JudgedScan {
 fn find_and_judge(options: &Options, last: &Arc<LastRead>, runtime: &Runtime) -> Judged {
     let Found { repositories, global, read, mut scans } = find::find(options, last);
     let mut problems = Vec::new();
-    let granted = gate::Granted::read(options, runtime, &mut problems);
+    let granted = gate::Granted::read(options, runtime, global.git.as_deref(), &mut problems);
     let around: Vec<PathBuf> = repositories.outer.iter().chain(&repositories.nearest).cloned().collect();
     let of_scans = repositories.outer.iter().map(Some).chain([repositories.nearest.as_ref()]);
     let judge = |(repo, scan): (Option<&PathBuf>, &Scan)| {
@@ -179,7 +179,7 @@ pub async fn examine_plugin(dir: &Path, called: &str, runtime: &Runtime) -> Disc
         let (options, runtime) = (Arc::clone(&options), runtime.clone());
         tokio::task::spawn_blocking(move || {
             let mut scan = scan::scan_plugin(&dir, &called);
-            let granted = gate::Granted::read(&options, &runtime, &mut scan.problems);
+            let granted = gate::Granted::read(&options, &runtime, None, &mut scan.problems);
             let gate = gate::Gate::new(&options, granted, Some(&dir), std::slice::from_ref(&dir));
             let judgements = gate.judge(&scan, std::slice::from_ref(&scan), &options);
             JudgedScan { scan, gate, judgements }

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::hook_table::Table;
@@ -201,18 +201,26 @@ fn what_is_no_toml_is_one_problem_with_its_line() {
 #[test]
 fn a_file_speaks_of_all_hooks_together_beside_its_tables() {
     let toml = "no_hooks = true\nskip_commands = [\"review\", \"pr\"]\nredact_context = false\n[budget]\nwarn = 0.5\nrotate = 1\n\
-                at_threshold = \"rotate\"\n[plugins]\ngit_host = \"https://git.example.com/team/\"\n[hooks.x]\npriority = 1\n";
+                at_threshold = \"rotate\"\n[git]\nprogram = \"/opt/git/bin/git\"\n[plugins]\ngit_host = \"https://git.example.com/team/\"\n[hooks.x]\npriority = 1\n";
     let Parsed { file: File { top, tables }, faults, .. } = super::parse(toml);
     assert_eq!(faults, []);
     assert_eq!((top.no_hooks, top.redact_context, tables.len()), (Some(true), Some(false), 1));
     assert_eq!(top.skip_commands, Some(vec!["review".to_owned(), "pr".to_owned()]));
     assert_eq!((top.warn, top.rotate, top.at), (Some(0.5), Some(1.0), Some(AtThreshold::Rotate)));
     assert_eq!(top.git_host.as_deref(), Some("https://git.example.com/team"));
+    assert_eq!(top.git.as_deref(), Some(Path::new("/opt/git/bin/git")));
     let mut keys = top.keys;
     keys.sort_unstable();
     assert_eq!(
         keys,
-        [("budget", 4), ("no_hooks", 1), ("plugins", 8), ("redact_context", 3), ("skip_commands", 2)]
+        [
+            ("budget", 4),
+            ("git", 8),
+            ("no_hooks", 1),
+            ("plugins", 10),
+            ("redact_context", 3),
+            ("skip_commands", 2)
+        ]
     );
 }
 
@@ -244,6 +252,12 @@ fn a_wrong_value_beside_the_tables_is_named_and_says_nothing() {
             "unknown key \"budget.colour\", which is left out: expected warn, rotate or at_threshold"
                 .to_owned(),
         ),
+        ("git = \"/usr/bin/git\"", "git: expected a table, found \"/usr/bin/git\"".to_owned()),
+        (
+            "git.program = \"git\"",
+            "git.program: expected an absolute path such as \"/opt/git/bin/git\", found \"git\"".to_owned(),
+        ),
+        ("git.path = 1", "unknown key \"git.path\", which is left out: expected program".to_owned()),
         ("plugins = 1", "plugins: expected a table, found 1".to_owned()),
         ("plugins.git_host = 1", format!("{host} 1")),
         ("plugins.git_host = \"git.example.com\"", format!("{host} \"git.example.com\"")),
@@ -263,7 +277,7 @@ fn a_wrong_value_beside_the_tables_is_named_and_says_nothing() {
             (top.no_hooks, top.skip_commands, top.warn, top.rotate, top.at, top.git_host),
             (None, None, None, None, None, None)
         );
-        assert_eq!(top.redact_context, None, "{line}");
+        assert_eq!((top.redact_context, top.git), (None, None), "{line}");
         assert_eq!(tables.len(), 1, "{line}");
     }
 }

@@ -1,6 +1,7 @@
 //! The keys beside the tables of hooks: they apply to all hooks of a session together.
 
 use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
 
 use super::reader::Reader;
 use crate::text;
@@ -29,6 +30,8 @@ pub(crate) struct Top {
     pub(crate) at: Option<AtThreshold>,
     /// The address from which plugins named `org/repo` are fetched.
     pub(crate) git_host: Option<String>,
+    /// The program `git` that guards ask.
+    pub(crate) git: Option<PathBuf>,
     /// True if the program records events.
     pub(crate) journal: Option<bool>,
     /// The days after which records are removed.
@@ -42,7 +45,7 @@ pub(crate) struct Top {
 impl Top {
     /// The known keys, for the message about an unknown one.
     pub(super) const KEYS: &'static str =
-        "[hooks.\"NAME\"], no_hooks, skip_commands, redact_context, [budget], [journal] or [plugins]";
+        "[hooks.\"NAME\"], no_hooks, skip_commands, redact_context, [budget], [git], [journal] or [plugins]";
 
     /// Returns the line of this key.
     pub(crate) fn line(&self, key: &str) -> usize {
@@ -63,7 +66,7 @@ fn git_host(text: &str) -> Option<&str> {
 impl Reader {
     /// Reads this key, if it is one of them.
     pub(super) fn top(&mut self, top: &mut Top, key: &str, at: usize, value: &SpannedValue<'_>) -> bool {
-        let known = ["no_hooks", "skip_commands", "redact_context", "budget", "journal", "plugins"];
+        let known = ["no_hooks", "skip_commands", "redact_context", "budget", "git", "journal", "plugins"];
         let Some(key) = known.into_iter().find(|it| *it == key) else {
             return false;
         };
@@ -78,6 +81,7 @@ impl Reader {
             }
             "redact_context" => top.redact_context = self.get(key, "true or false", value),
             "budget" => self.budget(top, value),
+            "git" => self.git(top, value),
             "journal" => self.journal(top, value),
             _ => self.plugins(top, value),
         }
@@ -92,6 +96,19 @@ impl Reader {
                 "rotate" => top.rotate = self.share(&name, value),
                 "at_threshold" => top.at = self.get(&name, "\"compact\" or \"rotate\"", value),
                 _ => self.unknown(at, &name, "warn, rotate or at_threshold"),
+            }
+        }
+    }
+
+    fn git(&mut self, top: &mut Top, value: &SpannedValue<'_>) {
+        for (key, at, value) in self.keys("git", value) {
+            let name = format!("git.{}", text::prefix(key, 80));
+            if key == "program" {
+                let path = value.get_ref().as_str().map(Path::new).filter(|path| path.is_absolute());
+                let expected = "an absolute path such as \"/opt/git/bin/git\"";
+                top.git = self.checked(&name, expected, value, path.map(Path::to_owned));
+            } else {
+                self.unknown(at, &name, "program");
             }
         }
     }
