@@ -12,6 +12,7 @@ use hookbox_agents::Agent;
 use hookbox_agents::bridge::doctor::{self, Examination, Status};
 use hookbox_agents::config::Surroundings;
 
+use crate::commands::guard::warn_of_no_git;
 use crate::error::{EXIT_FAILED, hint, is_coloured, warn_with_hint};
 use crate::{named, options, output};
 
@@ -47,6 +48,9 @@ impl Doctor {
         let manager = unless_interrupted(self.locate.manager()).await??;
         for problem in manager.problems().iter() {
             warn_with_hint(problem, problem.hint.as_ref());
+        }
+        if manager.git().is_none() {
+            warn_of_no_git();
         }
         let home = self.locate.home()?;
         let project = std::env::current_dir()?;

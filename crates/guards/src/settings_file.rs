@@ -1,4 +1,4 @@
-//! The presets and modes of the guards, and the journal, in the user's settings file. Everything else in the file stays as
+//! The presets and modes of the guards, their git, and the journal, in the user's settings file. Everything else in the file stays as
 //! it is.
 
 use std::fs::{self, Permissions};
@@ -132,6 +132,23 @@ impl SettingsFile {
             }
         }
         Ok(())
+    }
+
+    /// Returns the program `git` that the file names.
+    pub fn git(&self) -> Option<&Path> {
+        self.document.as_table().get("git")?.get("program")?.as_str().map(Path::new)
+    }
+
+    /// Sets the program `git` that guards ask.
+    ///
+    /// # Errors
+    ///
+    /// If another value is where a table belongs.
+    pub fn set_git(&mut self, program: &str) -> Result<(), GuardsError> {
+        if self.append("[git]", "program", program) {
+            return Ok(());
+        }
+        self.set(&["git"], "program", program)
     }
 
     /// Returns true if the file has settings of the journal.
@@ -276,6 +293,28 @@ mod tests {
             let found = after(before, |file| {
                 file.set_preset(git(), Preset::Strict).unwrap();
                 assert_eq!(file.preset(git()).as_deref(), Some("strict"));
+            });
+            assert_eq!(found, want, "{before}");
+        }
+    }
+
+    #[test]
+    fn a_git_is_set_and_replaced() {
+        let table = "[git]\nprogram = \"/opt/git\"\n";
+        for (before, was, want) in [
+            ("", None, table.to_owned()),
+            ("# mine\n", None, format!("# mine\n\n{table}")),
+            (
+                "[git]\nprogram = \"/old/git\" # mine\n",
+                Some("/old/git"),
+                table.replace("t\"\n", "t\" # mine\n"),
+            ),
+            ("git = {}\n", None, "git = { program = \"/opt/git\" }\n".to_owned()),
+        ] {
+            let found = after(before, |file| {
+                assert_eq!(file.git(), was.map(Path::new), "{before}");
+                file.set_git("/opt/git").unwrap();
+                assert_eq!(file.git(), Some(Path::new("/opt/git")));
             });
             assert_eq!(found, want, "{before}");
         }

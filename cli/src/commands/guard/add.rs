@@ -8,6 +8,7 @@ use hookbox::{Mode, escape};
 use hookbox_guards::{Guard, Preset, SettingsFile, Status};
 use serde_json::{Value, json};
 
+use super::git::fix_git;
 use super::own::{Own, explained, preset_of};
 use crate::commands::trust;
 use crate::error::{EXIT_FAILED, InputError, hint, say, warn};
@@ -106,6 +107,7 @@ pub(super) async fn run(
     human::required(locate, &[], !yes)?;
     let ask = |question: &str| approval::confirm(question, yes).map(|()| true);
     let added = add(locate, chosen, ask).await?;
+    fix_git(locate)?;
     if as_json {
         let own = Own::find(locate)?;
         output::json(&added.iter().map(|it| row(&own, it)).collect::<Vec<_>>())?;

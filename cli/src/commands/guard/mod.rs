@@ -2,6 +2,7 @@
 
 mod add;
 mod enforce;
+mod git;
 mod list;
 mod own;
 mod preset;
@@ -13,6 +14,7 @@ use clap::{Args, Subcommand};
 use hookbox_guards::{GUARDS, Guard, Preset};
 
 pub(crate) use self::add::{Chosen, add};
+pub(crate) use self::git::{fix_git, warn_of_no_git};
 pub(crate) use self::own::{Own, explained};
 use crate::{named, options};
 

@@ -22,6 +22,7 @@ use serde_json::json;
 use self::guards::Offer;
 use self::record::Recording;
 use self::which::{Which, shown};
+use crate::commands::guard::fix_git;
 use crate::error::{InputError, hint, warn};
 use crate::interrupt::unless_interrupted;
 use crate::{options, output};
@@ -126,6 +127,9 @@ impl Install {
         }
         let asks = self.offer.asks();
         let added = self.offer.accept(&which).await?;
+        if which.is_users() && !which.dry_run {
+            fix_git(&which.locate)?;
+        }
         let is_recorded = self.recording.accept(&which, asks)?;
         // A search creates the private directories, and a dry run creates nothing.
         let entries = if which.dry_run { None } else { Some(entries(&which.locate).await) };
