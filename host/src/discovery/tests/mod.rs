@@ -9,6 +9,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use super::{Discovery, Entry, EntryStatus, Options};
 use crate::trust::TrustPolicy;
@@ -27,6 +28,13 @@ enum File<'a> {
     Link(&'a str),
     /// An empty directory.
     Dir,
+}
+
+/// Returns the processor time of this thread, which other work on the machine does not change; zero if it is not known.
+pub(super) fn processor_time() -> Duration {
+    let known = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = known.split(' ').next().and_then(|it| it.parse().ok());
+    Duration::from_nanos(nanoseconds.unwrap_or_default())
 }
 
 use File::{Dir, Hook, Link, Mode, Script, Text};
