@@ -243,16 +243,11 @@ pub(crate) fn target() -> PathBuf {
     profile().parent().unwrap().to_owned()
 }
 
-/// Returns a directory of `cargo xtask tools`; `None`, with a `skipped:` line, if it is missing.
-pub(crate) fn language_tools(directory: &str) -> Option<PathBuf> {
+/// Returns a directory of `cargo xtask tools`.
+pub(crate) fn language_tools(directory: &str) -> PathBuf {
     let path = repository().join("target/tools").join(directory);
-    if path.is_dir() {
-        return Some(path);
-    }
-    let line = format!("skipped: target/tools/{directory} is missing; hint: cargo xtask tools");
-    assert!(std::env::var_os("HOOKBOX_REQUIRE_TOOLS").is_none(), "{line}");
-    println!("{line}");
-    None
+    assert!(path.is_dir(), "target/tools/{directory} is missing; hint: cargo xtask tools");
+    path
 }
 
 /// The program. `cli/tests/version.rs` sees to it that `cargo test --workspace` builds it.

@@ -93,23 +93,26 @@ fn python(venv: &Path, dir: &Path) -> Command {
 }
 
 #[test]
+#[ignore = "needs the packages of `cargo xtask tools`: run `cargo xtask test-all`"]
 fn the_python_harness_passes_its_tests() {
-    let Some(venv) = language_tools("venv") else { return };
+    let venv = language_tools("venv");
     let output = run(python(&venv, &sdk("python")).args(["-m", "unittest", "discover", "tests"]));
     assert!(output.contains("\nOK\n"), "{output}");
 }
 
 #[test]
+#[ignore = "needs the packages of `cargo xtask tools`: run `cargo xtask test-all`"]
 fn the_example_of_the_python_readme_passes_its_cases() {
-    let Some(venv) = language_tools("venv") else { return };
+    let venv = language_tools("venv");
     let dir = python_project();
     let output = run(python(&venv, dir.path()).args(["-m", "unittest"]));
     assert!(output.contains("2 passed, 0 failed") && output.contains("\nOK\n"), "{output}");
 }
 
 #[test]
+#[ignore = "needs the packages of `cargo xtask tools`: run `cargo xtask test-all`"]
 fn an_end_of_the_program_in_a_python_hook_is_not_a_success() {
-    let Some(venv) = language_tools("venv") else { return };
+    let venv = language_tools("venv");
     let dir = python_project();
     let hook = fs::read_to_string(dir.path().join("hook.py")).unwrap();
     write(dir.path(), "hook.py", &hook.replace("    words =", "    raise SystemExit(0)\n    words ="));
@@ -119,10 +122,9 @@ fn an_end_of_the_program_in_a_python_hook_is_not_a_success() {
 }
 
 #[test]
+#[ignore = "needs the packages of `cargo xtask tools`: run `cargo xtask test-all`"]
 fn the_python_sdk_has_strict_types() {
-    let (Some(venv), Some(modules)) = (language_tools("venv"), language_tools("node_modules")) else {
-        return;
-    };
+    let (venv, modules) = (language_tools("venv"), language_tools("node_modules"));
     let dir = python_project();
     symlink(sdk("python"), dir.path().join("sdk")).unwrap();
     let mut bindings = Command::new(venv.join("bin/componentize-py"));
@@ -139,16 +141,18 @@ fn the_python_sdk_has_strict_types() {
 }
 
 #[test]
+#[ignore = "needs the packages of `cargo xtask tools`: run `cargo xtask test-all`"]
 fn the_typescript_harness_passes_its_tests() {
-    let Some(modules) = language_tools("node_modules") else { return };
+    let modules = language_tools("node_modules");
     let dir = typescript_package(&modules);
     let output = run(node(&dir.path().join("typescript")).args(["--test", "tests/testing.test.js"]));
     assert!(output.contains("pass 4\n"), "{output}");
 }
 
 #[test]
+#[ignore = "needs the packages of `cargo xtask tools`: run `cargo xtask test-all`"]
 fn the_example_of_the_typescript_readme_passes_its_cases() {
-    let Some(modules) = language_tools("node_modules") else { return };
+    let modules = language_tools("node_modules");
     let dir = project("typescript", [("ts", "src/hook.ts"), ("js", "test/hook.test.js")]);
     let own = dir.path().join("node_modules");
     fs::create_dir(&own).unwrap();
@@ -165,8 +169,9 @@ fn the_example_of_the_typescript_readme_passes_its_cases() {
 }
 
 #[test]
+#[ignore = "needs the packages of `cargo xtask tools`: run `cargo xtask test-all`"]
 fn the_typescript_sdk_has_strict_types() {
-    let Some(modules) = language_tools("node_modules") else { return };
+    let modules = language_tools("node_modules");
     let dir = typescript_package(&modules);
     let package = dir.path().join("typescript");
     // The example of the README is one of its files.

@@ -9,6 +9,7 @@ mod dist;
 #[path = "../../crates/guards/build/nested.rs"]
 mod nested;
 mod package;
+mod tests;
 mod tools;
 
 use std::env;
@@ -24,6 +25,8 @@ usage: cargo run -p xtask -- COMMAND
   demo        start the demo of the reference agent, with hooks at work
   plugin      build the sample plugin into target/plugin, and nothing else
   twins       build the native form of every sample hook into target/hooks/native/NAME
+  test        run the tests of the README (`--under-load`: beside eight busy processes)
+  test-all    run the tests, and those that need tools of PyPI or npm, node, a browser or a registry (`--under-load`)
   test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm
   test-clients  run real agents against a mock model, with hookbox as their hook command
   bench       measure hookbox beside what people would use instead (`--quick`: in two minutes, without the network; `--guards`: the guards only)
@@ -56,6 +59,10 @@ fn main() -> ExitCode {
             .and_then(|()| tree.component("sample-hooks", "hooks", OF_PLUGIN))
             .and_then(|()| tree.plugin()),
         ["twins"] => tree.twins(),
+        ["test"] => tree.test(false),
+        ["test", "--under-load"] => tree.test(true),
+        ["test-all"] => tree.test_all(false),
+        ["test-all", "--under-load"] => tree.test_all(true),
         ["test-hooks"] => tree.components("tests/guests", "test-hooks").and_then(|()| tree.forge()),
         ["test-clients", args @ ..] => tree.test_clients(args),
         ["bench", args @ ..] => tree.bench(args),

@@ -114,8 +114,9 @@ fn a_fault_of_rust_is_shown_in_the_words_of_the_compiler() {
 }
 
 #[test]
+#[ignore = "needs the packages of `cargo xtask tools`: run `cargo xtask test-all`"]
 fn a_python_project_guards() {
-    let Some(venv) = language_tools("venv") else { return };
+    let venv = language_tools("venv");
     let env = TestEnvironment::new();
     let built = build(&env, "push-guard", "python", |dir| {
         symlink(venv, dir.join(".venv")).unwrap();
@@ -145,8 +146,9 @@ fn a_python_project_guards() {
 }
 
 #[test]
+#[ignore = "needs the packages of `cargo xtask tools`: run `cargo xtask test-all`"]
 fn a_typescript_project_guards() {
-    let Some(modules) = language_tools("node_modules") else { return };
+    let modules = language_tools("node_modules");
     let env = TestEnvironment::new().variable("PATH", &std::env::var("PATH").unwrap());
     let built = build(&env, "push-guard", "typescript", |dir| {
         let own = dir.join("node_modules");

@@ -16,9 +16,10 @@ fn with_plugin() -> TestEnvironment {
 }
 
 #[tokio::test]
+#[ignore = "needs docker-registry: run `cargo xtask test-all`"]
 async fn a_directory_is_published_and_named_by_its_digest() {
     let env = with_plugin();
-    let Some(local) = LocalRegistry::start(&env) else { return };
+    let local = LocalRegistry::start(&env);
     let target = format!("oci://{}/org/tidy:1.0", local.address);
     let json = env
         .hookbox(["plugin", "publish", "plugin", &target, "--json", "--source", "https://git.example/tidy"])
@@ -59,9 +60,10 @@ async fn a_directory_is_published_and_named_by_its_digest() {
 }
 
 #[tokio::test]
+#[ignore = "needs docker-registry: run `cargo xtask test-all`"]
 async fn a_component_is_published_with_what_it_says_of_itself() {
     let env = with_plugin();
-    let Some(local) = LocalRegistry::start(&env) else { return };
+    let local = LocalRegistry::start(&env);
     let target = format!("oci://{}/org/guard:1.0", local.address);
     let json = env.hookbox(["plugin", "publish", "plugin/hooks/guard.wasm", &target, "--json"]).json();
     assert_eq!(json["kind"], "component");
@@ -81,11 +83,12 @@ async fn a_component_is_published_with_what_it_says_of_itself() {
 }
 
 #[test]
+#[ignore = "needs docker-registry: run `cargo xtask test-all`"]
 fn a_credential_helper_of_docker_says_who_calls() {
     let env = with_plugin();
     env.file("htpasswd", "user:$2y$05$abcdefghijklmnopqrstuubsRD.Ffj/ka0r3BpAjv57rF8oK.y5YW\n");
     let auth = format!("auth:\n  htpasswd:\n    realm: test\n    path: {}\n", env.path("htpasswd").display());
-    let Some(local) = LocalRegistry::start_with(&env, &auth) else { return };
+    let local = LocalRegistry::start_with(&env, &auth);
     let target = format!("oci://{}/org/tidy:1.0", local.address);
     let publish = || env.hookbox(["plugin", "publish", "plugin", &target]);
     let output = publish();
