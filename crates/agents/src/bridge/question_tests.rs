@@ -244,7 +244,8 @@ fn without_an_answer_the_wait_ends() {
         assert_eq!(waits.join().unwrap(), End::Unanswered, "{answer}");
     }
     drop(listener);
-    assert_eq!(asked(LONG), End::Unasked(None), "a socket that was left");
+    // A socket that was left. A process that another test starts has it, too, until it runs its program.
+    while asked(Duration::from_millis(20)) != End::Unasked(None) {}
 }
 
 #[test]
