@@ -217,6 +217,15 @@ impl TestEnvironment {
     }
 }
 
+/// Does this with each item at the same time, because hooks that hang and deadlines take no processor.
+pub(crate) fn side_by_side<T: Send>(items: impl IntoIterator<Item = T>, each: impl Fn(T) + Sync) {
+    std::thread::scope(|scope| {
+        for item in items {
+            scope.spawn(|| each(item));
+        }
+    });
+}
+
 fn finish(mut child: Child, input: Option<&[u8]>) -> Output {
     let stdin = child.stdin.take();
     std::thread::scope(|scope| {

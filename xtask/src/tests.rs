@@ -7,20 +7,16 @@ use std::thread;
 
 use super::{Tree, cargo, run};
 
-/// The number of busy threads, each as much work for the machine as a busy process, and of tests at the same time.
+/// The number of busy threads, each as much work for the machine as a busy process.
 const BUSY: usize = 8;
 
 impl Tree {
-    /// Runs the README's command for tests. Under load, other work takes half of the machine, so that a test that measures
-    /// wall time fails.
+    /// Runs the README's command for tests. Under load, other work takes half of the machine, so that a test fails that
+    /// measures wall time.
     pub(super) fn test(&self, under_load: bool) -> Result<(), Box<dyn Error>> {
         let tests = |more: &[&str]| {
             let mut command = cargo();
-            command.current_dir(&self.root).args(["test", "--workspace"]).args(more);
-            if under_load {
-                command.env("RUST_TEST_THREADS", BUSY.to_string());
-            }
-            run(&mut command, "pass the tests")
+            run(command.current_dir(&self.root).args(["test", "--workspace"]).args(more), "pass the tests")
         };
         tests(&["--no-run"])?;
         let is_over = AtomicBool::new(!under_load);

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::{BEFORE, args, blocked, call, effect, guard, needed};
 use crate::answers::{Backend, user};
-use crate::environment::{Output, TestEnvironment, guest, program};
+use crate::environment::{Output, TestEnvironment, guest, program, side_by_side};
 use crate::mcp::{lives, wait_until};
 
 /// A place with hooks that fail, a guard that blocks, and a hook of `on_error` that does this.
@@ -43,7 +43,7 @@ fn a_block_is_answered_whatever_the_hooks_of_on_error_do() {
 
 #[test]
 fn the_agent_has_its_answer_before_a_hook_of_on_error_has_ended() {
-    for (agent, event) in BEFORE.iter().copied() {
+    side_by_side(BEFORE.iter().copied(), |(agent, event)| {
         let env = listening(
             r#"cat "$HOME/gate" > /dev/null; touch "$HOME/heard"; echo '{"action": "injectContext", "warnings": ["told"]}'"#,
         );
@@ -62,7 +62,7 @@ fn the_agent_has_its_answer_before_a_hook_of_on_error_has_ended() {
         assert!(env.path("home/heard").exists() && stderr.contains("told"), "{agent}: {stderr}");
         let output = Output { code: ended.status.code(), stdout: answer, stderr };
         assert!(blocked(agent, event, &output, "an answer").contains("not that"), "{output:#?}");
-    }
+    });
 }
 
 #[test]

@@ -21,8 +21,8 @@ pub(crate) fn with_rust() -> TestEnvironment {
         .variable("PATH", &std::env::var("PATH").unwrap())
         .variable("CARGO_HOME", &of_home("CARGO_HOME", ".cargo"))
         .variable("RUSTUP_HOME", &of_home("RUSTUP_HOME", ".rustup"))
-        // The macros for the host are compiled once for all projects.
-        .variable("CARGO_TARGET_DIR", target().join("projects").to_str().unwrap())
+        // What all projects need is compiled once, for the samples.
+        .variable("CARGO_TARGET_DIR", target().join("guests").to_str().unwrap())
         .variable("CARGO_NET_OFFLINE", "true");
     match std::env::var("RUSTUP_TOOLCHAIN") {
         Ok(toolchain) => env.variable("RUSTUP_TOOLCHAIN", &toolchain),
