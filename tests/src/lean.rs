@@ -47,10 +47,11 @@ fn compiles(output: &Output) -> bool {
         .any(|line| output.stderr.contains(line))
 }
 
-/// The compiled code in the cache.
+/// The compiled code in the cache. The process that compiles may still have its lock and its draft beside it.
 fn code(env: &TestEnvironment) -> Vec<PathBuf> {
     let entries = fs::read_dir(env.path("cache/hookbox/code")).unwrap();
-    entries.map(|entry| entry.unwrap().path()).collect()
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|it| it == "cwasm")).collect()
 }
 
 #[test]
