@@ -118,7 +118,7 @@ fn each_mistake_is_said_once_with_its_place_and_the_rest_holds() {
             None,
         ),
         (
-            r#"{"command": "y", "runas": "nobody", "on_failure": "pass"}"#,
+            r#"{"command": "y", "runas": "nobody", "another": 1, "on_failure": "pass"}"#,
             r#"BROKEN line 2, column 18: unknown key "runas": the nearest is "name""#,
             None,
         ),
