@@ -8,6 +8,7 @@ use std::process::{Child, Stdio};
 use serde_json::{Value, json};
 
 use crate::environment::{Output, TestEnvironment, guest, program, sample};
+use crate::mcp::wait_until;
 
 const UNCHANGED: &str = "a component is unchanged";
 
@@ -72,7 +73,8 @@ fn a_component_is_compiled_once_and_again_only_where_its_code_is_gone_or_damaged
         assert!(is_blocked(&output), "{round}: {output:#?}");
         let is_new = matches!(round, "first" | "gone" | "damaged");
         assert_eq!(compiles(&output), is_new, "{round}: {output:#?}");
-        assert_eq!(code(&env).len(), 1, "{round}");
+        // Another process may still write what it has compiled.
+        wait_until("the code is kept", || code(&env).len() == 1);
     }
 }
 
