@@ -296,7 +296,7 @@ pub(crate) fn sample(name: &str) -> PathBuf {
 /// The native form of a sample.
 pub(crate) fn twin(name: &str) -> PathBuf {
     static BUILT: OnceLock<Result<(), String>> = OnceLock::new();
-    built(&BUILT, "twins", format!("hooks/native/{name}"))
+    built(&BUILT, "test-twins", format!("test-hooks/native/{name}"))
 }
 
 /// A component of `tests/guests`, such as `hostile`.

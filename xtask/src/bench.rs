@@ -25,7 +25,7 @@ impl Tree {
         }
         self.components("sample-hooks", "hooks")?;
         self.components("guards", "guards")?;
-        self.twins()?;
+        self.twins("release", "hooks/native")?;
         self.components("tests/guests", "test-hooks").and_then(|()| self.forge())?;
         if !args.contains(&"--quick") {
             self.dist()?;

@@ -25,6 +25,7 @@ usage: cargo run -p xtask -- COMMAND
   demo        start the demo of the reference agent, with hooks at work
   plugin      build the sample plugin into target/plugin, and nothing else
   twins       build the native form of every sample hook into target/hooks/native/NAME
+  test-twins  build it for the tests, without optimization, into target/test-hooks/native/NAME
   test        run the tests of the README (`--under-load`: beside eight busy processes)
   test-all    run the tests, and those that need tools of PyPI or npm, node, a browser or a registry (`--under-load`)
   test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm
@@ -58,7 +59,8 @@ fn main() -> ExitCode {
             .map_err(Into::into)
             .and_then(|()| tree.component("sample-hooks", "hooks", OF_PLUGIN))
             .and_then(|()| tree.plugin()),
-        ["twins"] => tree.twins(),
+        ["twins"] => tree.twins("release", "hooks/native"),
+        ["test-twins"] => tree.twins("dev", "test-hooks/native"),
         ["test"] => tree.test(false),
         ["test", "--under-load"] => tree.test(true),
         ["test-all"] => tree.test_all(false),
@@ -138,14 +140,17 @@ impl Tree {
         Ok(())
     }
 
-    /// Builds the native form of every sample.
-    fn twins(&self) -> Result<(), Box<dyn Error>> {
+    /// Builds the native form of every sample into this directory: for the tests with the profile `dev`, because fifteen
+    /// programs with link-time optimization take a minute.
+    fn twins(&self, profile: &str, out: &str) -> Result<(), Box<dyn Error>> {
+        let mut build = nested::cargo(&self.root.join("sample-hooks"), &self.guests());
+        build.args(["build", "--quiet", "--workspace", "--bins", "--profile", profile]);
+        run(&mut build, "build the native samples")?;
+        let built = self.guests().join(if profile == "dev" { "debug" } else { profile });
         for name in self.crates("sample-hooks")? {
             if self.root.join("sample-hooks").join(&name).join("src/main.rs").is_file() {
-                self.cargo("sample-hooks", &["build", "--release", "--bins", "--package"], &name)?;
                 let file = format!("{name}{}", env::consts::EXE_SUFFIX);
-                let built = self.guests().join("release").join(&file);
-                self.install(&built, &self.target.join("hooks/native").join(&file))?;
+                self.install(&built.join(&file), &self.target.join(out).join(&file))?;
             }
         }
         Ok(())
