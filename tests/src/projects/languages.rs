@@ -21,7 +21,7 @@ pub(crate) fn with_rust() -> TestEnvironment {
         .variable("PATH", &std::env::var("PATH").unwrap())
         .variable("CARGO_HOME", &of_home("CARGO_HOME", ".cargo"))
         .variable("RUSTUP_HOME", &of_home("RUSTUP_HOME", ".rustup"))
-        // What all projects need is compiled once, for the samples.
+        // The dependencies of all projects are those of the samples, which are compiled.
         .variable("CARGO_TARGET_DIR", target().join("guests").to_str().unwrap())
         .variable("CARGO_NET_OFFLINE", "true");
     match std::env::var("RUSTUP_TOOLCHAIN") {

@@ -31,7 +31,7 @@ struct Module {
     is_inline: bool,
 }
 
-/// Where a path leads.
+/// The target of a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// A module of this crate.
