@@ -269,7 +269,7 @@ async function real(t, settings) {
   writeFileSync(program, `#!/bin/sh\nHOME='${dir}/home' exec '${process.env.HOOKBOX_PROGRAM}' "$@"\n`);
   chmodSync(program, 0o755);
   // Compiles the guard: an event does not wait for that on a slow machine.
-  execFileSync(program, ["list"], { cwd: join(dir, "repo"), stdio: "ignore" });
+  execFileSync(program, ["cache", "warm"]);
   return { told, hooks: await hookbox({ client, directory: join(dir, "repo") }, { program }) };
 }
 
