@@ -68,6 +68,14 @@ impl FileLock {
     }
 }
 
+impl Drop for FileLock {
+    /// Unlocks the file also for the copies of its descriptor. A process that this one starts has such a copy until it
+    /// runs its program, and would keep the lock for so long (flock(2)).
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
 fn wait(patience: Duration, attempt: impl Fn() -> Result<(), TryLockError>) -> Result<(), LockError> {
     let begin = Instant::now();
     loop {
@@ -100,5 +108,15 @@ mod tests {
         assert!(is_busy(FileLock::shared(open(), 2 * PAUSE)));
         drop(alone);
         drop(FileLock::private(&path).unwrap());
+    }
+
+    #[test]
+    fn a_copy_of_the_descriptor_does_not_keep_the_lock() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("lock");
+        let lock = FileLock::private(&path).unwrap();
+        let _copy = lock.file().try_clone().unwrap();
+        drop(lock);
+        drop(FileLock::exclusive(private_dir::create_file(&path).unwrap(), Duration::ZERO).unwrap());
     }
 }
