@@ -74,11 +74,10 @@ impl Asked {
     /// An error if the system refuses the handlers.
     pub(crate) fn listen() -> io::Result<Self> {
         let asked = Arc::new(AtomicBool::new(false));
-        let by_default = by_default()?;
         for signal in ENDING {
             flag::register(signal, Arc::clone(&asked))?;
         }
-        by_default.store(false, Ordering::SeqCst);
+        by_default()?.store(false, Ordering::SeqCst);
         Ok(Self { flag: asked })
     }
 
@@ -99,12 +98,14 @@ struct Signals {
 
 /// Returns the flag that lets these signals end the process, as they do by default. A handler can never be
 /// removed, so one handler lives as long as the process and repeats the system's default.
+///
+/// It is set up after the handlers that note a signal: a signal that is caught is never lost, and never ends the process.
 fn by_default() -> io::Result<&'static AtomicBool> {
     static BY_DEFAULT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     if let Some(flag) = BY_DEFAULT.get() {
         return Ok(flag);
     }
-    let flag = Arc::new(AtomicBool::new(true));
+    let flag = Arc::new(AtomicBool::new(false));
     for signal in ENDING {
         flag::register_conditional_default(signal, Arc::clone(&flag))?;
     }
@@ -113,7 +114,6 @@ fn by_default() -> io::Result<&'static AtomicBool> {
 
 impl Signals {
     fn listen() -> io::Result<Self> {
-        let by_default = by_default()?;
         let (read, write) = std::os::unix::net::UnixStream::pair()?;
         read.set_nonblocking(true)?;
         let (arrived, mut ids) = (Arc::default(), Vec::new());
@@ -122,7 +122,7 @@ impl Signals {
             ids.push(flag::register_usize(signal, Arc::clone(&arrived), number)?);
             ids.push(pipe::register(signal, write.try_clone()?)?);
         }
-        by_default.store(false, Ordering::SeqCst);
+        by_default()?.store(false, Ordering::SeqCst);
         Ok(Self { wake: UnixStream::from_std(read)?, arrived, ids })
     }
 
