@@ -12,6 +12,9 @@ use crate::{Tree, cargo, run};
 const EXTISM: &str = "extism-sys==1.41.0";
 const SAFETY_NET: &str = "cc-safety-net@2.4.5";
 
+/// Builds without optimization, which shows that no bench is broken. Its numbers mean nothing.
+const UNOPTIMIZED: &str = "--unoptimized";
+
 /// The target of Extism's plugins.
 const PLUGIN: &str = "wasm32-unknown-unknown";
 
@@ -25,7 +28,7 @@ impl Tree {
         }
         self.components("sample-hooks", "hooks")?;
         self.components("guards", "guards")?;
-        self.twins("release", "hooks/native")?;
+        self.twins(if args.contains(&UNOPTIMIZED) { "dev" } else { "release" }, "hooks/native")?;
         self.components("tests/guests", "test-hooks").and_then(|()| self.forge())?;
         if !args.contains(&"--quick") {
             self.dist()?;
@@ -40,13 +43,18 @@ impl Tree {
 
     /// Builds the crate `bench`, and returns its program with these arguments.
     pub(crate) fn bench_program(&self, args: &[&str]) -> Result<Command, Box<dyn Error>> {
+        // Cargo's directory for the profile `bench` is that of `release`. With the whole workspace, the packages have the
+        // features that the tests have compiled them with.
+        let (options, directory): (&[&str], _) = match args.contains(&UNOPTIMIZED) {
+            true => (&["--profile", "dev", "--workspace", "--bin", "hookbox-bench"], "debug"),
+            false => (&["--profile", "bench", "--package", "hookbox-bench"], "release"),
+        };
         let mut build = cargo();
-        build.current_dir(&self.root).args(["build", "--profile", "bench", "--package", "hookbox-bench"]);
+        build.current_dir(&self.root).arg("build").args(options);
         run(&mut build, "build the bench")?;
-        // Cargo's directory for the profile `bench` is that of `release`.
-        let program = format!("release/hookbox-bench{}", env::consts::EXE_SUFFIX);
+        let program = format!("{directory}/hookbox-bench{}", env::consts::EXE_SUFFIX);
         let mut command = Command::new(self.target.join(program));
-        command.args(args);
+        command.args(args.iter().filter(|arg| **arg != UNOPTIMIZED));
         Ok(command)
     }
 

@@ -30,7 +30,7 @@ usage: cargo run -p xtask -- COMMAND
   test-all    run the tests, and those that need tools of PyPI or npm, node, a browser or a registry (`--under-load`)
   test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm
   test-clients  run real agents against a mock model, with hookbox as their hook command
-  bench       measure hookbox beside what people would use instead (`--quick`: in two minutes, without the network; `--guards`: the guards only)
+  bench       measure hookbox beside what people would use instead (`--quick`: in two minutes, without the network; `--unoptimized`: only to see that it works; `--guards`: the guards only)
   wit-reference  write docs/src/wit.md and wit-0.2.md from wit/
   guards      build every guard into target/guards/NAME.wasm
   corpus      measure the guards with labelled commands (`--misses`, `--dir DIR`, `--write`, `--check`, `--preset PRESET`, `--peer`, `--generate N`)
