@@ -15,8 +15,10 @@ use crate::outcome::{Action, Outcome};
 const DECISIONS: [&str; 4] = ["decision", "permission", "permissionDecision", "behavior"];
 
 /// The fields in which an agent reads the reason of a decision, the most special first.
-const REASONS: [&str; 8] = [
+const REASONS: [&str; 9] = [
     "permissionDecisionReason",
+    // Cline's.
+    "errorMessage",
     "stopReason",
     "agent_message",
     "agentMessage",
@@ -71,7 +73,8 @@ pub fn take(object: &mut Map<String, Value>, is_other: impl Fn(&str) -> bool) ->
 
 /// Returns true if an agent reads a decision in this field.
 fn is_read(name: &str) -> bool {
-    DECISIONS.contains(&name) || matches!(name, "continue" | "hookSpecificOutput" | "blocked" | "action")
+    DECISIONS.contains(&name)
+        || matches!(name, "continue" | "hookSpecificOutput" | "blocked" | "action" | "cancel")
 }
 
 /// Returns the decision in this field.
@@ -96,7 +99,7 @@ fn find(name: &str, value: &Value) -> Option<Borrowed> {
         Value::String(word) if name == "action" && word == "block" => Effect::Blocks,
         Value::String(word) if name == "continue" && word.eq_ignore_ascii_case("false") => Effect::Blocks,
         Value::Bool(false) if name == "continue" => Effect::Blocks,
-        Value::Bool(true) if name == "blocked" => Effect::Blocks,
+        Value::Bool(true) if matches!(name, "blocked" | "cancel") => Effect::Blocks,
         _ => return None,
     };
     let (form, reason) = match value {
@@ -170,7 +173,7 @@ mod tests {
     }
 
     /// The forms in which the agents' hooks block, each with the reason that it gives.
-    fn forms() -> [(Value, &'static str); 16] {
+    fn forms() -> [(Value, &'static str); 17] {
         [
             (json!({"decision": "block", "reason": "r"}), "r"),
             (json!({"decision": "deny", "reason": "r"}), "r"),
@@ -191,6 +194,7 @@ mod tests {
             (json!({"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "r"}}}), "r"),
             (json!({"continue": false, "stopReason": "r", "reason": "less"}), "r"),
             (json!({"continue": false, "user_message": "r"}), "r"),
+            (json!({"cancel": true, "errorMessage": "r"}), "r"),
             (json!({"decision": "approve", "permission": "deny", "reason": "r"}), "r"),
             (json!({"permissionDecision": "ask", "decision": "deny", "reason": "r"}), "r"),
         ]

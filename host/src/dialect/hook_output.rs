@@ -1,11 +1,14 @@
 //! Reads the JSON object that a hook prints. A block counts also beside fields that cannot be read.
 
+use std::iter;
+
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Deserializer, Map, Value};
 
 use crate::dialect::reply::malformed;
 use crate::hook::HookError;
 use crate::json;
+use crate::outcome::{Action, Outcome};
 use crate::text;
 
 /// The longest excerpt of the output in a message, in bytes.
@@ -36,12 +39,9 @@ impl HookOutput {
         blocks: impl Fn(&str, &RawValue) -> bool,
     ) -> Result<Option<Self>, HookError> {
         let text = String::from_utf8_lossy(stdout);
-        let text = text.trim();
+        let text = trim(&text);
         if text.is_empty() {
             return Ok(None);
-        }
-        if text.starts_with('\u{feff}') {
-            return Err(malformed("printed a byte order mark before its answer"));
         }
         let not_utf8 = std::str::from_utf8(stdout).err().map(|error| {
             let at = error.valid_up_to();
@@ -110,6 +110,52 @@ impl HookOutput {
             self.faults.push(format!("{unnamed} more fields that cannot be read"));
         }
     }
+}
+
+/// Trims white space and byte order marks, as the agents in JavaScript do (ECMAScript, `String.prototype.trim`).
+pub fn trim(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
+}
+
+/// Returns true if the answer blocks, asks, or makes the agent go on.
+pub fn is_decided(outcome: &Outcome) -> bool {
+    matches!(outcome.action, Action::Block(_) | Action::Ask(_)) || !outcome.follow_ups.is_empty()
+}
+
+/// Finds a block or a question in the lines of an output that is not one object. The rest of them does not count: text
+/// around an answer only makes it stricter. A block goes before a question.
+pub fn decision(text: &str, read: impl Fn(&[u8]) -> Result<Outcome, HookError>) -> Option<Outcome> {
+    if json::object(text.as_bytes()).is_ok() {
+        return None;
+    }
+    let mut found = objects(text).filter_map(|it| read(it.as_bytes()).ok()).filter(is_decided);
+    let first = found.next()?;
+    let is_question = |it: &Outcome| matches!(it.action, Action::Ask(_));
+    let decided =
+        if is_question(&first) { found.find(|it| !is_question(it)).unwrap_or(first) } else { first };
+    let kept = Outcome { action: decided.action, follow_ups: decided.follow_ups, ..Outcome::pass() };
+    Some(kept.warn("printed its answer among other text: only its block or question counts"))
+}
+
+/// Returns the JSON objects that begin a line of an output that is not one object. An object that cannot be read whole is
+/// its first line.
+fn objects(mut text: &str) -> impl Iterator<Item = &str> {
+    iter::from_fn(move || {
+        loop {
+            let line = text.split_inclusive('\n').next()?;
+            let is_object = trim(line).starts_with('{');
+            let mut values = Deserializer::from_str(text).into_iter::<Value>();
+            let end = match is_object.then(|| values.next()).flatten() {
+                Some(Ok(_)) => values.byte_offset(),
+                _ => line.len(),
+            };
+            let (found, rest) = text.split_at_checked(end)?;
+            text = rest;
+            if is_object {
+                return Some(found);
+            }
+        }
+    })
 }
 
 /// Returns the beginning of the output, escaped.

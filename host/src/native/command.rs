@@ -370,6 +370,8 @@ impl CommandHook {
         let ended = process.end().await?;
         match (&self.line, ended.status) {
             (CommandLine::Program { .. }, _) => Ok(Some(ended)),
+            // A script that answered ended with a status of its own.
+            _ if !ended.printed.stdout.trim_ascii().is_empty() => Ok(Some(ended)),
             (_, SHELL_NOT_FOUND) => Err(ended.failed(Cause::NotFound)),
             (_, SHELL_CANNOT_START) => Err(ended.failed(Cause::Spawn)),
             _ => Ok(Some(ended)),

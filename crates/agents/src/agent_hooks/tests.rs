@@ -113,6 +113,9 @@ fn before_a_tool_call_each_agents_answer_means_what_it_means_there() {
         (Qwen, "PreToolUse", 2, "", r#"{"decision": "block", "reason": "json"}"#, "block json"),
         (Qwen, "PreToolUse", 0, r#"{"continue": false, "stopReason": "halt"}"#, "", "block halt"),
         (Qwen, "PreToolUse", 1, "", "x", "exit: ended with status 1: x"),
+        (Qwen, "PreToolUse", 1, HSO_DENY, "", "block no, warn ended with status 1"),
+        (Qwen, "PreToolUse", 2, HSO_DENY, "", "block no"),
+        (Codex, "PreToolUse", 1, HSO_DENY, "", "exit: ended with status 1"),
         (Qwen, "PreToolUse", 0, "{broken", "", "malformed_output: "),
         // Gemini CLI.
         (Gemini, "BeforeTool", 0, r#"{"decision": "deny", "reason": "r"}"#, "", "block r"),

@@ -9,7 +9,7 @@ use crate::agent::tools;
 use crate::agent_hooks::payload::{self, Payload};
 use crate::dialect::borrowed;
 use crate::dialect::claude::{self, Session};
-use crate::dialect::hook_output::{HookOutput, excerpt};
+use crate::dialect::hook_output::{self, HookOutput, excerpt};
 use crate::dialect::reply::{Reply, malformed};
 use crate::event::{ErrorSource, Event, EventData, EventName, ToolCall};
 use crate::hook::HookError;
@@ -157,7 +157,8 @@ pub(super) fn outcome(event: &Event, ended: Ended<'_>) -> Result<Outcome, HookEr
 }
 
 fn printed(event: &EventName, stdout: &[u8], must_answer: bool) -> Result<Outcome, HookError> {
-    let shown = stdout.trim_ascii();
+    let shown = String::from_utf8_lossy(stdout);
+    let shown = hook_output::trim(&shown);
     if shown.is_empty() {
         return match must_answer && can_stop(event) {
             true => {
@@ -166,13 +167,21 @@ fn printed(event: &EventName, stdout: &[u8], must_answer: bool) -> Result<Outcom
             false => Ok(Outcome::pass()),
         };
     }
-    if !shown.starts_with(b"{") && !can_stop(event) {
+    if !shown.starts_with('{') && !can_stop(event) {
         let mut outcome = Outcome::pass();
         outcome
             .noticed
             .push(format!("printed text that is not an answer at {event}: ignored: {}", excerpt(stdout)));
         return Ok(outcome);
     }
+    match hook_output::decision(shown, |it| object(event, it)) {
+        Some(found) => Ok(found),
+        None => object(event, stdout),
+    }
+}
+
+/// Reads output that is one JSON object.
+fn object(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
     let is_other = |name: &str| can_stop(event) && !KEYS.contains(&name);
     let blocks = |name: &str, raw: &RawValue| {
         is_block(event, name, raw) || (is_other(name) && borrowed::blocks(name, raw))

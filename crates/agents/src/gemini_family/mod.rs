@@ -4,6 +4,7 @@ pub(crate) mod folder_trust;
 
 use crate::agent::disable_settings::{DisableSetting, LeavesOut};
 use crate::dialect::claude::{self, Style, Text};
+use crate::dialect::hook_output;
 use crate::event::EventName;
 use crate::hook::HookError;
 use crate::outcome::Outcome;
@@ -54,9 +55,6 @@ pub(crate) fn printed(event: &EventName, ended: Ended<'_>, style: &Style) -> Res
 
 /// Returns the answer in an output, if there is one.
 pub(crate) fn answer_in(printed: &[u8], event: &EventName, style: &Style) -> Option<Outcome> {
-    let printed = printed.trim_ascii();
-    if !printed.starts_with(b"{") {
-        return None;
-    }
-    claude::read(event, printed, style).ok()
+    let is_object = hook_output::trim(&String::from_utf8_lossy(printed)).starts_with('{');
+    is_object.then(|| claude::read(event, printed, style).ok()).flatten()
 }

@@ -62,5 +62,5 @@ pub(super) fn outcome(event: &Event, ended: Ended<'_>) -> Result<Outcome, HookEr
     {
         return Ok(answer);
     }
-    claude::by_exit_code(event, ended.exit_code, ended.stderr, || printed(event, ended, &STYLE))
+    claude::by_answer(event, ended.exit_code, ended.stdout, ended.stderr, || printed(event, ended, &STYLE))
 }

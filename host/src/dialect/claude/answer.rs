@@ -8,7 +8,7 @@ use super::specific::{self, Specific};
 use super::style::{CLAUDE, Style, Text};
 use super::tool;
 use crate::dialect::borrowed::{self, is_no};
-use crate::dialect::hook_output::{HookOutput, excerpt};
+use crate::dialect::hook_output::{self, HookOutput, excerpt};
 use crate::dialect::reply::{Reply, malformed};
 use crate::event::{Event, EventData, EventName};
 use crate::hook::{Cause, HookError};
@@ -78,27 +78,69 @@ pub fn outcome_of(event: &Event, exit_code: i32, stdout: &[u8], stderr: &str) ->
 
 /// Reads the exit code and the output of a hook of Claude Code.
 ///
-/// * 2: a block, with standard error as its reason. At `agent_stop` the agent goes on with it; at `on_error`
-///   the model gets it; if there is nothing to block the user is warned. Standard output does not count.
-/// * 0 with one JSON object: `decision`, `reason`, `continue`, `stopReason`, `systemMessage`,
-///   `suppressOutput`, `hookSpecificOutput`. A block counts also beside a wrong type, an unreadable field, or
-///   another field of the same name.
-/// * 0 with other text: context at `user_message_send` and `session_start`, elsewhere ignored with a note.
-///   Text that contains an answer is a failure instead: a banner of a shell must not disarm a guard.
-/// * 0 without output: no action.
+/// * One JSON object: `decision`, `reason`, `continue`, `stopReason`, `systemMessage`, `suppressOutput`,
+///   `hookSpecificOutput`. A block counts also beside a wrong type, an unreadable field, or another field of the same
+///   name.
+/// * Other text: context at `user_message_send` and `session_start`, elsewhere ignored with a note. A block or a
+///   question in a line of it counts, with a warning; an approval, a change or context there does not. Text that hides
+///   another answer is a failure: a banner of a shell must not disarm a guard.
+/// * No output: no action.
+///
+/// Exit code 2 is a block, with standard error as its reason, or the answer's if standard error is blank. At
+/// `agent_stop` the agent goes on with it; at `on_error` the model gets it; if there is nothing to block the user is
+/// warned. With any other code but 0 a block, a question and the context of an object count, with a warning.
 ///
 /// A changed input is in Claude Code's fields; [`outcome_of`] translates it into the agent's.
 ///
 /// # Errors
 ///
-/// `exit` for any other exit code. If the answer does not block, `malformed_output` for an answer that cannot
-/// be read, a wrong type, an unknown decision, or a `hookSpecificOutput` of another event.
+/// `exit` for another exit code without such an answer. If the answer does not block, `malformed_output` for an answer
+/// that cannot be read, a wrong type, an unknown decision, or a `hookSpecificOutput` of another event.
 pub fn outcome(event: &EventName, exit_code: i32, stdout: &[u8], stderr: &str) -> Result<Outcome, HookError> {
-    by_exit_code(event, exit_code, stderr, || read(event, stdout, &CLAUDE))
+    by_answer(event, exit_code, stdout, stderr, || read(event, stdout, &CLAUDE))
 }
 
-/// Applies the rule that the agents share: an answer with exit code 0, a block with the reason on standard
+/// Applies the rule of Claude Code and Qwen Code, which read an answer at every exit code (Claude Code 2.1, Qwen Code
+/// 0.24).
+///
+/// # Errors
+///
+/// Those of [`by_exit_code`].
+pub fn by_answer(
+    event: &EventName,
+    exit_code: i32,
+    stdout: &[u8],
+    stderr: &str,
+    answer: impl FnOnce() -> Result<Outcome, HookError>,
+) -> Result<Outcome, HookError> {
+    let by_code = || by_exit_code(event, exit_code, stderr, || Ok(Outcome::pass()));
+    match exit_code {
+        0 => answer(),
+        2 if !stderr.trim().is_empty() => by_code(),
+        // A question would be less than the block that the code is.
+        2 => match answer() {
+            Ok(it) if hook_output::is_decided(&it) && !matches!(it.action, Action::Ask(_)) => Ok(it),
+            _ => by_code(),
+        },
+        code => {
+            let is_object = hook_output::trim(&String::from_utf8_lossy(stdout)).starts_with('{');
+            let tells = |it: &Outcome| is_object && it.action == Action::Pass && !it.context.is_empty();
+            match answer() {
+                Ok(it) if hook_output::is_decided(&it) || tells(&it) => {
+                    Ok(it.warn(failed(code, stderr).message))
+                }
+                _ => by_code(),
+            }
+        }
+    }
+}
+
+/// Applies the rule that the other agents share: an answer with exit code 0, a block with the reason on standard
 /// error with 2, and else a failure.
+///
+/// # Errors
+///
+/// Those of the answer; `exit` for any other exit code.
 pub fn by_exit_code(
     event: &EventName,
     exit_code: i32,
@@ -140,13 +182,25 @@ pub fn blocked(event: &EventName, reason: String) -> Outcome {
     }
 }
 
-/// Reads the output of a hook that ended with status 0.
+/// Reads the output of a hook.
+///
+/// # Errors
+///
+/// `malformed_output`, as for [`outcome`].
 pub fn read(event: &EventName, stdout: &[u8], style: &Style) -> Result<Outcome, HookError> {
-    let shown = String::from_utf8_lossy(stdout);
-    let shown = shown.trim();
-    if !shown.starts_with('{') {
-        return plain(event, shown, stdout, style);
+    let text = String::from_utf8_lossy(stdout);
+    let text = hook_output::trim(&text);
+    if let Some(found) = hook_output::decision(text, |it| object(event, it, style)) {
+        return Ok(found);
     }
+    match text.starts_with('{') {
+        true => object(event, stdout, style),
+        false => plain(event, text, stdout, style),
+    }
+}
+
+/// Reads output that is one JSON object.
+fn object(event: &EventName, stdout: &[u8], style: &Style) -> Result<Outcome, HookError> {
     let blocks = |name: &str, raw: &RawValue| {
         is_block(event, name, raw, style) || (is_other(event, name, style) && borrowed::blocks(name, raw))
     };

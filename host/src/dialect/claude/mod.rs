@@ -19,7 +19,7 @@ mod wire;
 
 use std::borrow::Cow;
 
-pub use self::answer::{blocked, by_exit_code, failed, read};
+pub use self::answer::{blocked, by_answer, by_exit_code, failed, read};
 pub use self::answer::{outcome, outcome_of};
 pub use self::condition::Condition;
 pub use self::event::{event_name, name};

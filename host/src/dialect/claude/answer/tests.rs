@@ -44,10 +44,10 @@ fn exit_code_2_is_a_block_wherever_something_can_be_blocked() {
 }
 
 #[test]
-fn any_other_exit_code_is_a_failure_whatever_was_printed() {
+fn any_other_exit_code_without_an_answer_is_a_failure() {
     for code in [1, 3, 127, -1] {
         let error =
-            outcome(&BeforeToolCall, code, br#"{"decision":"block"}"#, "a\n\nb\n\x1b[31mc\nd").unwrap_err();
+            outcome(&BeforeToolCall, code, br#"{"decision":"approve"}"#, "a\n\nb\n\x1b[31mc\nd").unwrap_err();
         assert_eq!(error.cause, Cause::Exit);
         assert_eq!(error.message, format!("ended with status {code}: b | \\u{{1b}}[31mc | d"));
     }
@@ -198,9 +198,8 @@ fn a_block_is_not_lost_because_something_else_is_odd() {
 fn what_is_no_answer_is_malformed() {
     for (event, stdout) in [
         (BeforeToolCall, r#"{"decision":"block""#),
-        (BeforeToolCall, "{\"decision\":\"block\"}\n{}"),
-        (BeforeToolCall, "loading profile\n{\"decision\":\"block\"}"),
-        (BeforeToolCall, "\u{feff}{\"decision\":\"block\"}"),
+        (BeforeToolCall, "loading profile {\"decision\":\"block\"}"),
+        (BeforeToolCall, "loading profile\n{\"decision\":\"approve\"}"),
         (UserMessageSend, "hello {\"continue\":false}"),
         (BeforeToolCall, r#"{"decision":"Block"}"#),
         (BeforeToolCall, r#"{"decision":5}"#),
@@ -223,6 +222,74 @@ fn what_is_no_answer_is_malformed() {
         let error = read(&event, stdout).unwrap_err();
         assert_eq!(error.cause, Cause::MalformedOutput, "{stdout}");
     }
+}
+
+#[test]
+fn a_block_or_a_question_among_other_text_counts_and_nothing_else() {
+    let ask = r#"{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"r"}}"#;
+    let block = Action::Block("r".to_owned());
+    for (stdout, want) in [
+        ("loading profile\n{\"decision\":\"block\",\"reason\":\"r\"}".to_owned(), block.clone()),
+        ("{\"decision\":\"block\",\"reason\":\"r\"}\n{}".to_owned(), block.clone()),
+        ("{\"level\":\"info\"}{\"decision\":\"block\",\"reason\":\"r\"}".to_owned(), block.clone()),
+        ("{not json\n{\n  \"decision\": \"block\",\n  \"reason\": \"r\"\n}\ndone".to_owned(), block.clone()),
+        ("{\"a\":\n\u{feff}{\"decision\":\"block\",\"reason\":\"r\"}".to_owned(), block.clone()),
+        (format!("{ask}\n{{\"decision\":\"block\",\"reason\":\"r\",\"systemMessage\":\"m\"}}"), block),
+        (format!("hello\n{ask}"), Action::Ask("r".to_owned())),
+    ] {
+        let found = read(&BeforeToolCall, &stdout).unwrap();
+        assert_eq!(found.action, want, "{stdout}");
+        let warning = "printed its answer among other text: only its block or question counts";
+        assert_eq!((found.warnings, found.context), (vec![warning.to_owned()], vec![]), "{stdout}");
+    }
+    let goes_on = read(&AgentStop, "hello\n{\"decision\":\"block\",\"reason\":\"r\"}").unwrap();
+    assert_eq!(goes_on.follow_ups, ["r"]);
+    let other = "hello\n{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"updatedInput\":{}}}";
+    assert!(read(&BeforeToolCall, other).is_err());
+    // No object begins in another one.
+    let nested = "{\"x\":\n{\"decision\":\"block\"}\n}";
+    assert_eq!(read(&BeforeToolCall, nested).unwrap().action, Action::Pass);
+    // Each byte is read a bounded number of times.
+    for hostile in ["{\"a\":\n", "{\"a\":[\n", "{\n", "{}\n", "{\"a\":1,\n"] {
+        let found = read(&BeforeToolCall, &hostile.repeat(20_000)).map(|it| it.action);
+        assert!(!matches!(found, Ok(Action::Block(_))), "{hostile}");
+    }
+}
+
+#[test]
+fn an_answer_counts_at_every_exit_code() {
+    let block = r#"{"decision":"block","reason":"r"}"#;
+    let tells = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"c"}}"#;
+    let ask = r#"{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"r"}}"#;
+    let allow = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}"#;
+    for (code, stdout, stderr, want) in [
+        (1, block, "", "block r"),
+        (127, block, "boom", "block r"),
+        (3, "\u{feff}{\"decision\":\"block\",\"reason\":\"r\"}", "", "block r"),
+        (1, "hello\n{\"decision\":\"block\",\"reason\":\"r\"}", "", "block r"),
+        (2, block, "", "block r"),
+        (2, block, "why", "block why"),
+        (2, tells, "", "block "),
+        (2, ask, "", "block "),
+        (1, ask, "", "Ask(\"r\")"),
+        (2, "", "", "block "),
+        (1, tells, "", "context c"),
+        (1, allow, "", "exit"),
+        (1, "hello", "", "exit"),
+        (1, "{not json}", "", "exit"),
+    ] {
+        let found = match outcome(&BeforeToolCall, code, stdout.as_bytes(), stderr) {
+            Ok(Outcome { action: Action::Block(reason), .. }) => format!("block {reason}"),
+            Ok(Outcome { action: Action::Pass, context, .. }) => format!("context {}", context.concat()),
+            Ok(other) => format!("{:?}", other.action),
+            Err(error) => error.cause.to_string(),
+        };
+        assert_eq!(found, want, "{code} {stdout}");
+    }
+    let found = outcome(&BeforeToolCall, 3, block.as_bytes(), "boom").unwrap();
+    assert_eq!(found.warnings, ["ended with status 3: boom"]);
+    let text = outcome(&SessionStart, 1, b"hello", "").unwrap_err();
+    assert_eq!(text.cause, Cause::Exit);
 }
 
 #[test]
