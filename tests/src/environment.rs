@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -202,7 +202,14 @@ impl TestEnvironment {
 
     /// Runs a command with this on standard input.
     pub(crate) fn run(&self, command: &mut Command, input: impl AsRef<[u8]>) -> Output {
-        finish(command.stdin(Stdio::piped()).spawn().unwrap(), Some(input.as_ref()))
+        command.stdin(Stdio::piped());
+        loop {
+            match command.spawn() {
+                // A process that another test starts has the file of a new program open until it runs its own.
+                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+                child => return finish(child.unwrap(), Some(input.as_ref())),
+            }
+        }
     }
 
     /// A builder of a manager for this place. Components are compiled once a process.
