@@ -188,19 +188,25 @@ impl Serving {
         std::process::exit(code.into());
     }
 
-    /// Reads the event to its end and answers it, unless the watcher has started another worker.
+    /// Reads the event to its end and answers it, unless the watcher has started another worker. The end of a whole object
+    /// is enough, because some agents keep standard input open.
     fn read_and_answer(&self) -> Option<u8> {
         let mut stdin = io::stdin().lock();
+        let mut end = ObjectEnd::default();
         let read = loop {
             match stdin.fill_buf() {
                 Ok([]) => break Ok(()),
                 Ok(chunk) => {
                     let mut payload = self.payload.lock().unwrap_or_else(PoisonError::into_inner);
                     payload.extend_from_slice(chunk);
+                    let is_whole = end.is_after(chunk);
                     let read = chunk.len();
                     stdin.consume(read);
                     if payload.len() > MAX_PAYLOAD {
                         break Err(format!("the event has more than {MAX_PAYLOAD} bytes"));
+                    }
+                    if is_whole {
+                        break Ok(());
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -270,6 +276,41 @@ impl Serving {
     }
 }
 
+/// The end of a JSON object that arrives in pieces. Each byte is looked at once; whether it is JSON is for its reader.
+#[derive(Default)]
+struct ObjectEnd {
+    depth: usize,
+    is_string: bool,
+    is_escaped: bool,
+    is_whole: bool,
+}
+
+impl ObjectEnd {
+    /// Returns true if there is nothing but white space after the object.
+    fn is_after(&mut self, piece: &[u8]) -> bool {
+        for byte in piece {
+            if self.is_string {
+                match byte {
+                    _ if self.is_escaped => self.is_escaped = false,
+                    b'\\' => self.is_escaped = true,
+                    b'"' => self.is_string = false,
+                    _ => {}
+                }
+                continue;
+            }
+            match byte {
+                b'"' => self.is_string = true,
+                b'{' => self.depth += 1,
+                b'}' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+            self.is_whole =
+                self.depth == 0 && (*byte == b'}' || (self.is_whole && byte.is_ascii_whitespace()));
+        }
+        self.is_whole
+    }
+}
+
 /// Lets all threads use one heap. The C library would map another one for the watcher, at each start.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[allow(unsafe_code, reason = "a call of the C library; see SAFETY")]
@@ -305,4 +346,32 @@ pub(super) fn leads_nowhere() -> bool {
     let about = io::stdout().as_fd().try_clone_to_owned().and_then(|out| File::from(out).metadata());
     let nowhere = std::fs::metadata("/dev/null");
     matches!((about, nowhere), (Ok(about), Ok(nowhere)) if about.rdev() == nowhere.rdev() && about.rdev() != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ObjectEnd;
+
+    #[test]
+    fn an_object_ends_with_its_last_brace_wherever_it_is_cut() {
+        for (text, is_whole) in [
+            (r#"{"a": {"b": "}\"}"}}"#, true),
+            ("{} \r\n\t", true),
+            (" {\"a\":[{}]}", true),
+            ("", false),
+            (r#"{"a": 1"#, false),
+            (r#"{"a": "}"#, false),
+            (r#"{"a": "\\"}"#, true),
+            ("{} x", false),
+            ("{}\0", false),
+            (r#"{"a": {}"#, false),
+        ] {
+            for at in 0..=text.len() {
+                let mut end = ObjectEnd::default();
+                let (first, rest) = text.as_bytes().split_at(at);
+                end.is_after(first);
+                assert_eq!(end.is_after(rest), is_whole, "{text} {at}");
+            }
+        }
+    }
 }
