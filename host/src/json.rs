@@ -37,14 +37,14 @@ pub fn size(value: &Value) -> usize {
 }
 
 /// Reads one JSON object in the order of its fields. A name may be there twice, and bytes that are not UTF-8
-/// count as U+FFFD. A byte order mark before it is skipped; `NaN`, `Infinity` and `-Infinity` count as JSON
+/// count as U+FFFD. UTF-16 with a byte order mark is read, too. Byte order marks before it are skipped; `NaN`, `Infinity` and `-Infinity` count as JSON
 /// strings of these words.
 ///
 /// # Errors
 ///
 /// Anything but exactly one object: a syntax error, another type, a cut text, a second value.
 pub fn object(text: &[u8]) -> Result<Vec<(String, Box<RawValue>)>, serde_json::Error> {
-    let text = String::from_utf8_lossy(text);
+    let text = decoded(text);
     let text = unmarked(&text);
     let quoted: Cow<'_, str>;
     let Members(members) = match serde_json::from_str(text) {
@@ -73,9 +73,20 @@ pub fn from_model(text: &str) -> Value {
     serde_json::from_str::<&RawValue>(text).map_or_else(|_| odd(), value)
 }
 
-/// Returns the text after a byte order mark.
+/// Returns the text of these bytes. PowerShell writes UTF-16 with a byte order mark into a pipe or a file.
+fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+    let unit = match bytes {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return String::from_utf8_lossy(bytes),
+    };
+    let units = bytes.as_chunks().0.iter().map(|pair| unit(*pair));
+    char::decode_utf16(units).map(|it| it.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+}
+
+/// Returns the text after its byte order marks.
 fn unmarked(text: &str) -> &str {
-    text.strip_prefix('\u{feff}').unwrap_or(text)
+    text.trim_start_matches('\u{feff}')
 }
 
 /// Puts the words in quotes that programs write for numbers which JSON does not have. Strings stay as they
@@ -378,7 +389,6 @@ mod tests {
             b"{}x",
             b"{a:1}",
             b"\xff\xfe",
-            b"\xef\xbb\xbf\xef\xbb\xbf{}",
             b"NaN",
             b"{\"a\":--Infinity}",
             b"{\"a\":NaN5}",
@@ -390,6 +400,17 @@ mod tests {
             b"{\"a\":tru}",
         ] {
             assert!(object(text).is_err(), "{}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
+    fn an_object_may_be_utf16_and_have_byte_order_marks() {
+        let text = "\u{feff}{\"a\":\"\u{1f600}\"}";
+        let utf16 = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect::<Vec<_>>();
+        let marks = format!("\u{feff}{text}").into_bytes();
+        for bytes in [utf16(u16::to_le_bytes), utf16(u16::to_be_bytes), marks] {
+            let found = object(&bytes).unwrap();
+            assert_eq!((found[0].0.as_str(), found[0].1.get()), ("a", "\"\u{1f600}\""));
         }
     }
 

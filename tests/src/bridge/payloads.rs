@@ -93,6 +93,7 @@ fn an_odd_or_large_payload_reaches_the_guard() {
             ("half of a character", good.replace("LINE", "\\ud800")),
             ("no text", good.replace("\"LINE\"", "{\"a\": [1e999, null]}")),
             ("a byte order mark", format!("\u{feff}{good}")),
+            ("two byte order marks", format!("\u{feff}\u{feff}{good}")),
             ("a number that is none", good.replacen('{', "{\"x\": [NaN, -Infinity], ", 1)),
             ("a line that is no number", good.replace("\"LINE\"", "NaN")),
         ] {
@@ -100,6 +101,10 @@ fn an_odd_or_large_payload_reaches_the_guard() {
         }
         let no_utf8 = [b"{\"x\": \"\xff\xfe\", ".as_slice(), &good.as_bytes()[1..]].concat();
         judged(&env, agent, event, "invalid UTF-8", &no_utf8);
+        for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+            let utf16: Vec<u8> = format!("\u{feff}{good}").encode_utf16().flat_map(bytes).collect();
+            judged(&env, agent, event, "UTF-16", &utf16);
+        }
     }
 }
 
