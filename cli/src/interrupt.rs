@@ -99,7 +99,7 @@ struct Signals {
 /// Returns the flag that lets these signals end the process, as they do by default. A handler can never be
 /// removed, so one handler lives as long as the process and repeats the system's default.
 ///
-/// It is set up after the handlers that note a signal: a signal that is caught is never lost, and never ends the process.
+/// It is set up after the handlers that note a signal. A signal in between is noted, and does not end the process.
 fn by_default() -> io::Result<&'static AtomicBool> {
     static BY_DEFAULT: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     if let Some(flag) = BY_DEFAULT.get() {

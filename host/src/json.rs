@@ -37,8 +37,8 @@ pub fn size(value: &Value) -> usize {
 }
 
 /// Reads one JSON object in the order of its fields. A name may be there twice, and bytes that are not UTF-8
-/// count as U+FFFD. UTF-16 with a byte order mark is read, too. Byte order marks before it are skipped; `NaN`, `Infinity` and `-Infinity` count as JSON
-/// strings of these words.
+/// count as U+FFFD. UTF-16 with a byte order mark is read, too. Byte order marks before it are skipped; `NaN`,
+/// `Infinity` and `-Infinity` count as JSON strings of these words.
 ///
 /// # Errors
 ///

@@ -155,11 +155,10 @@ test("the real program blocks what the guard blocks, and lets the rest run", { s
   mkdirSync(join(dir, "home/.hookbox/hooks"), { recursive: true });
   copyFileSync(process.env.HOOKBOX_GUARD, join(dir, "home/.hookbox/hooks/guardrail.wasm"));
   const program = join(dir, "hookbox");
-  // A busy machine takes longer than Cline would wait.
+  // A busy machine takes longer than Cline would wait, and an event does not wait for the compiler.
   const args = "$(echo \"$@\" | sed 's/--deadline 2s/--deadline 60s/')";
   writeFileSync(program, `#!/bin/sh\nHOME='${dir}/home' exec '${process.env.HOOKBOX_PROGRAM}' ${args}\n`);
   chmodSync(program, 0o755);
-  // The first event would wait for the compiler, and a busy machine takes longer than that wait.
   execFileSync(program, ["cache", "warm"]);
   const hooks = await plugin(program, 60_000);
   const call = (...commands) => hooks.beforeTool({ ...before(), input: { commands } });

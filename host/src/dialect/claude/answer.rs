@@ -100,8 +100,7 @@ pub fn outcome(event: &EventName, exit_code: i32, stdout: &[u8], stderr: &str) -
     by_answer(event, exit_code, stdout, stderr, || read(event, stdout, &CLAUDE))
 }
 
-/// Applies the rule of Claude Code and Qwen Code, which read an answer at every exit code (Claude Code 2.1, Qwen Code
-/// 0.24).
+/// Applies the rule of an agent that reads an answer at every exit code, as Claude Code 2.1 does.
 ///
 /// # Errors
 ///

@@ -49,7 +49,7 @@ pub fn outcome(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
     if *event == EventName::TurnEnd {
         return Ok(Outcome::pass());
     }
-    // kodelet refuses it, other than the agents in JavaScript.
+    // kodelet refuses it, unlike the agents in JavaScript.
     if String::from_utf8_lossy(stdout).trim().starts_with('\u{feff}') {
         return Err(malformed("printed a byte order mark before its answer"));
     }
