@@ -137,17 +137,22 @@ pub fn decision(text: &str, read: impl Fn(&[u8]) -> Result<Outcome, HookError>) 
     Some(kept.warn("printed its answer among other text: only its block or question counts"))
 }
 
-/// Returns the JSON objects that begin a line of an output that is not one object. An object that cannot be read whole is
-/// its first line.
+/// Returns the JSON objects that begin a line of an output that is not one object. After one that goes on behind its line
+/// and cannot be read, each is a line alone: a hostile hook nests thousands, and each would be read to its depth.
 fn objects(mut text: &str) -> impl Iterator<Item = &str> {
+    let mut may_be_long = true;
     iter::from_fn(move || {
         loop {
             let line = text.split_inclusive('\n').next()?;
             let is_object = trim(line).starts_with('{');
             let mut values = Deserializer::from_str(text).into_iter::<Value>();
-            let end = match is_object.then(|| values.next()).flatten() {
+            let end = match (is_object && may_be_long).then(|| values.next()).flatten() {
                 Some(Ok(_)) => values.byte_offset(),
-                _ => line.len(),
+                Some(Err(error)) => {
+                    may_be_long = error.line() == 1;
+                    line.len()
+                }
+                None => line.len(),
             };
             let (found, rest) = text.split_at_checked(end)?;
             text = rest;

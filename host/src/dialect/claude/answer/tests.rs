@@ -249,7 +249,7 @@ fn a_block_or_a_question_among_other_text_counts_and_nothing_else() {
     // No object begins in another one.
     let nested = "{\"x\":\n{\"decision\":\"block\"}\n}";
     assert_eq!(read(&BeforeToolCall, nested).unwrap().action, Action::Pass);
-    // Objects that never end neither block nor take long: a value in them is read to 128 levels.
+    // Objects that never end block nothing.
     for hostile in ["{\"a\":\n", "{\"a\":[\n", "{\n", "{}\n", "{\"a\":1,\n"] {
         let found = read(&BeforeToolCall, &hostile.repeat(20_000)).map(|it| it.action);
         assert!(!matches!(found, Ok(Action::Block(_))), "{hostile}");
