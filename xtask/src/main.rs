@@ -15,8 +15,10 @@ mod tools;
 use std::env;
 use std::error::Error;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::SystemTime;
 
 const USAGE: &str = "\
 usage: cargo run -p xtask -- COMMAND
@@ -156,16 +158,25 @@ impl Tree {
         Ok(())
     }
 
-    /// Builds and runs what writes the components that no compiler would make, for the tests.
+    /// Builds and runs what writes the components that no compiler would make, for the tests, if there is anything new for
+    /// it to read.
     fn forge(&self) -> Result<(), Box<dyn Error>> {
-        // Built without optimization: it takes a moment to run, and would take minutes to build.
         self.cargo("tests/guests", &["build", "--package"], FORGE)?;
         let program = self.guests().join("debug").join(format!("{FORGE}{}", env::consts::EXE_SUFFIX));
+        let (wat, wit) = (self.root.join("tests/guests/wat"), self.root.join("wit"));
+        let real = self.guests().join("wasm32-wasip2/release/answers.wasm");
+        let mut inputs = vec![program.clone(), real];
+        for dir in [&wat, &wit] {
+            inputs.extend(files(dir)?.into_iter().map(|file| dir.join(file)));
+        }
+        let inputs = inputs.iter().map(changed).collect::<Result<Vec<_>, _>>()?;
         let out = self.target.join("test-hooks");
-        let mut command = Command::new(&program);
-        command.arg(self.root.join("tests/guests/wat")).arg(self.root.join("wit")).args([&out, &out]);
-        let status = command.status().map_err(|error| format!("failed to start {FORGE}: {error}"))?;
-        if status.success() { Ok(()) } else { Err(format!("{FORGE} failed").into()) }
+        let stamp = out.join("random/forged");
+        if changed(&stamp).is_ok_and(|made| inputs.iter().all(|input| *input < made)) {
+            return Ok(());
+        }
+        run(Command::new(&program).args([&wat, &wit, &out, &out]), "forge components")?;
+        fs::write(&stamp, "").map_err(|error| format!("failed to write {}: {error}", stamp.display()).into())
     }
 
     /// Writes the page of the book that is generated from `wit/`. Its writer is the test that compares it, because the
@@ -277,6 +288,11 @@ fn cargo() -> Command {
         }
     }
     command
+}
+
+/// Returns the time of a file's last change.
+fn changed(path: impl AsRef<Path>) -> io::Result<SystemTime> {
+    fs::metadata(path)?.modified()
 }
 
 /// The files below a directory, by their paths there.

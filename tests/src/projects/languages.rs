@@ -31,7 +31,7 @@ pub(crate) fn with_rust() -> TestEnvironment {
 }
 
 #[test]
-fn a_rust_project_builds_guards_and_has_the_same_digest_in_every_directory() {
+fn a_rust_project_builds_guards_and_has_the_same_digest_in_every_directory_and_a_fault_is_shown() {
     // The versions that the samples are built with are on this machine.
     let lock = repository().join("sample-hooks/Cargo.lock");
     let digests = [(); 2].map(|()| {
@@ -43,9 +43,23 @@ fn a_rust_project_builds_guards_and_has_the_same_digest_in_every_directory() {
         assert_eq!(file, env.path("repo/push-guard/push-guard.wasm"));
         assert_guards(&env, &file);
         assert_passes_its_cases(&env, "push-guard");
+        assert_shows_a_fault_in_the_words_of_the_compiler(&env);
         built["digest"].as_str().unwrap().to_owned()
     });
     assert_eq!(digests[0], digests[1]);
+}
+
+/// Checks the same project with a fault: its dependencies are compiled.
+fn assert_shows_a_fault_in_the_words_of_the_compiler(env: &TestEnvironment) {
+    replace(&env.path("repo/push-guard/src/lib.rs"), "Ok(Answer::pass())", "Ok(5)");
+    let output = env.hookbox(["build", "push-guard"]);
+    assert_eq!(output.code, Some(1), "{output:#?}");
+    for words in
+        ["error[E0308]: mismatched types", "--> src/lib.rs:", "error: cargo failed (exit status: 101)"]
+    {
+        assert!(output.stderr.contains(words), "{words}: {output:#?}");
+    }
+    assert!(!output.stderr.contains("{\""), "{output:#?}");
 }
 
 /// Replaces a text, once.
@@ -95,22 +109,6 @@ fn a_fault_of_python_is_found_before_the_build() {
         assert!(words.starts_with("TypeError") || output.stderr.contains(&place), "{to}: {output:#?}");
     }
     assert!(env.read("repo/guard/started").is_none());
-}
-
-#[test]
-fn a_fault_of_rust_is_shown_in_the_words_of_the_compiler() {
-    let env = with_rust();
-    env.hookbox(["new", "fault", "--lang", "rust"]);
-    env.copy("repo/fault/Cargo.lock", &repository().join("sample-hooks/Cargo.lock"));
-    replace(&env.path("repo/fault/src/lib.rs"), "Ok(Answer::pass())", "Ok(5)");
-    let output = env.hookbox(["build", "fault"]);
-    assert_eq!(output.code, Some(1), "{output:#?}");
-    for words in
-        ["error[E0308]: mismatched types", "--> src/lib.rs:", "error: cargo failed (exit status: 101)"]
-    {
-        assert!(output.stderr.contains(words), "{words}: {output:#?}");
-    }
-    assert!(!output.stderr.contains("{\""), "{output:#?}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
-use wit_parser::{Resolve, WorldId};
+use wit_parser::Resolve;
 
 type Done<T> = Result<T, Box<dyn Error>>;
 
@@ -88,9 +88,8 @@ struct Wrap {
 
 /// A version of the interface.
 struct Version {
-    resolve: Resolve,
-    /// The small world, and the one with all of WASI.
-    worlds: [WorldId; 2],
+    /// The section that names the world of a module: the small one, and the one with all of WASI.
+    worlds: [Vec<u8>; 2],
 }
 
 impl Wrap {
@@ -101,7 +100,7 @@ impl Wrap {
     /// The component of a core module in text form, in the small world if that has its imports.
     fn component(&self, module: &str) -> Done<Vec<u8>> {
         let version = if template::version(module) == "0.2.0" { &self.newest } else { &self.frozen };
-        let [plain, all] = version.worlds;
+        let [plain, all] = &version.worlds;
         version.in_world(plain, module).or_else(|_| version.in_world(all, module))
     }
 }
@@ -110,15 +109,19 @@ impl Version {
     fn new(wit: &Path) -> Done<Self> {
         let mut resolve = Resolve::default();
         let (package, _) = resolve.push_dir(wit).map_err(|error| format!("{error:#}"))?;
-        let world = |name| resolve.select_world(&[package], Some(name)).map_err(|error| format!("{error:#}"));
-        let worlds = [world("hook-plain")?, world("hook-component")?];
-        Ok(Self { resolve, worlds })
+        let section = |world| -> Done<Vec<u8>> {
+            let mut section = Vec::new();
+            resolve
+                .select_world(&[package], Some(world))
+                .and_then(|it| embed_component_metadata(&mut section, &resolve, it, StringEncoding::UTF8))
+                .map_err(|error| format!("{error:#}"))?;
+            Ok(section)
+        };
+        Ok(Self { worlds: [section("hook-plain")?, section("hook-component")?] })
     }
 
-    fn in_world(&self, world: WorldId, module: &str) -> Done<Vec<u8>> {
-        let mut bytes = wat::parse_str(module)?;
-        embed_component_metadata(&mut bytes, &self.resolve, world, StringEncoding::UTF8)
-            .map_err(|error| format!("{error:#}"))?;
+    fn in_world(&self, world: &[u8], module: &str) -> Done<Vec<u8>> {
+        let bytes = [&wat::parse_str(module)?, world].concat();
         let made =
             ComponentEncoder::default().module(&bytes).and_then(|encoder| encoder.validate(true).encode());
         made.map_err(|error| format!("{error:#}").into())
