@@ -47,8 +47,10 @@ mod tokens;
 mod tree;
 mod words;
 mod wrappers;
+mod writes;
 
-pub use listener::{runs_its_input, waits_for_commands};
+pub use self::writes::patched;
+pub use listener::{is_interpreter, runs_its_input, waits_for_commands};
 use machine::Machine;
 pub use paths::{base_name, is_terminal, join_path};
 pub use programs::{Use, assignment, executes, program_starts, use_of};

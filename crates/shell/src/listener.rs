@@ -7,7 +7,7 @@ mod programs;
 
 use super::{Known, Mode, Reading, Run, Sort, Unread, Use, base_name, is_terminal, runs, use_of};
 
-use self::programs::{SHELLS, STARTERS, is_in, is_interpreter, passes_on, waits};
+use self::programs::{SHELLS, STARTERS, is_in, passes_on, waits};
 
 /// The longest line that is read, in bytes. No program in a longer one is known not to wait.
 const MAX_LINE: usize = 64 << 10;
@@ -37,6 +37,22 @@ pub fn runs_its_input(line: &str) -> Option<String> {
         !run.is_fed && is_interpreter(program) && waits(program, run.texts().get(1..).unwrap_or_default())
     };
     reading.runs.iter().find(runs_input).and_then(Run::program).map(str::to_owned)
+}
+
+/// Returns true if a program of this name, of any version, runs code that it reads.
+pub fn is_interpreter(program: &str) -> bool {
+    programs::is_interpreter(program)
+}
+
+impl Run {
+    /// Returns the script that the command runs by an interpreter, if its words are known so far.
+    pub fn script(&self) -> Option<&str> {
+        let is_known = |it: &super::Arg| it.is_plain();
+        if !self.words.iter().all(is_known) {
+            return None;
+        }
+        programs::script(self.program()?, self.texts().get(1..)?)
+    }
 }
 
 /// Returns the program that would wait, of a command.

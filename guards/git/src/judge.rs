@@ -103,8 +103,9 @@ fn git(scene: &Scene<'_>, deeper: usize) -> Option<Denial> {
     if let Some(run) = refs::of_alias(scene, sub, args) {
         return deeper.checked_sub(1).and_then(|it| git(&Scene { run: &run, ..*scene }, it));
     }
-    // No option of a subcommand that changes something begins with `-h`.
-    if args.iter().any(|it| matches!(it.text.as_str(), "--help" | "-h")) || is_temporary(scene, directory) {
+    // No option of a subcommand that changes something begins with `-h`. A push destroys something elsewhere.
+    let is_help = args.iter().any(|it| matches!(it.text.as_str(), "--help" | "-h"));
+    if is_help || sub != "push" && is_temporary(scene, directory) {
         return None;
     }
     let denial = of_sub(scene, sub, args)?;

@@ -113,6 +113,18 @@ fn what_keeps_work_passes() {
 }
 
 #[test]
+fn a_temporary_clone_excuses_no_push_to_a_place_that_is_kept() {
+    for line in [
+        "git -C /tmp/clone push --force origin main",
+        "(cd /tmp/clone; git push --force)",
+        "git -C /tmp/clone push --mirror",
+    ] {
+        assert!(denied(line, Preset::Standard).is_some(), "{line}");
+    }
+    assert_eq!(denied("git -C /tmp/clone clean -fdx", Preset::Standard), None);
+}
+
+#[test]
 fn presets_and_allowances_change_the_answer() {
     assert!(denied("git rebase main", Preset::Strict).is_some());
     assert!(denied("git switch -C x", Preset::Strict).is_some());

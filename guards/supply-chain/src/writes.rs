@@ -1,6 +1,6 @@
 //! Files whose contents run later: hooks of git, start files of shells, sources of packages, CI.
 
-use hookbox_shell::{Mode, Reading, Run, base_name};
+use hookbox_shell::{Reading, Run, base_name};
 
 use crate::{Finding, Preset};
 
@@ -48,14 +48,7 @@ pub(crate) fn judge(reading: &Reading, at: usize, run: &Run) -> Option<Finding> 
     if program == "crontab" && args.first() == Some(&"-") && feeds(reading, run, at).any(downloads) {
         return Some(HOOK);
     }
-    let written = run.redirections.iter().filter(|it| !matches!(it.mode, Mode::Read | Mode::Text));
-    let mut targets: Vec<&str> = written.map(|it| it.target.text.as_str()).collect();
-    match program {
-        "tee" => targets.extend(args.iter().filter(|it| !it.starts_with('-'))),
-        "cp" | "mv" | "install" | "ln" => targets.extend(args.last()),
-        "sed" | "perl" if args.iter().any(|it| it.starts_with("-i")) => targets.extend(args.last()),
-        _ => {}
-    }
+    let targets = run.writes();
     let starts = targets.iter().any(|it| START.contains(&base_name(it)));
     if starts && feeds(reading, run, at).any(downloads) {
         return Some(HOOK);

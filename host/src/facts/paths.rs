@@ -53,9 +53,6 @@ const FIELDS: [&str; 21] = [
 const FILE_FIELDS: [&str; 7] =
     ["filepath", "path", "file", "filename", "absolutepath", "relativeworkspacepath", "targetfile"];
 
-/// The lines of a patch that name a file (Codex' `apply_patch`).
-const PATCH_LINES: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
-
 /// The paths that `input` of a file tool with this (plain) name holds, each once.
 pub(super) fn of(tool: &str, input: &Value, cwd: &Path, home: Option<&Path>) -> Vec<ResolvedPath> {
     let named = named(tool, input);
@@ -126,13 +123,7 @@ fn fields<'a>(value: &'a Value, depth: usize, named: &mut Vec<&'a str>) {
 /// Collects the files that a patch names, wherever in the input it stands.
 fn patch<'a>(value: &'a Value, depth: usize, named: &mut Vec<&'a str>) {
     match value {
-        Value::String(text) => {
-            for line in text.lines().map(str::trim) {
-                if let Some(path) = PATCH_LINES.iter().find_map(|head| line.strip_prefix(head)) {
-                    push(path.trim(), named);
-                }
-            }
-        }
+        Value::String(text) => hookbox_shell::patched(text).for_each(|path| push(path, named)),
         Value::Array(items) if depth < MAX_DEPTH => {
             items.iter().for_each(|item| patch(item, depth + 1, named));
         }

@@ -151,6 +151,21 @@ pub(super) fn is_interpreter(program: &str) -> bool {
     names.into_iter().any(|list| is_in(list, program) || is_in(list, without_version(program)))
 }
 
+/// Returns the script that an interpreter with these words would run; `None` for code in its words, for a module, and for a
+/// program that is no interpreter.
+pub(super) fn script<'w>(program: &str, words: &[&'w str]) -> Option<&'w str> {
+    let name = without_version(program);
+    let (runs, values) = if is_in(SHELLS, program) {
+        ("-c", "-o -O --rcfile --init-file")
+    } else {
+        let language = LANGUAGES.iter().find(|it| is_in(it.0, program) || is_in(it.0, name))?;
+        (language.1, language.2)
+    };
+    let options: Vec<&str> = words.iter().copied().take_while(|word| word.starts_with('-')).collect();
+    let first = operands(words, values).first().copied()?;
+    (!has(&options, runs)).then_some(first)
+}
+
 /// Returns true if this program with these words waits for commands at its standard input.
 pub(super) fn waits(program: &str, words: &[&str]) -> bool {
     let name = without_version(program);
