@@ -86,6 +86,12 @@ impl EntryPath {
         self.parts().next().is_some_and(|first| PARTS.contains(&first))
     }
 
+    /// Returns true for a path that makes a directory a plugin: one of a part, and Claude Code's manifest, which may have
+    /// hooks.
+    pub(super) fn is_of_a_plugin(&self) -> bool {
+        self.is_of_a_part() || self.as_str() == ".claude-plugin/plugin.json"
+    }
+
     /// Returns true for `skills`, `recipes` and `hooks`, which are directories.
     pub(super) fn is_a_part(&self) -> bool {
         PARTS.contains(&self.as_str())

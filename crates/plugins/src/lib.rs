@@ -19,6 +19,7 @@ mod lock;
 mod lock_file;
 mod lock_text;
 mod observer;
+mod other_kind;
 #[cfg(feature = "oci")]
 pub mod registry;
 mod repair;

@@ -13,7 +13,7 @@ use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, OpenOptions, OpenOptionsE
 
 use super::limits::{Limits, MAX_TARGET, Usage};
 use super::staging::{BESIDE, StagingDirectory, TREE};
-use super::{EntryPath, Observer, PARTS, PluginError, PluginErrorKind, Plugins, Step};
+use super::{EntryPath, Observer, PARTS, PluginError, PluginErrorKind, Plugins, Step, other_kind};
 use hookbox::hook::Digest;
 use hookbox::internal::text;
 
@@ -185,9 +185,13 @@ impl<'a> Stage<'a> {
     /// [`PluginErrorKind::Empty`] if it has no files in `skills`, `recipes` and `hooks`; an error if a symlink leads nowhere, or it cannot be
     /// read or synced.
     pub fn finish(self) -> Result<Staged, PluginError> {
-        let is_content =
-            |(path, what): &(EntryPath, Written)| path.is_of_a_part() && !matches!(what, Written::Directory);
+        let is_content = |(path, what): &(EntryPath, Written)| {
+            path.is_of_a_plugin() && !matches!(what, Written::Directory)
+        };
         if !self.written.values().any(is_content) {
+            if let Some(other) = other_kind::of(&self.tree) {
+                return Err(other);
+            }
             return Err(PluginError::new("the plugin", PluginErrorKind::Empty)
                 .hint("expected files in skills/, recipes/ or hooks/ at the top of the source"));
         }
