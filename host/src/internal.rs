@@ -33,11 +33,11 @@ pub mod discovery {
     //! Sources of hooks, and what is found of them.
 
     pub use crate::discovery::source::{Area, Finder, HookSource, MAX_FILES, MAX_HOOKS};
-    pub use crate::discovery::source_hook::{ReadFile, SourceCommand, SourceFile, SourceHook};
+    pub use crate::discovery::source_file::{ReadFile, SourceFile};
     pub use crate::discovery::{
-        Approvable, Discovery, FoundComponent, Options, PluginFile, UnitError, components, document,
-        examine_plugin, forget, git_host, names, parse_duration, parse_size, reader, remembered, repository,
-        show_duration,
+        Approvable, Declared, Discovery, FoundComponent, Handler, Options, PluginFile, UnitError,
+        WiredCommand, components, document, examine_plugin, forget, git_host, group, names, parse_duration,
+        parse_size, reader, remembered, repository, show_duration,
     };
 }
 

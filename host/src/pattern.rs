@@ -1,5 +1,7 @@
 //! Regular expressions from outside, within limits.
 
+use std::fmt;
+
 use regex::{Regex, RegexBuilder};
 
 use crate::text;
@@ -26,4 +28,59 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
         let last = said.lines().last().unwrap_or_default().trim();
         text::escape(last.strip_prefix("error: ").unwrap_or(last), 200)
     })
+}
+
+/// The steps that an expression with look-around may take at one place of a name.
+const MAX_STEPS: usize = 100_000;
+
+/// An expression that JavaScript would take, also with look-around such as `^(?!Read$)`.
+#[derive(Clone)]
+pub enum Expression {
+    /// One that matches in linear time.
+    Linear(Regex),
+    /// One with look-around, which tries one way after the other.
+    Backtracking(Box<fancy_regex::Regex>),
+}
+
+impl Expression {
+    /// Compiles an expression.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`compile`], if it has no look-around.
+    pub(crate) fn compile(pattern: &str) -> Result<Self, String> {
+        compile(pattern).map(Self::Linear).or_else(|problem| {
+            let looks_around = ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|it| pattern.contains(it));
+            let mut builder = fancy_regex::RegexBuilder::new(pattern);
+            builder
+                .backtrack_limit(MAX_STEPS)
+                .delegate_size_limit(MAX_SIZE)
+                .delegate_dfa_size_limit(MAX_SIZE);
+            let built = (looks_around && pattern.len() <= MAX_LENGTH).then(|| builder.build().ok()).flatten();
+            built.map(|it| Self::Backtracking(Box::new(it))).ok_or(problem)
+        })
+    }
+
+    /// Returns true if it matches in a text. One that takes too many steps matches: a guard that runs too often is
+    /// noticed.
+    pub fn is_match(&self, text: &str) -> bool {
+        match self {
+            Self::Linear(regex) => regex.is_match(text),
+            Self::Backtracking(regex) => regex.is_match(text).unwrap_or(true),
+        }
+    }
+
+    /// Returns the expression as it was written.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Linear(regex) => regex.as_str(),
+            Self::Backtracking(regex) => regex.as_str(),
+        }
+    }
+}
+
+impl fmt::Debug for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Expression").field(&self.as_str()).finish()
+    }
 }

@@ -43,6 +43,7 @@ mod mixed;
 mod names;
 mod nested;
 mod network;
+mod one_reader;
 mod opencode;
 mod other_words;
 mod outside;

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use hookbox::internal::files::{FileLock, LockError};
+use hookbox::trust::{Inventory, InventoryError};
 
 /// The reason why a file of a guard cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -23,9 +24,9 @@ pub enum GuardsErrorKind {
     /// The settings are not TOML, or have another value where a table belongs.
     #[error("{0}")]
     Settings(String),
-    /// The record of what was written is not one of this version.
-    #[error("expected a record of guards, found: {0}")]
-    Record(String),
+    /// The inventory of what was written is not one of this version.
+    #[error("{0}")]
+    Inventory(InventoryError),
     /// Another process changed the settings since they were read.
     #[error("somebody else changed it just now")]
     Changed,
@@ -44,6 +45,14 @@ impl GuardsError {
 
     pub(crate) fn io(path: &Path, error: io::Error) -> Self {
         Self::new(path, GuardsErrorKind::Io(error))
+    }
+
+    pub(crate) fn inventory(data: &Path, error: InventoryError) -> Self {
+        let path = data.join(Inventory::FILE);
+        match error {
+            InventoryError::Io(error) => Self::io(&path, error),
+            error => Self::new(&path, GuardsErrorKind::Inventory(error)),
+        }
     }
 
     pub(crate) fn lock(path: &Path, error: LockError) -> Self {

@@ -5,7 +5,6 @@
 
 mod error;
 mod preset;
-mod record;
 mod settings_file;
 mod shelf;
 mod table;

@@ -8,11 +8,9 @@ use cap_std::fs::Dir;
 use hookbox::Digest;
 use hookbox::internal::files::{FileAccess, FileLock, NewFile};
 
-use crate::record::{Record, Written};
-use crate::{Guard, GuardsError};
+use hookbox::trust::{Inventory, Written};
 
-/// The file of the record, in the private data directory.
-const RECORD: &str = "guards.json";
+use crate::{Guard, GuardsError};
 
 /// The file that is locked while guards are added or removed.
 const LOCK: &str = "guards.lock";
@@ -75,16 +73,16 @@ impl Shelf {
     ///
     /// # Errors
     ///
-    /// If the record cannot be read.
+    /// If the inventory cannot be read.
     pub fn status(&self, guard: &Guard) -> Result<Status, GuardsError> {
-        Ok(self.status_in(&Record::read(&self.record())?, guard))
+        Ok(self.status_in(&self.inventory()?, guard))
     }
 
     /// Writes a guard in one step, over anything in its place.
     ///
     /// # Errors
     ///
-    /// The system's own, and those of the record. The file in its place is unchanged then.
+    /// The system's own, and those of the inventory. The file in its place is unchanged then.
     pub fn add(&self, guard: &Guard) -> Result<(), GuardsError> {
         self.update(guard, |record, key, path| {
             std::fs::create_dir_all(&self.hooks)?;
@@ -102,11 +100,23 @@ impl Shelf {
         })
     }
 
+    /// Forgets that hookbox wrote a guard: the file in its place, if there is one, is the user's own.
+    ///
+    /// # Errors
+    ///
+    /// The system's own, and those of the inventory.
+    pub fn forget(&self, guard: &Guard) -> Result<(), GuardsError> {
+        self.update(guard, |record, key, _| {
+            record.written.remove(&key);
+            Ok(())
+        })
+    }
+
     /// Removes the file in the place of a guard. Returns false if there is none.
     ///
     /// # Errors
     ///
-    /// The system's own, and those of the record.
+    /// The system's own, and those of the inventory.
     pub fn remove(&self, guard: &Guard) -> Result<bool, GuardsError> {
         self.update(guard, |record, key, path| {
             let is_there = match std::fs::remove_file(path) {
@@ -118,11 +128,11 @@ impl Shelf {
         })
     }
 
-    fn record(&self) -> PathBuf {
-        self.data.join(RECORD)
+    fn inventory(&self) -> Result<Inventory, GuardsError> {
+        Inventory::read(&self.data).map_err(|error| GuardsError::inventory(&self.data, error))
     }
 
-    fn status_in(&self, record: &Record, guard: &Guard) -> Status {
+    fn status_in(&self, record: &Inventory, guard: &Guard) -> Status {
         let path = self.path(guard);
         if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             return Status::Missing;
@@ -141,13 +151,14 @@ impl Shelf {
     fn update<T>(
         &self,
         guard: &Guard,
-        change: impl FnOnce(&mut Record, String, &Path) -> io::Result<T>,
+        change: impl FnOnce(&mut Inventory, String, &Path) -> io::Result<T>,
     ) -> Result<T, GuardsError> {
         let (lock, path) = (self.data.join(LOCK), self.path(guard));
         let _lock = FileLock::private(&lock).map_err(|error| GuardsError::lock(&lock, error))?;
-        let mut record = Record::read(&self.record())?;
+        let mut record = self.inventory()?;
         let done = change(&mut record, key(&path), &path).map_err(|error| GuardsError::io(&path, error))?;
-        record.write(&self.record())?;
+        let file = self.data.join(Inventory::FILE);
+        record.write(&self.data).map_err(|error| GuardsError::io(&file, error))?;
         Ok(done)
     }
 }
@@ -193,7 +204,7 @@ mod tests {
         assert!(shelf.remove(git()).unwrap());
         assert!(!shelf.remove(git()).unwrap());
         assert_eq!(shelf.status(git()).unwrap(), Status::Missing);
-        assert!(temp.path().join(RECORD).exists());
+        assert!(temp.path().join(Inventory::FILE).exists());
     }
 
     #[test]
@@ -203,11 +214,11 @@ mod tests {
         let old = b"an older component";
         fs::write(shelf.path(git()), old).unwrap();
         assert_eq!(shelf.status(git()).unwrap(), Status::Changed);
-        let mut record = Record::read(&shelf.record()).unwrap();
+        let mut record = shelf.inventory().unwrap();
         for written in record.written.values_mut() {
             *written = Written { digest: Digest::of(old), version: "0.0.9".to_owned() };
         }
-        record.write(&shelf.record()).unwrap();
+        record.write(&shelf.data).unwrap();
         assert_eq!(shelf.status(git()).unwrap(), Status::Older("0.0.9".to_owned()));
         shelf.add(git()).unwrap();
         assert_eq!(shelf.status(git()).unwrap(), Status::Current);
@@ -237,7 +248,7 @@ mod tests {
     fn a_broken_record_is_an_error_and_nothing_is_written() {
         let (_temp, shelf) = shelf();
         for text in ["", "[]", "{\"version\": 2, \"written\": {}}", "{\"version\": 1, \"more\": 0}"] {
-            fs::write(shelf.record(), text).unwrap();
+            fs::write(shelf.data.join(Inventory::FILE), text).unwrap();
             let error = shelf.status(git()).unwrap_err().to_string();
             assert!(error.contains("expected a record of guards"), "{text}: {error}");
             shelf.add(git()).unwrap_err();

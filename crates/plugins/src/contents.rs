@@ -12,12 +12,11 @@ use serde::Serialize;
 pub use self::command_files::MissingFile;
 
 use super::limits::{MAX_BYTES, MAX_ENTRIES, MAX_FILE};
-use super::{EntryPath, LockedHook, PluginError, PluginErrorKind};
+use super::{EntryPath, Location, LockedHook, PluginError, PluginErrorKind};
 use hookbox::Runtime;
 use hookbox::capability::Capability;
 use hookbox::event::EventName;
-use hookbox::hook::Kind;
-use hookbox::hook::{Digest, OnFailure, Subscription};
+use hookbox::hook::{Digest, Kind, OnFailure, Subscription, Tier};
 use hookbox::internal::discovery::{self, Approvable, Discovery, PluginFile};
 use hookbox::internal::files::{EntryKind, FileAccess};
 use hookbox::internal::text;
@@ -112,9 +111,13 @@ impl PluginHook {
 impl Contents {
     /// Reads the plugin in this directory, and nothing outside of it. This only runs `describe` of its
     /// components, in a sandbox without grants. `called` is the name of its directory: `org@repo`, or any
-    /// other that a user gave it.
-    pub async fn look(dir: &Path, called: &str, runtime: &Runtime) -> Self {
-        let discovery = discovery::examine_plugin(dir, called, runtime).await;
+    /// other that a user gave it. Of a plugin in a repository, the limits of a repository apply.
+    pub async fn look(dir: &Path, called: &str, location: Location, runtime: &Runtime) -> Self {
+        let tier = match location {
+            Location::Local => Tier::RepoPlugin,
+            Location::Global => Tier::GlobalPlugin,
+        };
+        let discovery = discovery::examine_plugin(dir, called, tier, runtime).await;
         let mut contents = Self::default();
         match Dir::open_ambient_dir(dir, ambient_authority()) {
             Ok(plugin) => {
@@ -125,6 +128,15 @@ impl Contents {
             Err(error) => contents.problems.push(problem(".", format!("cannot be read: {error}"))),
         }
         contents.hooks = hooks(dir, &called.replacen('@', "/", 1), &discovery);
+        contents.problems.extend(discovery.approvable.iter().filter_map(|it| {
+            let message = format!(
+                "{} needs quotes around ${} in its line: the directory of the plugin has a space in its name, so the \
+                 hook does not run",
+                text::escape(&it.name, 200),
+                it.unquoted?
+            );
+            Some(problem("hooks", message))
+        }));
         contents.problems.extend(without_execute_bit(dir, &contents.hooks));
         command_files::check(dir, &contents.hooks, &mut contents.missing, &mut contents.problems);
         contents.problems.extend(discovery.problems.into_iter().map(|it| beneath(dir, it)));

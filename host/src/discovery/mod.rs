@@ -17,8 +17,11 @@ pub(crate) use find::global_settings::GlobalSettings;
 pub use find::global_settings::{SwitchedOff, git_host};
 pub use find::last_read::Kept;
 pub use find::options::{DEFAULT_ROOTS, Options};
-pub use find::{FoundComponent, PluginFile, components, document, names, reader, repository};
-pub(crate) use find::{outermost_repository, source, source_hook};
+pub use find::{
+    Declared, FoundComponent, Handler, PluginFile, WiredCommand, components, document, group, names, reader,
+    repository,
+};
+pub(crate) use find::{outermost_repository, source, source_file};
 pub use load::{Approvable, Discovery, Entry, EntryStatus, Tightened, examine_plugin, forget, remembered};
 pub(crate) use load::{Details, LastGood, discover, guard_of_unseen};
 pub use problem::Problem;

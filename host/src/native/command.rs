@@ -3,12 +3,15 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs::DirBuilder;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
+use hookbox_shell::{Known, Reading};
+use serde_json::Value;
 
 use super::combine::Combined;
 use super::process::{Ended, Process};
@@ -18,9 +21,10 @@ use crate::dialect::exact::{self, Exact};
 use crate::dialect::{Wire, base_coat, kodelet};
 use crate::event::Event;
 use crate::files::program;
-use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, Settings};
+use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, OnFailure, Settings};
 use crate::outcome::Outcome;
 use crate::text;
+use crate::trust::tree_digest::is_script;
 
 /// The shell that runs a line.
 const SHELL: &str = "/bin/sh";
@@ -100,13 +104,15 @@ impl CommandLine {
         }
     }
 
-    /// Searches for the program as its start in this directory does. In a shell line only a plain first word
-    /// is searched for.
+    /// Searches for the program as its start in this directory does, and for the script of an interpreter. In a shell line
+    /// only a plain first word is searched for, and a script only if it is the whole line. `values` are the variables that
+    /// the line gets.
     ///
     /// # Errors
     ///
-    /// `not_found` if the program, or the shell of the line, is missing; `incompatible` if it would run the event as code.
-    pub fn look(&self, directory: &Path) -> Result<(), HookError> {
+    /// `not_found` if the program, its script, or the shell of the line, is missing; `incompatible` if it would run the
+    /// event as code.
+    pub fn look(&self, directory: &Path, values: &[(&str, &Path)]) -> Result<(), HookError> {
         if let Some(program) = hookbox_shell::runs_its_input(&self.to_string()) {
             let program = text::escape(&program, 256);
             let message =
@@ -115,6 +121,15 @@ impl CommandLine {
         }
         if matches!(self, Self::Bash(_)) {
             bash()?;
+        }
+        if let Some(name) = self.unquoted(values) {
+            let message =
+                format!("its line needs quotes around ${name}: the directory has a space in its name");
+            return Err(HookError::new(Cause::NotFound, message));
+        }
+        if let Some(script) = self.script(values).map(|it| directory.join(it)).filter(|it| is_missing(it)) {
+            let path = text::escape(&script.to_string_lossy(), 1024);
+            return Err(HookError::new(Cause::NotFound, format!("its script does not exist: {path}")));
         }
         match self {
             Self::Program { program, .. } => resolve(program, directory).map(drop),
@@ -132,6 +147,50 @@ impl CommandLine {
             }
         }
     }
+}
+
+impl CommandLine {
+    /// Returns the variable that a shell would split into words, because it is not quoted.
+    pub(crate) fn unquoted<'v>(&self, values: &[(&'v str, &Path)]) -> Option<&'v str> {
+        let mut with_spaces =
+            values.iter().filter(|(_, path)| path.to_string_lossy().contains(' ')).peekable();
+        with_spaces.peek()?;
+        let reading = self.read(values);
+        with_spaces.map(|(name, path)| (*name, path.to_string_lossy())).find_map(|(name, path)| {
+            let (first, rest) = path.split_once(' ')?;
+            let next = rest.split(' ').next().unwrap_or_default();
+            let is_split = |words: &[&str]| match words {
+                [a, b] => a.ends_with(first) && b.starts_with(next),
+                _ => false,
+            };
+            reading.runs.iter().any(|run| run.texts().windows(2).any(is_split)).then_some(name)
+        })
+    }
+
+    /// Reads the line with the values of these variables.
+    fn read(&self, values: &[(&str, &Path)]) -> Reading {
+        let values: Vec<(&str, String)> =
+            values.iter().map(|(name, path)| (*name, path.to_string_lossy().into_owned())).collect();
+        let variables: Vec<(&str, &str)> =
+            values.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let home = env::home_dir();
+        let known =
+            Known { home: home.as_deref().and_then(Path::to_str), variables: &variables, ..Known::default() };
+        hookbox_shell::runs(&self.to_string(), &known)
+    }
+
+    /// Returns the script that its one command runs by an interpreter, which would call a missing script an exit code 2.
+    fn script(&self, values: &[(&str, &Path)]) -> Option<PathBuf> {
+        let reading = self.read(values);
+        let [run] = reading.runs.as_slice() else { return None };
+        let script = run.script().filter(|it| it.contains('/') || is_script(Path::new(it)))?;
+        Some(Path::new(run.directory.as_deref()?).join(script))
+    }
+}
+
+/// Returns true if nothing is at a path. A path that cannot be reached may have something.
+fn is_missing(path: &Path) -> bool {
+    path.try_exists().is_ok_and(|is_there| !is_there)
 }
 
 impl fmt::Display for CommandLine {
@@ -218,6 +277,7 @@ pub struct CommandHook {
     verify: Option<Verify>,
     condition: Option<Condition>,
     is_in_background: bool,
+    data: Option<PathBuf>,
 }
 
 impl fmt::Debug for CommandHook {
@@ -239,6 +299,7 @@ impl CommandHook {
             verify: None,
             condition: None,
             is_in_background: false,
+            data: None,
         }
     }
 
@@ -260,6 +321,13 @@ impl CommandHook {
     #[must_use]
     pub fn in_background(mut self, is_in_background: bool) -> Self {
         self.is_in_background = is_in_background;
+        self
+    }
+
+    /// Makes this directory of the user's own before the command starts: its plugin keeps data there.
+    #[must_use]
+    pub fn with_data(mut self, data: Option<PathBuf>) -> Self {
+        self.data = data;
         self
     }
 
@@ -353,6 +421,13 @@ impl CommandHook {
                 (resolve(program, &self.directory)?, args.iter().map(String::as_str).collect())
             }
         };
+        if let Some(data) = &self.data {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(data);
+            made.map_err(|error| {
+                let shown = text::escape(&data.to_string_lossy(), 1024);
+                HookError::new(Cause::Spawn, format!("its data directory {shown} cannot be made: {error}"))
+            })?;
+        }
         let process = Process {
             program: &program,
             args: &args,
@@ -367,7 +442,20 @@ impl CommandHook {
         if self.is_in_background {
             return process.launch().await.map(|()| None);
         }
-        let ended = process.end().await?;
+        let ended = match self.wire {
+            Some(_) => process.end_or_detach(is_asynchronous).await?,
+            None => process.end().await?,
+        };
+        let first = ended.printed.stdout.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+        if self.wire.is_some() && is_asynchronous(first) {
+            return match self.descriptor.on_failure {
+                OnFailure::Pass => Ok(None),
+                OnFailure::Block => {
+                    let what = "answered that it goes on in the background, so it decided nothing";
+                    Err(HookError::new(Cause::MalformedOutput, what))
+                }
+            };
+        }
         match (&self.line, ended.status) {
             (CommandLine::Program { .. }, _) => Ok(Some(ended)),
             // A script that answered ended with a status of its own.
@@ -377,6 +465,13 @@ impl CommandHook {
             _ => Ok(Some(ended)),
         }
     }
+}
+
+/// Returns true for the first line of a hook of Claude Code that goes on in the background: `{"async":true}`.
+fn is_asynchronous(line: &[u8]) -> bool {
+    // Most lines need no parser.
+    line.windows(7).any(|it| it == b"\"async\"")
+        && serde_json::from_slice::<Value>(line).is_ok_and(|it| it.get("async") == Some(&Value::Bool(true)))
 }
 
 #[async_trait]
@@ -464,8 +559,8 @@ mod tests {
         for (line, in_sh, in_bash) in
             [("mapfile -t x", false, true), ("[[ 1 ]]", true, true), ("no-such-program", false, false)]
         {
-            assert_eq!(CommandLine::Shell(line.to_owned()).look(directory).is_ok(), in_sh, "{line}");
-            assert_eq!(CommandLine::Bash(line.to_owned()).look(directory).is_ok(), in_bash, "{line}");
+            assert_eq!(CommandLine::Shell(line.to_owned()).look(directory, &[]).is_ok(), in_sh, "{line}");
+            assert_eq!(CommandLine::Bash(line.to_owned()).look(directory, &[]).is_ok(), in_bash, "{line}");
         }
     }
 }

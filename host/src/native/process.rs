@@ -107,14 +107,36 @@ impl Process<'_> {
     ///
     /// `not_found`, `spawn`, `timeout`, `output_limit`, `signal`.
     pub async fn end(self) -> Result<Ended, HookError> {
+        let mut command = self.command();
+        self.end_as(&mut command, |_| false).await
+    }
+
+    /// Runs the process as [`Process::end`] does, until its first line says that it goes on in the background. It then
+    /// stays alive, without a reader of its further output; the printed line is the result, with status 0.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Process::end`].
+    pub async fn end_or_detach(self, detaches: fn(&[u8]) -> bool) -> Result<Ended, HookError> {
+        let mut command = self.command();
+        // The group kills what does not detach.
+        command.kill_on_drop(false);
+        self.end_as(&mut command, detaches).await
+    }
+
+    async fn end_as(self, command: &mut Command, detaches: fn(&[u8]) -> bool) -> Result<Ended, HookError> {
         let deadline = Instant::now() + self.wall;
-        let started =
-            match timeout_at(deadline, start(&mut self.command(), self.program, self.directory)).await {
-                Ok(started) => started?,
-                Err(_) => return Err(HookError::timeout(self.wall)),
-            };
+        let started = match timeout_at(deadline, start(command, self.program, self.directory)).await {
+            Ok(started) => started?,
+            Err(_) => return Err(HookError::timeout(self.wall)),
+        };
         let mut running = Running::new(started, self.stdin, self.log);
-        let lingers = match timeout_at(deadline, running.pump(self.output)).await {
+        let lingers = match timeout_at(deadline, running.pump(self.output, detaches)).await {
+            Ok(Ok(_)) if running.is_detached => {
+                running.group.release();
+                let printed = Printed { stdout: running.printed, log: running.log.spent().log };
+                return Ok(Ended { status: 0, printed, failure: String::new() });
+            }
             Ok(Ok(lingers)) => lingers,
             Ok(Err(TooMuch)) => return Err(running.too_much(self.output).await),
             // The hook itself has ended in time; only a process that it left behind still holds its output.
@@ -239,6 +261,8 @@ struct Running {
     printed: Vec<u8>,
     stderr: Pipe<ChildStderr>,
     log: Log,
+    /// True if it goes on in the background.
+    is_detached: bool,
 }
 
 impl Running {
@@ -253,15 +277,21 @@ impl Running {
             printed: Vec::new(),
             stderr: Pipe::new(child.stderr.take()),
             log: Log::new(log),
+            is_detached: false,
             child,
         }
     }
 
     /// Moves bytes until the process has ended and its pipes are closed. `true`: it has ended, but something
     /// that it left behind still holds a pipe after the grace.
-    async fn pump(&mut self, limit: usize) -> Result<bool, TooMuch> {
+    async fn pump(&mut self, limit: usize, detaches: fn(&[u8]) -> bool) -> Result<bool, TooMuch> {
         let mut grace = None;
         while self.status.is_none() || self.stdout.is_open() || self.stderr.is_open() {
+            let line = self.printed.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+            if self.status.is_none() && self.stdin.is_none() && line.ends_with(b"\n") && detaches(line) {
+                self.is_detached = true;
+                return Ok(false);
+            }
             tokio::select! {
                 read = self.stdout.read() => self.printed(read, limit)?,
                 read = self.stderr.read() => self.log.add(self.stderr.take(read)),

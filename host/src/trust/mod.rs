@@ -6,6 +6,7 @@ mod allowance_file;
 mod code;
 mod command_line_files;
 mod file;
+mod inventory;
 pub(crate) mod native_digest;
 mod protected_dirs;
 mod record;
@@ -17,6 +18,8 @@ pub use self::allowance::{AllowError, Allowance, Allowances, BlockedCall, LONGES
 pub use self::allowance_file::{AllowanceFile, AllowanceFileError, AllowanceFileErrorKind};
 pub use self::code::{Code, CodeError};
 pub use self::file::{TrustFile, TrustFileError, TrustFileErrorKind};
+#[doc(hidden)]
+pub use self::inventory::{Inventory, InventoryError, Written};
 pub use self::protected_dirs::{Bases, ProtectedDirs};
 pub use self::record::{Record, Records, Scope};
 pub use self::tree_digest::TreeError;

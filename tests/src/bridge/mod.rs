@@ -95,7 +95,11 @@ fn the_payload_of_a_probe_has_the_fields_of_a_real_one() {
     for (agent, event) in BEFORE.iter().copied() {
         let all = crate::agents::payloads(agent);
         let file = if (agent, event) == (Agent::Copilot, "PreToolUse") { "PreToolUse-pascal" } else { event };
-        let (_, real) = all.iter().find(|(name, _)| name == file).unwrap();
+        let Some((_, real)) = all.iter().find(|(name, _)| name == file) else {
+            // No client of the machine that recorded them has this event yet.
+            assert_eq!(event, "PreSkillShellCommand");
+            continue;
+        };
         let real: Value = serde_json::from_slice(real).unwrap();
         let probe = call(&env, agent, event, "ls");
         for at in ["", "/tool_input", "/toolArgs"] {

@@ -292,7 +292,7 @@ fn a_component_that_cannot_be_read_blocks_unless_its_owner_says_otherwise() {
         for settings in ["", "[hooks.\"x.wasm\"]\non_failure = \"block\"\n"] {
             env.file("home/.hookbox/hookbox.toml", settings);
             for (agent, event) in BEFORE.iter().copied() {
-                let payload = call(&env, agent, event, "ls").to_string();
+                let payload = first_call(&env, agent, event, "ls").to_string();
                 let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
                 let reason = blocked(agent, event, &output, what);
                 assert!(reason.contains("x.wasm"), "{what}: {output:#?}");

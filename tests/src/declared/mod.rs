@@ -87,7 +87,7 @@ fn a_project_with_all_patterns_is_listed_in_run_order() {
             "hooks.json#PreToolUse[2] tool active 3s",
             "mcp.json#PreToolUse[0] tool active 3s",
             "later native active 30s",
-            "o/r/hooks.json#PreToolUse[0] command active 3s",
+            "o/r/hooks.json#PreToolUse[0] command active 600s",
         ]
     );
     let early = &env.list(&[])[0];

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use hookbox::ToolCall;
 use hookbox::internal::tool_result;
+use hookbox::manager::EntryStatus;
 use hookbox::session::ToolDecision;
 use hookbox_agents::{Agent, AgentHooks};
 use serde_json::{Value, json};
@@ -212,16 +213,19 @@ async fn an_embedding_agent_runs_a_plugin_from_its_directory() {
         .source(AgentHooks::new().plugin(Agent::Claude, env.path("usr/plugins/with a space")))
         .build()
         .await;
-    assert_eq!(manager.problems().to_vec(), []);
+    // A line that does not quote its plugin's directory does not start there, as in Claude Code, and this is said.
+    let problems = manager.problems();
+    assert_eq!(problems.len(), 5);
+    assert!(
+        problems.iter().all(|it| it.message.contains("needs quotes around $CLAUDE_PLUGIN_ROOT")),
+        "{problems:?}"
+    );
+    assert_eq!(manager.entries()[0].status, EntryStatus::Invalid);
     assert_eq!(manager.entries()[0].name, "claude:plugin/rails#PreToolUse[0]");
     let session = manager.session("s").cwd(env.path("repo").to_str().unwrap());
     let call = |command: &str| ToolCall::new("bash", json!({"command": command}));
     let changed = session.before_tool_call(call("git push")).await;
     assert_eq!(changed.decision.permitted().unwrap().input, json!({"command": "git push --dry-run"}).into());
-    // A line that does not quote its plugin's directory does not start there, as in Claude Code: it fails, and says so.
-    let verdict = session.before_tool_call(call("rm -rf /")).await;
-    assert_eq!(verdict.report.hooks[0].name, "claude:plugin/rails#PreToolUse[0]");
-    assert!(verdict.report.hooks[0].cause.is_some(), "{verdict:?}");
 
     copy(&env, "usr/plugins/rails");
     let manager = env

@@ -108,7 +108,7 @@ pub(crate) fn explained(error: GuardsError) -> anyhow::Error {
     let path = escape(&error.path.to_string_lossy(), 4096);
     let hint = match &error.kind {
         GuardsErrorKind::Settings(_) => "correct the file".to_owned(),
-        GuardsErrorKind::Record(_) => format!("move it aside: mv {path} {path}.old"),
+        GuardsErrorKind::Inventory(_) => format!("move it aside: mv {path} {path}.old"),
         GuardsErrorKind::Changed | GuardsErrorKind::Locked => "run the command again".to_owned(),
         _ => "check that the directory and its files are yours".to_owned(),
     };

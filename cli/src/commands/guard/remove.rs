@@ -39,6 +39,9 @@ impl Remove {
                 _ => "removed",
             };
             has_kept |= change == "kept";
+            if matches!(change, "kept" | "missing") {
+                own.shelf.forget(guard).map_err(explained)?;
+            }
             rows.push(row(&own, guard, change, has_settings));
             if change == "removed" || has_settings {
                 taken.push((guard, change == "removed", has_settings));

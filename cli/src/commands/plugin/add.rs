@@ -199,7 +199,8 @@ impl Add {
         if let Some(installed) = installed.iter().find(|it| it.name == locked.name) {
             let now = hookbox_plugins::digest(&installed.path)?;
             if now == locked.tree {
-                let contents = Contents::look(&installed.path, &installed.dir, &env.runtime);
+                let contents =
+                    Contents::look(&installed.path, &installed.dir, plugins.location(), &env.runtime);
                 let hooks = unless_interrupted(contents).await?.locked();
                 check_locked(locked, &Locked { hooks, ..locked.clone() })?;
                 return Ok(None);

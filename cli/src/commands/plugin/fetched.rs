@@ -59,7 +59,7 @@ impl FetchRequest {
             None => staged,
         };
         let (path, dir) = (staged.path(), name.dir());
-        let look = Contents::look(&path, &dir, &env.runtime);
+        let look = Contents::look(&path, &dir, plugins.location(), &env.runtime);
         let contents = unless_interrupted(looking(&hookbox::manager::Progress::default(), look)).await?;
         check_contents(&contents, &shown)?;
         let (commit, manifest) = match resolved {

@@ -135,7 +135,7 @@ async fn staged(path: &Path, name: &PluginName, scratch: &Path) -> anyhow::Resul
         let bytes = input::component(&hooks.join(&file))?;
         input::load(&runtime, &path.join("hooks").join(&file), bytes).await?;
     }
-    let contents = Contents::look(&staged.path(), &name.dir(), &runtime).await;
+    let contents = Contents::look(&staged.path(), &name.dir(), Location::Local, &runtime).await;
     check_contents(&contents, &shown)?;
     describe::problems(&shown, &contents);
     if !contents.others.is_empty() {

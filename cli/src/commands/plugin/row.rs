@@ -120,7 +120,7 @@ pub(super) async fn all(env: &Environment<'_>, bases: Vec<Base>) -> anyhow::Resu
                 warn_with_hint(&error, error.hint.as_ref());
                 continue;
             }
-            let contents = Contents::look(&plugin.path, &plugin.dir, &env.runtime).await;
+            let contents = Contents::look(&plugin.path, &plugin.dir, plugins.location(), &env.runtime).await;
             // A directory with another name need not be a plugin.
             if plugin.id.is_none() && contents.is_empty() {
                 continue;

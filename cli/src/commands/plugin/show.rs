@@ -41,7 +41,7 @@ impl Show {
             return Err(known.missing(plugins).into());
         }
         let manager = env.manager().await?;
-        let contents = Contents::look(&known.path, &known.dir, &env.runtime).await;
+        let contents = Contents::look(&known.path, &known.dir, plugins.location(), &env.runtime).await;
         describe::problems(&escape(&known.name, 200), &contents);
         let row = row::of(plugins, &known, &contents, &manager)?;
         if self.json {

@@ -143,7 +143,7 @@ impl Update {
         let verified = Some(&locked).filter(|it| it.key.is_some() || self.names.is_empty());
         let key = options.key(&source, verified)?;
         let fetched = FetchRequest { name, source, locked: None, key }.fetch(env, plugins, options).await?;
-        let contents = Contents::look(&known.path, &known.dir, &env.runtime).await;
+        let contents = Contents::look(&known.path, &known.dir, plugins.location(), &env.runtime).await;
         self.replace(env, plugins, Old { known, locked, contents }, fetched).await
     }
 

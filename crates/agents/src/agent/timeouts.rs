@@ -77,6 +77,23 @@ impl Unit {
         (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds.min(longest)).ok()).flatten()
     }
 
+    /// Returns [`Unit::time`] of this unit.
+    pub(crate) fn reader(self) -> fn(f64) -> Option<Duration> {
+        match self {
+            Self::Seconds => |number| Self::Seconds.time(number),
+            Self::Milliseconds => |number| Self::Milliseconds.time(number),
+            Self::SecondsBelow1000 => |number| Self::SecondsBelow1000.time(number),
+        }
+    }
+
+    /// Returns the times that an entry may have, in words.
+    pub(crate) fn times(self) -> &'static str {
+        match self {
+            Self::Milliseconds => "milliseconds above zero, and no more than a day",
+            Self::Seconds | Self::SecondsBelow1000 => "seconds above zero, and no more than a day",
+        }
+    }
+
     /// Returns the number for a time, rounded up.
     pub(crate) fn number(self, time: Duration) -> u64 {
         match self {
@@ -85,11 +102,6 @@ impl Unit {
                 time.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX)
             }
         }
-    }
-
-    /// Returns the word for it. A new timeout is in seconds, except in milliseconds.
-    pub(crate) fn as_str(self) -> &'static str {
-        if self == Self::Milliseconds { "milliseconds" } else { "seconds" }
     }
 }
 

@@ -268,10 +268,23 @@ impl Translation<'_> {
         if self.context.is_empty() {
             return self.plan;
         }
-        let mut context = self.context.join("\n\n");
         let most = self.spec.answers.max_context.unwrap_or(usize::MAX);
+        let (mut context, mut is_whole) = (String::new(), true);
+        for text in &self.context {
+            // A whole text says more than the beginnings of two.
+            if !context.is_empty() && context.chars().count() + 2 + text.chars().count() > most {
+                is_whole = false;
+                continue;
+            }
+            let gap = if context.is_empty() { "" } else { "\n\n" };
+            context.push_str(gap);
+            context.push_str(text);
+        }
         if let Some((at, _)) = context.char_indices().nth(most) {
             context.truncate(at);
+            is_whole = false;
+        }
+        if !is_whole {
             let title = self.spec.title;
             let warning = format!("{title} takes {most} characters for the model: the rest is left out");
             self.plan.warnings.push(warning);

@@ -42,7 +42,7 @@ pub(super) fn tool_event(spec: &Spec, name: &str) -> Option<&'static ToolEvent> 
 /// [`Unknown`] if there is none.
 pub fn event_name(agent: Agent, name: &str) -> Result<EventName, Unknown> {
     let spec = agent.spec();
-    let is_known = |it: &EventKind| !matches!(it, EventKind::AfterTurn | EventKind::Other(_));
+    let is_known = |it: &EventKind| *it != EventKind::AfterTurn;
     let known = || Some(spec.event(name)?.event).filter(is_known);
     let event = tool_event(spec, name).map(|it| it.event).or_else(known);
     if let Some(event) = event.filter(|_| spec.hooks.is_some()) {
@@ -81,6 +81,11 @@ pub(super) fn is(agent: Agent, name: &str, event: &Event) -> bool {
             ErrorSource::Turn(_) => !is_after_tool(name),
             ErrorSource::Hook(_) => false,
         },
+        // A further event before a call is that of some calls, which only the agent itself tells apart.
+        EventData::BeforeToolCall(_) => {
+            let mut before = spec.events.iter().filter(|it| it.event == EventKind::BeforeToolCall);
+            before.next().is_none_or(|it| it.name.eq_ignore_ascii_case(name))
+        }
         EventData::AfterToolCall(_) if hooks.has_failure_event => has_worked(&event.data),
         _ => true,
     }

@@ -25,10 +25,12 @@ use self::sent::Sent;
 use crate::agent::{Agent, tools};
 use crate::dialect::Wire;
 use crate::dialect::claude::{self, MatcherError, Session, Split};
-use crate::event::{Event, EventData};
+use crate::event::{Event, EventData, EventName, ToolKind};
+use crate::facts;
 use crate::hook::HookError;
 use crate::outcome::{Action, Outcome};
 use crate::spec::{CommandHooks, Ended, Spec};
+use crate::text;
 
 /// A command hook of an agent, at one of its events.
 #[derive(Clone, Debug)]
@@ -40,6 +42,8 @@ pub struct AgentHook {
     matcher: Option<Matcher>,
     /// True if it fails without an answer (Cursor's `failClosed`).
     must_answer: bool,
+    /// The number of times that it may let the agent go on in a row (Cursor's `loop_limit`).
+    loop_limit: Option<u32>,
 }
 
 impl AgentHook {
@@ -53,7 +57,15 @@ impl AgentHook {
         let spec = agent.spec();
         let unknown = || Unknown::OnlyThere { name: name.to_owned(), agent: spec.title };
         let hooks = spec.hooks.as_ref().ok_or_else(unknown)?;
-        Ok(Self { agent, spec, hooks, name: name.to_owned(), matcher: None, must_answer: false })
+        Ok(Self {
+            agent,
+            spec,
+            hooks,
+            name: name.to_owned(),
+            matcher: None,
+            must_answer: false,
+            loop_limit: None,
+        })
     }
 
     /// Limits the hook to the tools or sources of this matcher.
@@ -66,10 +78,46 @@ impl AgentHook {
         Ok(self)
     }
 
+    /// Returns the reason why a word of its matcher fits no tool, as far as that is known: a misspelt tool, a rule for `if`,
+    /// an MCP server without its tools.
+    pub(crate) fn dead_word(&self, pattern: &str) -> Option<String> {
+        let is_of_tools = [EventName::BeforeToolCall, EventName::AfterToolCall]
+            .contains(&event_name(self.agent, &self.name).ok()?);
+        let tools = is_of_tools.then_some(&self.spec.tools)?;
+        let is_known = |name: &str| facts::kind_of(name) != ToolKind::Other;
+        let title = self.spec.title;
+        if let Some((tool, _)) =
+            pattern.split_once('(').filter(|(tool, rest)| is_known(tool) && rest.ends_with(')'))
+        {
+            return Some(format!("names no tool of {title}; a rule for {tool} belongs into \"if\""));
+        }
+        let is_name = |word: &&str| {
+            !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
+        };
+        let mut words = pattern.split(['|', ',']).map(str::trim).filter(is_name);
+        words.find_map(|word| {
+            let shown = text::escape(word, 80);
+            if word.strip_prefix("mcp__").is_some_and(|rest| !rest.contains("__")) {
+                return Some(format!("{shown} names a server without its tools: write {shown}__.*"));
+            }
+            let nearest = text::nearest(word, tools.names.iter().map(|(_, own)| *own))?;
+            let is_misspelt = !is_known(word) && text::distance(word, nearest) <= 2 && word.len() > 3;
+            is_misspelt.then(|| format!("{title} has no tool {shown}: the nearest is {nearest}"))
+        })
+    }
+
     /// Lets the hook fail if it prints nothing at an event that it could block (default: no).
     #[must_use]
     pub fn must_answer(mut self, must: bool) -> Self {
         self.must_answer = must;
+        self
+    }
+
+    /// Sets the number of times that the hook may let the agent go on in a row (default: no limit of its own). After that
+    /// it does not run when the agent would stop.
+    #[must_use]
+    pub fn loop_limit(mut self, limit: Option<u32>) -> Self {
+        self.loop_limit = limit;
         self
     }
 
@@ -92,6 +140,11 @@ impl Wire for AgentHook {
     /// A matcher may have any name of a tool: the name of the call, that of the hook's agent, and each
     /// spelling of an MCP tool.
     fn is_for(&self, event: &Event) -> bool {
+        if let (Some(limit), EventData::AgentStop(stop)) = (self.loop_limit, &event.data)
+            && stop.follow_ups >= limit
+        {
+            return false;
+        }
         match &self.matcher {
             Some(matcher) => matcher.is_for(event),
             None => event::is(self.agent, &self.name, event),

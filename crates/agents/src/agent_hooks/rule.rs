@@ -1,9 +1,7 @@
 //! The rule of a matcher, in the forms that agents have.
 
-use regex::Regex;
-
 use super::payload::cause;
-use crate::dialect::claude::{self, MatcherError, compile};
+use crate::dialect::claude::{self, Expression, MatcherError, compile};
 use crate::event::{ErrorSource, Event, EventData};
 
 /// The tools that a hook is for; at other events the source, reason or trigger.
@@ -14,12 +12,12 @@ pub(crate) enum Rule {
     /// A list of exact names, or an expression: Claude Code's rule.
     Names(claude::Matcher),
     /// An expression that may match anywhere in a tool's name; at other events the exact word.
-    Word { word: String, regex: Regex },
+    Word { word: String, regex: Expression },
     /// Names, also those that a tool has beside its own, and an expression that may match anywhere in its own
     /// name.
-    Listed { names: Vec<String>, regex: Option<Regex> },
+    Listed { names: Vec<String>, regex: Option<Expression> },
     /// An expression.
-    Regex(Regex),
+    Regex(Expression),
 }
 
 impl Rule {

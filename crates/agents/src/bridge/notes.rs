@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use crate::chain::Fired;
+use crate::discovery::Approvable;
 use crate::hook::{Cause, Kind};
-use crate::manager::{Entry, Manager};
+use crate::manager::{Entry, EntryStatus, Manager};
 use crate::outcome::{Ruling, Verdict, Warning};
 use crate::text;
 
@@ -42,9 +43,10 @@ pub(super) fn problems(manager: &Manager, is_off: bool) -> Vec<String> {
     manager.problems().iter().filter(|it| it.is_off == is_off).map(with_hint).collect()
 }
 
-/// Takes out the warnings about untrusted hooks, which the chain repeats at every event. A hook that lost its
-/// trust since the hooks were found keeps its warning.
-pub(super) fn untrusted(fired: &mut Fired, manager: &Manager) -> Vec<String> {
+/// Takes out the warnings about untrusted hooks, which the chain repeats at every event, and returns one note for all hooks
+/// that wait for trust: the user may count on a guard among them, also before its event comes. A hook that lost its trust
+/// since the hooks were found keeps its warning.
+pub(super) fn untrusted(fired: &mut Fired, manager: &Manager) -> Option<String> {
     let (hooks, found) = (&fired.report.hooks, manager.approvable());
     let is_trusted = |name: &str| found.iter().any(|it| it.name == name && it.trusted);
     let is_standing = |warning: &Warning| {
@@ -52,8 +54,15 @@ pub(super) fn untrusted(fired: &mut Fired, manager: &Manager) -> Vec<String> {
         let mut of = hooks.iter().filter(|hook| hook.name == *name).peekable();
         of.peek().is_some() && of.all(|hook| hook.cause == Some(Cause::Untrusted)) && !is_trusted(name)
     };
-    let (taken, kept) = std::mem::take(&mut fired.verdict.warnings).into_iter().partition(is_standing);
-    fired.verdict.warnings = kept;
-    let taken: Vec<Warning> = taken;
-    taken.into_iter().map(|warning| warning.text).collect()
+    fired.verdict.warnings.retain(|warning| !is_standing(warning));
+    // One that has changed has a problem of its own.
+    let waits = |it: &&Approvable| it.status == EntryStatus::Untrusted && it.record.is_none();
+    let count = found.iter().filter(waits).count();
+    match count {
+        0 => None,
+        1 => Some("a hook does not run, because you have not trusted it: see `hookbox list`, and `hookbox trust NAME`".to_owned()),
+        _ => Some(format!(
+            "{count} hooks do not run, because you have not trusted them: see `hookbox list`, and `hookbox trust NAME`"
+        )),
+    }
 }

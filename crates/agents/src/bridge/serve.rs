@@ -264,18 +264,19 @@ impl Bridge {
             keep(&count, fired);
         }
         let (withheld, mut rest) = self.judge_failed(&manager, &mut request, fired).await;
-        let (mut shown, mut noted) = (request.notes.clone(), Vec::new());
+        let mut shown = request.notes.clone();
         // The user hears once in a session of an untrusted hook and of a broken file: each event finds them anew.
         let data = manager.trust_file();
         let session = &request.event.context.conversation_id;
         let told = Told::of(data.as_ref().map(|file| file.directory()), self.agent, session);
+        let standing: Vec<String> = standing.into_iter().chain(untrusted(fired, &manager)).collect();
         if request.event.name() == EventName::SessionStart {
             told.forget();
             let warned = fired.verdict.warnings.iter().map(|warning| &warning.text);
             let _ = told.unheard(warned.chain(&standing).cloned().collect());
             shown.extend(standing);
         } else {
-            noted = told.unheard(standing.into_iter().chain(untrusted(fired, &manager)).collect());
+            shown.extend(told.unheard(standing));
         }
         let warning = |text: String| Warning::new(text);
         fired.verdict.warnings.extend(shown.into_iter().map(warning));
@@ -285,7 +286,7 @@ impl Bridge {
         let data = data.as_ref().map(|file| file.directory()).filter(|_| !is_try);
         let asked = self.ask_elsewhere(data, &request, fired).await;
         let mut reply = request.answer_with(&fired.verdict, &fired.event, withheld);
-        noted.iter().chain(&asked).for_each(|note| reply.note(note));
+        asked.iter().for_each(|note| reply.note(note));
         self.known.rule(reply.clone());
         rest.insert(0, decided);
         Answer { reply, rest, left: self.left() }

@@ -75,6 +75,9 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("SessionEnd", EventKind::SessionEnd),
         AgentEvent::message("UserPromptSubmit", Blocks, Honoured),
         AgentEvent::before("PreToolUse", Honoured, Honoured, Honoured).takes_allow(),
+        // A shell line of a skill or a command file, since 2.1.332; older versions ignore the entry. Its bundle: a question
+        // and a changed input stop the line, too.
+        AgentEvent::before("PreSkillShellCommand", Blocks, Blocks, LeftOut),
         AgentEvent::after("PostToolUse", Honoured, Honoured),
         AgentEvent::error("PostToolUseFailure", Told, Honoured),
         AgentEvent::error("StopFailure", LeftOut, LeftOut),
@@ -133,6 +136,8 @@ pub(crate) static SPEC: Spec = Spec {
         write: reply::write,
         code: CodePlace::SystemMessage,
         asks_with_changed_input: true,
+        // Of a longer text it shows the model 2,000 characters, and a file (2.1.329).
+        max_context: Some(10_000),
         changed_output: reply::changed_output,
         effect: |_, answer, specific| {
             effect::permission(specific).or_else(|| effect::decision(answer, &["block"]))

@@ -18,14 +18,19 @@ const OFF: &str = "[features] hooks = false";
 /// [`DocumentError`] if the file is not TOML, or its hooks cannot be read.
 pub(crate) fn read_toml(agent: Agent, bytes: &[u8]) -> Result<Configuration, DocumentError> {
     let table = toml_settings(bytes)?;
+    let found = read(agent, hooks_of(&table).as_bytes())?;
+    let kept_on = if is_on(&table) == Some(true) { vec![OFF] } else { Vec::new() };
+    Ok(Configuration { switches: toml_switches(&table), kept_on, ..found })
+}
+
+/// Returns the hooks of Codex's settings, in which `[[hooks.EVENT]]` is a group, as JSON.
+pub(crate) fn hooks_of(table: &toml::Table) -> String {
     let hooks = table.get("hooks").and_then(toml::Value::as_table);
     // The other keys are settings, such as the directory of an organization's scripts.
     let lists = hooks.into_iter().flatten().filter(|(_, value)| value.is_array());
     let events: Map<_, _> =
         lists.map(|(name, list)| (name.clone(), serde_json::to_value(list).unwrap_or_default())).collect();
-    let found = read(agent, json!({ "hooks": events }).to_string().as_bytes())?;
-    let kept_on = if is_on(&table) == Some(true) { vec![OFF] } else { Vec::new() };
-    Ok(Configuration { switches: toml_switches(&table), kept_on, ..found })
+    json!({ "hooks": events }).to_string()
 }
 
 /// Returns the value of the switch, if it is set.

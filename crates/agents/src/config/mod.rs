@@ -24,7 +24,9 @@ mod read;
 mod switch;
 mod toml_hooks;
 
-pub(crate) use self::codex_settings::{is_on as has_toml_hooks, read_toml, toml_settings, toml_switches};
+pub(crate) use self::codex_settings::{
+    hooks_of as toml_settings_hooks, is_on as has_toml_hooks, read_toml, toml_settings, toml_switches,
+};
 pub(crate) use self::document::{ConfigText, json_value, only, text_of as toml_text, without_comments};
 pub use self::document::{DocumentError, MAX_BYTES};
 pub use self::entry::Entry;

@@ -11,10 +11,10 @@ use std::path::PathBuf;
 
 use crate::agent::{Agent, Level};
 use crate::agent_hooks::event_name;
-use crate::config::{Switch, hooks_json, switches, without_comments};
-use crate::discovery::document::{Document, Form, Member, Node, Object};
-use crate::discovery::reader::{Fault, Reader, at, describes, unknown, wrong};
-use crate::discovery::{MAX_HOOKS, SourceHook};
+use crate::config::{Switch, hooks_json, switches, toml_settings, toml_settings_hooks, without_comments};
+use crate::discovery::document::{Document, Form, Member, Node};
+use crate::discovery::reader::{Fault, Reader, at, unknown, wrong};
+use crate::discovery::{Declared, MAX_HOOKS};
 use crate::text;
 
 /// The number of plugins that a file may switch on or off.
@@ -53,7 +53,7 @@ pub(super) enum Within {
 /// The contents of such a file.
 #[derive(Debug, Default)]
 pub(super) struct ForeignFile {
-    pub(super) hooks: Vec<SourceHook>,
+    pub(super) hooks: Vec<Declared>,
     pub(super) faults: Vec<Fault>,
     /// The setting that switches all hooks off.
     pub(super) switches_off: Option<&'static str>,
@@ -77,7 +77,12 @@ pub(super) struct ForeignFile {
 pub(super) fn parse(text: &str, outside: &Outside) -> Result<ForeignFile, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let takes_comments = outside.agent.spec().config.reads_comments;
+    let is_settings = outside.path.extension().is_some_and(|it| it == "toml");
     let text = match &outside.agent.spec().config {
+        config if is_settings && !config.is_toml => {
+            let settings = toml_settings(text.as_bytes()).map_err(|error| error.what)?;
+            Cow::Owned(toml_settings_hooks(&settings))
+        }
         config if config.is_toml => Cow::Owned(hooks_json(text).map_err(|error| error.what)?),
         _ if takes_comments => without_comments(text),
         _ => Cow::Borrowed(text),
@@ -245,7 +250,7 @@ impl File<'_> {
             if event.is_ok() { key.to_owned() } else { text::plain_name(text::prefix(key, MAX_LABEL)) };
         let mut count = self.counts.get(&label).copied().unwrap_or(0);
         for item in items {
-            let group = self.group(item);
+            let group = self.reader.group(item, &self.form());
             for command in &group.commands {
                 let label = format!("{label}[{count}]");
                 let Some(mut hook) = self.handler(key, event.as_ref().ok(), &group, *command, label) else {
@@ -258,7 +263,7 @@ impl File<'_> {
                     continue;
                 }
                 if let Some(why) = &why {
-                    hook.command = Err(why.clone());
+                    hook.handler = Err(why.clone());
                     hook.is_reported = true;
                 }
                 self.found.hooks.push(hook);
@@ -267,7 +272,8 @@ impl File<'_> {
         self.counts.insert(label, count);
     }
 
-    /// Returns the members of an object as [`File::every`] does. `None`, with a fault, for anything else.
+    /// Returns the members of an object, each name once, but for names of hooks, of which all count: agents differ there,
+    /// and no hook may be lost. `None`, with a fault, for anything else.
     fn members<'a>(
         &mut self,
         key: &str,
@@ -279,24 +285,8 @@ impl File<'_> {
             self.reader.fault(|| wrong(key, expected, value));
             return None;
         };
-        Some(self.every(object, holds_hooks))
-    }
-
-    /// Returns the members of an object, each name once: the last counts, as in JavaScript. Of members with
-    /// hooks all count, because agents differ there and no hook may be lost.
-    fn every<'a>(&mut self, object: Object<'a>, holds_hooks: impl Fn(&str) -> bool) -> Vec<Member<'a>> {
-        let Object { mut members, again } = object;
-        for member in again {
-            let is_kept = holds_hooks(&member.name);
-            let what = if is_kept { "the hooks of both run" } else { "the last one counts" };
-            let key = text::escape(&member.name, 80);
-            self.reader.fault(|| at(member.at.spot(), &format!("\"{key}\" appears twice: {what}")));
-            match members.iter_mut().find(|it| it.name == member.name) {
-                Some(first) if !is_kept => *first = member,
-                _ => members.push(member),
-            }
-        }
-        members
+        let form = self.form();
+        Some(self.reader.members(object, &form, holds_hooks))
     }
 
     fn finish(mut self) -> ForeignFile {
@@ -309,45 +299,6 @@ impl File<'_> {
         }
         self.found.faults = self.reader.finish();
         self.found
-    }
-}
-
-/// A group of commands with a matcher. An entry that is a command itself is a group of one.
-struct Group<'a> {
-    matcher: Option<Node<'a>>,
-    /// The text of the group, for the digest.
-    text: &'a str,
-    commands: Vec<Node<'a>>,
-}
-
-impl File<'_> {
-    fn group<'a>(&mut self, node: Node<'a>) -> Group<'a> {
-        let mut group = Group { matcher: None, text: node.raw(), commands: Vec::new() };
-        let Form::Object(object) = node.form() else {
-            group.commands.push(node);
-            return group;
-        };
-        if !object.members.iter().any(|it| it.name == "hooks") {
-            group.matcher = object.members.iter().find(|it| it.name == "matcher").map(|it| it.value);
-            group.commands.push(node);
-            return group;
-        }
-        for member in self.every(object, |name| name == "hooks") {
-            match member.name.as_str() {
-                "matcher" => group.matcher = Some(member.value),
-                "hooks" => match member.value.form() {
-                    Form::Array(found) => group.commands.extend(found),
-                    // It counts as an entry all the same: it may be a guard.
-                    _ => group.commands.push(member.value),
-                },
-                "sequential" | "name" => {}
-                key if describes(key) => {}
-                _ => self
-                    .reader
-                    .fault(|| format!("{}; it is left out", unknown(&member, &["matcher", "hooks"]))),
-            }
-        }
-        group
     }
 }
 

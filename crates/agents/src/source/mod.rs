@@ -9,7 +9,7 @@ use hookbox::hook::Digest;
 
 use self::file::{Outside, Within};
 use crate::agent::{Agent, Level, Surroundings};
-use crate::discovery::{Area, Finder, HookSource, MAX_FILES, ReadFile, SourceFile, SourceHook};
+use crate::discovery::{Area, Declared, Finder, Handler, HookSource, MAX_FILES, ReadFile, SourceFile};
 use crate::manager::Problem;
 use crate::spec::places::{Holds, HookPlace};
 
@@ -129,7 +129,7 @@ fn agent_of(name: &str) -> Option<Agent> {
     Agent::with_commands().find(|agent| {
         let is_in = |place: &HookPlace| {
             let end = if place.is_directory() { '/' } else { '#' };
-            place.has_hooks() && path.strip_prefix(place.path).is_some_and(|rest| rest.starts_with(end))
+            place.may_have_hooks() && path.strip_prefix(place.path).is_some_and(|rest| rest.starts_with(end))
         };
         agent.spec().places.iter().any(is_in) || name.starts_with(&format!("{agent}:plugin/"))
     })
@@ -142,7 +142,7 @@ fn files(
     level: Level,
     around: &Surroundings,
 ) -> impl Iterator<Item = (&'static HookPlace, PathBuf)> {
-    agent.spec().files(around, level).filter(|(place, _)| place.has_hooks())
+    agent.spec().files(around, level).filter(|(place, _)| place.may_have_hooks())
 }
 
 /// Returns the surroundings of a home directory. The variables of this process count only for its own one.
@@ -166,7 +166,7 @@ struct Found {
     agent: Agent,
     area: Area,
     file: SourceFile,
-    hooks: Vec<SourceHook>,
+    hooks: Vec<Declared>,
     /// The variables that it sets for the hooks of its agent.
     env: Vec<(String, String)>,
     /// True if it switches off the hooks of its agent: a project's file those of the project, the user's all
@@ -214,7 +214,8 @@ impl Look<'_, '_> {
                 paths.push((path.join(name), format!("{home}{}/{name}", place.path)));
             }
         }
-        let is_settings = place.path.rsplit('/').next().is_some_and(|name| name.starts_with("settings."));
+        let is_settings = place.path.rsplit('/').next().is_some_and(|name| name.starts_with("settings."))
+            || matches!(place.holds, Holds::Settings);
         let within = if is_settings { Within::Settings } else { Within::Hooks };
         for (path, shown) in paths {
             let outside = Outside { agent, shown, path, level, plugin: None, within };
@@ -313,7 +314,7 @@ impl Look<'_, '_> {
                 if !project.is_empty() {
                     hook.text.push_str(&digest);
                 }
-                if let Ok(command) = &mut hook.command {
+                if let Ok(Handler::Wired(command)) = &mut hook.handler {
                     command.user_env.clone_from(&user);
                     command.project_env.clone_from(&project);
                 }

@@ -34,7 +34,7 @@ pub(crate) struct Answers {
     /// True if the reason of a stop after a batch of calls takes the place of what failed calls said. Otherwise a stop
     /// ends the turn.
     pub(crate) stop_replaces_failed: bool,
-    /// The longest text for the model, in characters; the agent drops a longer one whole.
+    /// The longest text for the model, in characters; of a longer one the agent shows a part, or nothing.
     pub(crate) max_context: Option<usize>,
     /// True if exit code 2 blocks only with words on standard error.
     pub(crate) exit_2_needs_words: bool,

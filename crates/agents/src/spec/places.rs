@@ -99,6 +99,11 @@ impl HookPlace {
         matches!(self.holds, Holds::Hooks | Holds::TomlHooks | Holds::Files)
     }
 
+    /// Returns true if it may have hooks of the agent's own, also among settings.
+    pub(crate) fn may_have_hooks(&self) -> bool {
+        self.has_hooks() || matches!(self.holds, Holds::Settings)
+    }
+
     /// Returns true for a directory whose files the agent reads all.
     pub(crate) fn is_directory(&self) -> bool {
         matches!(self.holds, Holds::Files | Holds::Plugins)

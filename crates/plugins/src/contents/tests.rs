@@ -25,7 +25,7 @@ async fn no_skill_and_no_recipe_hides_among_other_files() {
     put(dir, "skills/evil/SKILL.md", "x", 0o644);
     put(dir, "recipes/evil.md", "x", 0o644);
     let runtime = Runtime::new(Allocation::OnDemand, None);
-    let contents = Contents::look(dir, "org@repo", &runtime).await;
+    let contents = Contents::look(dir, "org@repo", Location::Local, &runtime).await;
     assert_eq!(contents.skills, ["evil"]);
     assert_eq!((contents.recipes.len(), contents.recipes[0].as_str()), (256, "evil"));
     let problems: Vec<_> = contents.problems.iter().map(|it| it.message.as_str()).collect();
@@ -38,7 +38,7 @@ async fn the_tools_and_the_timeout_of_an_entry_are_part_of_its_hook() {
     let entry = r#"{"name": "x", "command": "true", "matcher": "Bash", "timeout": 2}"#;
     put(temp.path(), "hooks/hooks.json", &format!(r#"{{"hooks": {{"PreToolUse": [{entry}]}}}}"#), 0o644);
     let runtime = Runtime::new(Allocation::OnDemand, None);
-    let contents = Contents::look(temp.path(), "org@repo", &runtime).await;
+    let contents = Contents::look(temp.path(), "org@repo", Location::Local, &runtime).await;
     let hook = &contents.hooks[0];
     assert_eq!((hook.subscriptions[0].tools.join(" "), hook.timeout.as_str()), ("Bash".into(), "2s"));
 }
@@ -70,7 +70,7 @@ async fn a_plugin_holds_skills_recipes_and_hooks_and_says_what_is_wrong_with_the
         0o644,
     );
     let runtime = Runtime::new(Allocation::OnDemand, None);
-    let contents = Contents::look(&dir, "org@repo", &runtime).await;
+    let contents = Contents::look(&dir, "org@repo", Location::Local, &runtime).await;
     assert_eq!((contents.skills.join(" "), contents.recipes.join(" ")), ("pdf".into(), "review".into()));
     assert!(!temp.path().join("ran").exists(), "nothing of it runs");
 
@@ -136,7 +136,7 @@ async fn a_program_without_an_execute_bit_is_named_unless_a_command_names_it() {
             name => put(dir, &format!("hooks/{name}"), "#!/bin/sh\n", 0o644),
         }
         // A directory that somebody put there by hand, under a name of their own.
-        let contents = Contents::look(dir, "my-hooks", &runtime).await;
+        let contents = Contents::look(dir, "my-hooks", Location::Local, &runtime).await;
         assert_eq!(contents.hooks[0].full_name, "my-hooks/guard");
         let told = contents.problems.iter().map(ToString::to_string);
         lines.push(told.filter(|it| it.contains("execute bit")).collect::<Vec<_>>());
@@ -153,7 +153,7 @@ async fn a_directory_that_holds_nothing_of_a_plugin_is_empty() {
     put(temp.path(), "README.md", "x", 0o644);
     put(temp.path(), "hooks/text", "no hook", 0o644);
     let runtime = Runtime::new(Allocation::OnDemand, None);
-    assert!(Contents::look(temp.path(), "org@repo", &runtime).await.is_empty());
-    let gone = Contents::look(&temp.path().join("gone"), "org@repo", &runtime).await;
+    assert!(Contents::look(temp.path(), "org@repo", Location::Local, &runtime).await.is_empty());
+    let gone = Contents::look(&temp.path().join("gone"), "org@repo", Location::Local, &runtime).await;
     assert!(gone.is_empty() && !gone.problems.is_empty());
 }

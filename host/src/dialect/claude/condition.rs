@@ -3,12 +3,10 @@
 //! The rule spares processes, and guards nothing: if hookbox cannot tell that a call does not match, the hook runs. A
 //! program in another language, such as one of awk, is not read.
 
-use hookbox_shell::{Known, Run, Use, base_name, runs, use_of};
-use regex::Regex;
-
-use super::matcher::{compile, has_tool};
+use super::matcher::{Expression, compile, has_tool};
 use crate::event::{Event, EventData, ToolCall, ToolKind};
 use crate::facts;
+use hookbox_shell::{Known, Run, Use, base_name, runs, use_of};
 
 /// Commands of a shell that change only the shell: a line that is followed does not run them.
 const BUILTINS: [&str; 14] = [
@@ -31,7 +29,7 @@ const BUILTINS: [&str; 14] = [
 /// The tool calls for which a hook of Claude Code runs.
 #[derive(Clone, Debug)]
 pub struct Condition {
-    tool: Regex,
+    tool: Expression,
     kinds: &'static [ToolKind],
     detail: Detail,
     text: String,
@@ -41,9 +39,9 @@ pub struct Condition {
 enum Detail {
     Any,
     /// The text of one command of a shell line.
-    Command(Regex),
+    Command(Expression),
     /// A path, absolute or as the call names it.
-    Path(Regex),
+    Path(Expression),
     /// The host of an address.
     Domain(String),
 }
@@ -114,7 +112,7 @@ impl Condition {
 }
 
 /// Returns true unless no command of the line matches the rule.
-fn has_command(rule: &Regex, line: &str) -> bool {
+fn has_command(rule: &Expression, line: &str) -> bool {
     if line.contains(['$', '`']) || line.contains("<(") || line.contains(">(") || line.contains("<<") {
         return true;
     }
@@ -128,7 +126,7 @@ fn has_command(rule: &Regex, line: &str) -> bool {
 }
 
 /// Returns true unless a command does not match the rule.
-fn is_for(rule: &Regex, run: &Run) -> bool {
+fn is_for(rule: &Expression, run: &Run) -> bool {
     let words = run.texts();
     let Some((_, rest)) = words.split_first() else { return false };
     let is_at = |at: usize| {
@@ -171,7 +169,7 @@ fn has_domain(domain: &str, url: &str) -> bool {
 }
 
 /// Compiles a rule for a command: `*` is any text, and a final ` *` or `:*` also no text.
-fn command(detail: &str) -> Option<Regex> {
+fn command(detail: &str) -> Option<Expression> {
     let prefix = detail.strip_suffix(":*").or_else(|| detail.strip_suffix(" *"));
     let words: Vec<&str> = prefix.unwrap_or(detail).split_whitespace().collect();
     let fixed = regex::escape(&words.join(" ")).replace(r"\*", ".*");
@@ -181,7 +179,7 @@ fn command(detail: &str) -> Option<Regex> {
 
 /// Compiles a rule for a path, as in a `.gitignore`. Only `//` begins at the root: the directory of any other
 /// rule may be any.
-fn path(detail: &str) -> Option<Regex> {
+fn path(detail: &str) -> Option<Expression> {
     let (start, rest) = match detail.strip_prefix("//") {
         Some(rest) => ("^/", rest),
         None => ("(?:^|/)", detail.trim_start_matches("~/").trim_start_matches("./").trim_start_matches('/')),

@@ -17,10 +17,38 @@ pub fn event_name(name: &str) -> Option<EventName> {
         "Stop" | "SubagentStop" => EventName::AgentStop,
         "PreCompact" => EventName::PreCompact,
         "PostCompact" => EventName::PostCompact,
-        "PermissionRequest" => EventName::Other("permission_request".to_owned()),
-        "Notification" => EventName::Other("notification".to_owned()),
-        _ => return None,
+        _ => EventName::Other(OTHERS.iter().find(|(claude, _)| *claude == name)?.1.to_owned()),
     })
+}
+
+/// Claude Code's events that hookbox passes on as they are, each with its name here. The payload of `WorktreeCreate` is
+/// answered with a directory, so it is not among them.
+const OTHERS: [(&str, &str); 20] = [
+    ("PermissionRequest", "permission_request"),
+    ("Notification", "notification"),
+    ("Setup", "setup"),
+    ("InstructionsLoaded", "instructions_loaded"),
+    ("ConfigChange", "config_change"),
+    ("CwdChanged", "cwd_changed"),
+    ("DirectoryAdded", "directory_added"),
+    ("FileChanged", "file_changed"),
+    ("UserPromptExpansion", "user_prompt_expansion"),
+    ("PermissionDenied", "permission_denied"),
+    ("MessageDisplay", "message_display"),
+    ("PreModelSwitch", "pre_model_switch"),
+    ("PostModelSwitch", "post_model_switch"),
+    ("SubagentStart", "subagent_start"),
+    ("TeammateIdle", "teammate_idle"),
+    ("TaskCreated", "task_created"),
+    ("TaskCompleted", "task_completed"),
+    ("Elicitation", "elicitation"),
+    ("ElicitationResult", "elicitation_result"),
+    ("WorktreeRemove", "worktree_remove"),
+];
+
+/// Returns Claude Code's name of another event.
+fn other(name: &str) -> Option<&'static str> {
+    OTHERS.iter().find(|(_, own)| *own == name).map(|(claude, _)| *claude)
 }
 
 /// Returns Claude Code's name of this event (`hook_event_name`); `None` if Claude Code has no such event.
@@ -45,10 +73,8 @@ pub fn name(event: &Event) -> Option<&'static str> {
         EventData::PreCompact { .. } => "PreCompact",
         EventData::PostCompact { .. } => "PostCompact",
         EventData::Other { name, .. } => match name.as_str() {
-            "permission_request" => "PermissionRequest",
-            "notification" => "Notification",
             "subagent_stop" => "SubagentStop",
-            _ => return None,
+            name => other(name)?,
         },
         EventData::AfterToolCall(_)
         | EventData::AfterTurn(_)
@@ -58,24 +84,20 @@ pub fn name(event: &Event) -> Option<&'static str> {
 }
 
 /// The names by which an answer may call this event (`hookEventName`).
-pub(super) fn names(event: &EventName) -> &'static [&'static str] {
+pub(crate) fn names(event: &EventName) -> Vec<&'static str> {
     match event {
-        EventName::SessionStart => &["SessionStart"],
-        EventName::SessionEnd => &["SessionEnd"],
-        EventName::UserMessageSend => &["UserPromptSubmit"],
-        EventName::BeforeToolCall => &["PreToolUse"],
-        EventName::AfterToolCall => &["PostToolUse"],
-        EventName::OnError => &["PostToolUseFailure", "StopFailure"],
-        EventName::AgentStop => &["Stop", "SubagentStop"],
-        EventName::PreCompact => &["PreCompact"],
-        EventName::PostCompact => &["PostCompact"],
-        EventName::Other(name) => match name.as_str() {
-            "permission_request" => &["PermissionRequest"],
-            "notification" => &["Notification"],
-            "subagent_stop" => &["SubagentStop"],
-            _ => &[],
-        },
-        EventName::AfterTurn | EventName::TurnEnd | EventName::OnBudgetExceeded => &[],
+        EventName::SessionStart => vec!["SessionStart"],
+        EventName::SessionEnd => vec!["SessionEnd"],
+        EventName::UserMessageSend => vec!["UserPromptSubmit"],
+        EventName::BeforeToolCall => vec!["PreToolUse"],
+        EventName::AfterToolCall => vec!["PostToolUse"],
+        EventName::OnError => vec!["PostToolUseFailure", "StopFailure"],
+        EventName::AgentStop => vec!["Stop", "SubagentStop"],
+        EventName::PreCompact => vec!["PreCompact"],
+        EventName::PostCompact => vec!["PostCompact"],
+        EventName::Other(name) if name == "subagent_stop" => vec!["SubagentStop"],
+        EventName::Other(name) => other(name).into_iter().collect(),
+        EventName::AfterTurn | EventName::TurnEnd | EventName::OnBudgetExceeded => Vec::new(),
     }
 }
 
@@ -85,12 +107,13 @@ mod tests {
 
     #[test]
     fn every_name_leads_to_the_event_that_has_it() {
-        for event in EventName::ALL {
+        let others = OTHERS.map(|(_, name)| EventName::Other(name.to_owned()));
+        for event in EventName::ALL.into_iter().chain(others) {
             for name in names(&event) {
                 assert_eq!(event_name(name), Some(event.clone()), "{name}");
             }
         }
-        for name in ["", "stop", "before_tool_call", "Setup", "PostToolBatch", "OnBudgetExceeded"] {
+        for name in ["", "stop", "before_tool_call", "WorktreeCreate", "PostToolBatch", "OnBudgetExceeded"] {
             assert_eq!(event_name(name), None, "{name}");
         }
     }

@@ -51,7 +51,7 @@ pub(super) fn read(
         Some(name) => {
             let what = format!(
                 "\"hookSpecificOutput.hookEventName\" must be {}, found \"{}\"",
-                quoted(names(&event)),
+                quoted(&names(&event)),
                 text::escape(name, 40)
             );
             if !blocks {

@@ -9,6 +9,9 @@ use crate::files::{EntryKind, FileAccess};
 use crate::hook::{Kind, Tier};
 use crate::rules;
 
+/// A plugin's manifest for Claude Code.
+pub(crate) const MANIFEST: &str = ".claude-plugin/plugin.json";
+
 /// A hooks directory.
 pub(crate) struct HooksDir {
     pub(crate) access: FileAccess,
@@ -42,11 +45,12 @@ impl HooksDir {
         Self { access, tier, root, plugin_dir, plugin, path, needs_trust, base }
     }
 
-    /// Returns the directory of the files that declare hooks: the root, or a plugin's hooks directory.
-    pub(crate) fn declares(&self) -> &Path {
+    /// Returns the file that declares the hooks of this origin: in the root, or in a plugin.
+    pub(crate) fn declaring(&self, source: Source) -> PathBuf {
         match &self.plugin {
-            Some(_) => &self.path,
-            None => self.path.parent().unwrap_or(&self.path),
+            Some(_) if source == Source::Manifest => self.base.join(MANIFEST),
+            Some(_) => self.path.join(source.file()),
+            None => self.path.with_file_name(source.file()),
         }
     }
 
@@ -116,7 +120,7 @@ impl Candidate {
             Some(Declared { outside: Some(outside), label, .. }) => {
                 PathBuf::from(format!("{}#{label}", outside.path.to_string_lossy()))
             }
-            Some(declared) => self.dir.declares().join(declared.position_name()),
+            Some(declared) => self.dir.declaring(declared.source).with_file_name(declared.position_name()),
             None => self.path.clone(),
         }
     }

@@ -11,16 +11,15 @@ pub(super) mod options;
 pub(super) mod repo;
 pub(super) mod roots;
 pub(super) mod scan;
-mod scripts;
 pub(super) mod settings;
 pub(crate) mod source;
-pub(crate) mod source_hook;
+pub(crate) mod source_file;
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-pub use self::declared::{PluginFile, document, reader};
+pub use self::declared::{Declared, Handler, PluginFile, WiredCommand, document, group, reader};
 use self::global_settings::GlobalSettings;
 use self::last_read::LastRead;
 use self::options::Options;

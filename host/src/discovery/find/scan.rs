@@ -11,13 +11,13 @@ use super::last_read::{Kept, LastRead, Since};
 use super::limits::{MAX_CANDIDATES, MAX_DECLARED, MAX_NAMES, MAX_OF_REPOSITORY, Usage};
 use super::not_executable::not_executable;
 use super::roots::{RootDir, Search};
-use super::scripts::Scripts;
 use super::settings::{self, Broken, File, Table};
-use super::source_hook::ReadFile;
+use super::source_file::ReadFile;
 use crate::discovery::problem::Problem;
 use crate::files::{self, EntryKind, FileAccess};
 use crate::hook::{Origin, Tier};
 use crate::lockfile::OWN;
+use crate::text;
 
 /// The candidates of one repository, or of the nearest one and the user.
 #[derive(Default)]
@@ -60,11 +60,11 @@ pub(crate) fn scan_outer(search: Search<'_>, repo: &Path, last: Arc<LastRead>) -
 }
 
 /// Searches one plugin, as if a repository had nothing but this plugin, in a directory of this name.
-pub(crate) fn scan_plugin(dir: &Path, called: &str) -> Scan {
+pub(crate) fn scan_plugin(dir: &Path, called: &str, tier: Tier) -> Scan {
     let mut scan = Scan::default();
     match FileAccess::repository(dir) {
         Ok(access) => {
-            scan.plugin(HooksDir::of_plugin(&access, Tier::RepoPlugin, 0, called.to_owned(), dir, true));
+            scan.plugin(HooksDir::of_plugin(&access, tier, 0, called.to_owned(), dir, true));
         }
         Err(error) => scan.problems.push(Problem::new(dir, files::explain(&error))),
     }
@@ -116,7 +116,8 @@ impl Scan {
             if self.is_directory(access, &path) {
                 let File { top, tables } = self.settings(access, &path.join(settings::FILE));
                 let mcp_json = path.join(Source::McpJson.file());
-                let mut mcp_json = self.declarations(access, &mcp_json, Source::McpJson).unwrap_or_default();
+                let parse = |text: &str| declared::parse(text, Source::McpJson);
+                let mut mcp_json = self.declarations(access, &mcp_json, parse).unwrap_or_default();
                 let servers = std::mem::take(&mut mcp_json.servers);
                 let (access, path) = (access.clone(), path.clone());
                 self.roots.push(RootDir { access, origin, root, path: path.clone(), top, tables, servers });
@@ -135,14 +136,14 @@ impl Scan {
         };
         for (root, path, mcp_json) in &mut found {
             let dir = Arc::new(hooks_dir(*root, path.join("hooks")));
-            self.hooks(&dir, &Scripts::default());
+            self.hooks(&dir, false);
             if let Some(contents) = self.hooks_json(&dir) {
-                self.declared(&dir, Source::HooksJson, contents);
+                self.declared(&dir, &dir.declaring(Source::HooksJson), contents);
             }
-            self.declared(&dir, Source::McpJson, std::mem::take(mcp_json));
+            self.declared(&dir, &dir.declaring(Source::McpJson), std::mem::take(mcp_json));
         }
         for (at, path) in own.iter().enumerate() {
-            self.hooks(&Arc::new(hooks_dir(roots.len() + at, path.clone())), &Scripts::default());
+            self.hooks(&Arc::new(hooks_dir(roots.len() + at, path.clone())), false);
         }
         for (root, path, _) in found {
             self.plugins(access, plugin_tier, root, &path.join("plugins"));
@@ -168,9 +169,14 @@ impl Scan {
     }
 
     /// Reads the declarations of a file. Of a broken file, the last declarations stay in force.
-    fn declarations(&mut self, access: &FileAccess, path: &Path, source: Source) -> Option<Contents> {
+    fn declarations(
+        &mut self,
+        access: &FileAccess,
+        path: &Path,
+        parse: impl Fn(&str) -> Result<Contents, String>,
+    ) -> Option<Contents> {
         let is_counted = matches!(access, FileAccess::Repository(_));
-        match self.file(access, is_counted, path, MAX_FILE, |text| declared::parse(text, source)) {
+        match self.file(access, is_counted, path, MAX_FILE, parse) {
             ReadFile::Read(contents) => Some(contents),
             ReadFile::Missing | ReadFile::Unusable => None,
         }
@@ -264,15 +270,42 @@ impl Scan {
     /// Searches a plugin.
     fn plugin(&mut self, dir: HooksDir) {
         let dir = Arc::new(dir);
-        let contents = self.hooks_json(&dir);
-        self.hooks(&dir, &contents.as_ref().map(Scripts::of).unwrap_or_default());
-        if let Some(contents) = contents {
-            self.declared(&dir, Source::HooksJson, contents);
+        let hooks_json = self.hooks_json(&dir);
+        let path = dir.declaring(Source::Manifest);
+        let mut manifest =
+            self.declarations(&dir.access, &path, |text| declared::parse(text, Source::Manifest));
+        let files = manifest.as_mut().map(|it| std::mem::take(&mut it.files)).unwrap_or_default();
+        let mut all: Vec<(PathBuf, Contents)> =
+            hooks_json.map(|it| (dir.declaring(Source::HooksJson), it)).into_iter().collect();
+        all.extend(manifest.map(|it| (path.clone(), it)));
+        for file in files {
+            let further = dir.base.join(files::normalize_path(Path::new(&file)));
+            let is_beneath = !file.contains("..") && Path::new(&file).is_relative();
+            if further == dir.declaring(Source::HooksJson) && is_beneath {
+                continue;
+            }
+            let parse = |text: &str| declared::parse_further(text, &further);
+            match self.declarations(&dir.access, &further, parse).filter(|_| is_beneath) {
+                Some(contents) => all.push((further.clone(), contents)),
+                None => {
+                    let shown = text::escape(&file, 200);
+                    let message = format!(
+                        "names {shown:?}, expected a file with hooks in the plugin: its hooks do not run"
+                    );
+                    self.problems.push(Problem::new(&path, message));
+                }
+            }
+        }
+        // Beside commands in Claude Code's shape, a file in the hooks directory is one of their scripts. As a native hook
+        // it would be started to name its event.
+        self.hooks(&dir, all.iter().any(|(_, it)| it.has_groups));
+        for (path, contents) in all {
+            self.declared(&dir, &path, contents);
         }
     }
 
     /// Searches a hooks directory.
-    fn hooks(&mut self, dir: &Arc<HooksDir>, scripts: &Scripts) {
+    fn hooks(&mut self, dir: &Arc<HooksDir>, has_scripts: bool) {
         let mut taken = 0;
         for name in self.names(&dir.access, &dir.path) {
             let path = dir.path.join(&name);
@@ -285,9 +318,7 @@ impl Scan {
             let is_data = kind_by_name(&name.to_string_lossy()).is_one_file();
             let state = match dir.access.entry(&path) {
                 Ok((EntryKind::File { .. }, _)) if is_disabled => State::Disabled,
-                Ok((EntryKind::File { len, .. }, _)) if !is_data && scripts.contains(&name, len) => {
-                    continue;
-                }
+                Ok((EntryKind::File { .. }, _)) if !is_data && has_scripts => continue,
                 Ok((EntryKind::File { executable, .. }, owner)) if executable || is_data => {
                     owner.map_or_else(State::Unreachable, |()| State::Usable)
                 }
@@ -330,14 +361,13 @@ impl Scan {
         if dir.plugin.is_some() && !matches!(dir.access.entry_kind(&dir.path), Ok(EntryKind::Directory)) {
             return None;
         }
-        self.declarations(&dir.access, &dir.declares().join(source.file()), source)
+        self.declarations(&dir.access, &dir.declaring(source), |text| declared::parse(text, source))
     }
 
     /// Adds the candidates of a file that declares hooks.
-    fn declared(&mut self, dir: &Arc<HooksDir>, source: Source, contents: Contents) {
-        let path = dir.declares().join(source.file());
+    fn declared(&mut self, dir: &Arc<HooksDir>, path: &Path, contents: Contents) {
         for fault in contents.faults {
-            self.problems.push(Problem { hint: fault.hint, ..Problem::new(&path, fault.message) });
+            self.problems.push(Problem { hint: fault.hint, ..Problem::new(path, fault.message) });
         }
         for mut hook in contents.hooks {
             if !self.has_room(dir) {
@@ -347,7 +377,7 @@ impl Scan {
             if let Some(root) = self.roots.iter().find(|it| it.origin == origin && it.root == dir.root) {
                 hook.find_server(&root.servers, &root.mcp_file());
             }
-            self.candidates.push(Candidate::of_entry(dir, &path, hook));
+            self.candidates.push(Candidate::of_entry(dir, path, hook));
         }
     }
 

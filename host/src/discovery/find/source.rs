@@ -15,7 +15,7 @@ use super::limits::MAX_CANDIDATES;
 use super::repo::Repositories;
 use super::roots::Search;
 use super::scan::Scan;
-use super::source_hook::{ReadFile, SourceFile, SourceHook};
+use super::source_file::{ReadFile, SourceFile};
 use crate::discovery::problem::Problem;
 use crate::files::{self, FileAccess};
 use crate::hook::Tier;
@@ -172,7 +172,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Takes the hooks of a file.
-    pub fn add(&mut self, area: &Area, file: SourceFile, hooks: Vec<SourceHook>) {
+    pub fn add(&mut self, area: &Area, file: SourceFile, hooks: Vec<Declared>) {
         let Some(scan) = self.scans.get_mut(area.scan) else { return };
         scan.source_files += 1;
         let dir = Arc::new(HooksDir {
@@ -188,7 +188,7 @@ impl<'a> Finder<'a> {
         let file = Arc::new(file);
         for (at, hook) in hooks.into_iter().enumerate() {
             if scan.has_room(&dir) {
-                let declared = Declared::of_source(hook, &file, at);
+                let declared = Declared { at, outside: Some(Arc::clone(&file)), ..hook };
                 scan.candidates.push(Candidate::of_entry(&dir, &file.path, declared));
             }
         }

@@ -22,6 +22,8 @@ pub struct Approvable {
     pub reference: PathBuf,
     /// The command line of an entry of a hooks.json or mcp.json, or its tool and server. Not escaped.
     pub runs: Option<String>,
+    /// The variable with its plugin that its line would have to quote, because the directory has a space in its name.
+    pub unquoted: Option<&'static str>,
     /// The files of its plugin that such a command runs, as far as its text shows them.
     pub plugin_files: Vec<PluginFile>,
     /// The events of such an entry.

@@ -59,6 +59,7 @@ pub(super) async fn assemble(
     }
     assembly.next.servers = launcher.into_servers();
     missing::guards(&scan.roots, &scan.candidates, options, wishes, &mut assembly);
+    missing::written(&scan.roots, &scan.candidates, options, gate, &mut assembly);
     assembly.problems.extend(lapsed::gone(gate, &judgements, options));
     let mut discovery = assembly.finish();
     discovery.builtins = builtins::user_settings(&scan.roots, &mut discovery.problems);
@@ -98,6 +99,14 @@ impl Assembly {
         };
         self.problems.extend(lapsed::observing(judged));
         descriptor.digest = digest;
+        let path = &judged.candidate.path;
+        let mut written = gate.written().filter(|(of, _)| kept.is_none() && of == path);
+        if written.any(|(_, digest)| descriptor.digest.as_ref() != Some(digest)) {
+            descriptor.on_failure = judged.on_failure().unwrap_or(OnFailure::Block);
+            let error = HookError::new(Cause::Incompatible, missing::CHANGED);
+            self.problems.push(missing::guard_problem(path, missing::CHANGED));
+            return self.refuse(position, descriptor, priority, error, EntryStatus::Invalid);
+        }
         if result.is_err() && judged.speaks_for_itself() {
             descriptor.on_failure = policy.unwrap_or(self.unread);
         }
@@ -299,7 +308,7 @@ impl Assembly {
         // The message about a component is about its own file, and others need the position of their
         // declaration.
         if let Some(declared) = judged.declared().filter(|it| it.handler.is_ok()) {
-            let file = dir.declares().join(declared.source.file());
+            let file = dir.declaring(declared.source);
             let file = text::escape(&file.to_string_lossy(), 1024);
             error.message = match declared.kind {
                 Kind::Component => format!("{file}: {}: {}", declared.spot, error.message),

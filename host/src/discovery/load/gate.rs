@@ -19,7 +19,8 @@ use crate::text;
 use crate::trust::native_digest::{DigestInput, SharedTrees};
 use crate::trust::tree_digest::Allowance;
 use crate::trust::{
-    self, Bases, ProtectedDirs, Record, Records, Scope, TreeError, TrustFile, TrustLevel, TrustPolicy,
+    self, Bases, Inventory, ProtectedDirs, Record, Records, Scope, TreeError, TrustFile, TrustLevel,
+    TrustPolicy,
 };
 use crate::wasm::{Access, Backends, Component, MAX_COMPONENT, Places, Runtime};
 
@@ -38,6 +39,8 @@ pub(super) struct Gate {
 /// The user's trust and grants, and the services behind the granted rights.
 pub(super) struct Granted {
     records: Records,
+    /// The guards that hookbox wrote.
+    inventory: Inventory,
     backends: Backends,
 }
 
@@ -60,8 +63,18 @@ impl Granted {
                 Records::default()
             }
         };
+        let inventory = options.data.as_deref().map_or_else(|| Ok(Inventory::default()), Inventory::read);
+        let inventory = inventory.unwrap_or_else(|error| {
+            let path = options.data.clone().unwrap_or_default().join(Inventory::FILE);
+            let message = format!("{error}: nobody knows which guards should be there");
+            let shown = text::escape(&path.to_string_lossy(), 4096);
+            let hint = format!("move it aside, and add the guards again: mv {shown} {shown}.old");
+            problems.push(Problem { hides: true, ..Problem::new(path, message).hint(hint) });
+            Inventory::default()
+        });
         Arc::new(Self {
             records,
+            inventory,
             backends: Backends::new(options.data.as_deref(), runtime, git, &options.recording),
         })
     }
@@ -142,6 +155,11 @@ impl Judgement {
 }
 
 impl Gate {
+    /// Returns the guards that hookbox wrote, each by its path.
+    pub(super) fn written(&self) -> impl Iterator<Item = (&Path, &Digest)> {
+        self.granted.inventory.written.iter().map(|(path, it)| (Path::new(path), &it.digest))
+    }
+
     /// Returns the gate for the hooks of this repository and of the user. `around` are all repositories: no hook
     /// may write to their roots.
     pub(super) fn new(

@@ -1,6 +1,7 @@
 //! A candidate with its settings and the gate's judgement.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::approvable::Approvable;
 use super::details::Details;
@@ -11,7 +12,7 @@ use super::gate::Judgement;
 use super::shadow::Claim;
 use crate::discovery::find::PluginFile;
 use crate::discovery::find::candidate::Candidate;
-use crate::discovery::find::declared::{Declared, Source};
+use crate::discovery::find::declared::{Declared, Handler, Source};
 use crate::discovery::find::last_read::Kept;
 use crate::discovery::find::settings::{self, Table};
 use crate::discovery::problem::Problem;
@@ -23,6 +24,9 @@ use crate::outcome::Answers;
 use crate::text;
 use crate::trust::{self, TreeError};
 use crate::units;
+
+/// The time limit of a command in Claude Code's shape that has none, as in Claude Code.
+const USUAL_OF_CLAUDE: Duration = Duration::from_secs(600);
 
 /// The reason why a hook of a repository is never given the answer `allow`, trusted or not.
 pub(super) const NEVER_ALLOWS: &str = "no hook of a repository can have it";
@@ -173,6 +177,7 @@ impl JudgedCandidate<'_> {
             digest_input: self.judgement.digest_input.clone(),
             reference: self.reference(),
             runs: self.declared().and_then(Declared::runs),
+            unquoted: self.declared().and_then(|it| it.unquoted(&dir.base)),
             plugin_files: self.plugin_files(),
             events: self.declared().and_then(|it| it.event.clone()).into_iter().collect(),
             tools: self.declared().map(|it| it.tools.clone()).unwrap_or_default(),
@@ -275,7 +280,11 @@ impl JudgedCandidate<'_> {
         let Candidate { kind, dir, .. } = self.candidate;
         let default = Budget::for_kind(*kind);
         let declared = self.declared();
-        let usual = declared.and_then(|it| it.outside.as_ref()).map(|it| it.usual_timeout);
+        let usual = declared.and_then(|it| match (&it.outside, &it.handler) {
+            (Some(outside), _) => Some(outside.usual_timeout),
+            (None, Ok(Handler::Wired(_))) => Some(USUAL_OF_CLAUDE),
+            _ => None,
+        });
         let Some(timeout) = declared.and_then(|it| it.timeout).or(usual) else { return default };
         let wall = match (dir.tier.origin(), kind) {
             (Origin::Repo, Kind::Component) => timeout.min(default.wall),
@@ -315,9 +324,9 @@ impl JudgedCandidate<'_> {
         if let Some(declared) =
             self.declared().filter(|it| it.timeout.is_some_and(|time| time > default.wall))
         {
-            let (limit, file) = (units::show_duration(default.wall), declared.file());
+            let (limit, file, label) = (units::show_duration(default.wall), declared.file(), &declared.label);
             messages.push(format!(
-                "{file} raises timeout beyond {limit}, which a repository cannot: {limit} applies"
+                "{label} in {file} has a timeout above {limit}, the limit here: {limit} applies"
             ));
         }
         let Some(table) = self.table else { return messages };

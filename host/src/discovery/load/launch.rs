@@ -7,12 +7,8 @@ use std::sync::Arc;
 use super::expand::expand;
 use super::fallback::LastGood;
 use super::judged_candidate::JudgedCandidate;
-use crate::dialect::claude::ClaudeWire;
-use crate::discovery::find::declared::{
-    ClaudeCommand, Declared, Handler, PLUGIN_VARIABLE, PROJECT_VARIABLE, Server,
-};
+use crate::discovery::find::declared::{Declared, Handler, PLUGIN_DATA_VARIABLE, Server, WiredCommand};
 use crate::discovery::find::options::Options;
-use crate::discovery::find::source_hook::SourceCommand;
 use crate::hook::{Cause, Descriptor, Hook, HookError};
 use crate::mcp::{self, ServerConfig, ToolHook, Transport};
 use crate::native::command::{CommandHook, CommandLine};
@@ -22,6 +18,8 @@ use crate::text;
 pub(super) struct Launcher {
     /// The repository, or the working directory.
     project: PathBuf,
+    /// The directory with the data of plugins, each in a directory of its own.
+    plugin_data: Option<PathBuf>,
     servers: HashMap<(PathBuf, usize, String), Arc<mcp::Server>>,
     /// The state of the last discovery: its servers may be running.
     last: Arc<LastGood>,
@@ -31,6 +29,7 @@ impl Launcher {
     pub(super) fn new(options: &Options, repo: Option<&Path>, last: &Arc<LastGood>) -> Self {
         Self {
             project: repo.unwrap_or(&options.cwd).to_owned(),
+            plugin_data: options.data.as_ref().map(|data| data.join("plugin-data")),
             servers: HashMap::new(),
             last: Arc::clone(last),
         }
@@ -55,43 +54,38 @@ impl Launcher {
         match &declared.handler {
             Ok(Handler::Command(line)) => {
                 let base = judged.candidate.dir.base.clone();
-                Ok(Arc::new(command(judged, descriptor, line, base)?))
+                Ok(Arc::new(command(judged, descriptor, line, base, &[])?))
             }
-            Ok(Handler::Claude(ClaudeCommand { line, name, matcher })) => {
-                let wire = ClaudeWire { name: name.clone(), matcher: matcher.clone() };
-                let dir = &judged.candidate.dir;
-                let mut values = vec![(PROJECT_VARIABLE, self.project.as_path())];
-                values.extend(dir.plugin.as_ref().map(|_| (PLUGIN_VARIABLE, dir.base.as_path())));
-                let line = line.clone().with_values(&values);
-                let hook =
-                    command(judged, descriptor, &line, self.project.clone())?.with_wire(Arc::new(wire));
-                let with = |hook: CommandHook, (name, path): (&str, &Path)| hook.with_variable(name, path);
-                Ok(Arc::new(values.into_iter().fold(hook, with)))
-            }
-            Ok(Handler::Outside(command)) => Ok(Arc::new(self.outside(judged, descriptor, command)?)),
+            Ok(Handler::Wired(command)) => Ok(Arc::new(self.wired(judged, descriptor, command)?)),
             Ok(Handler::Tool { server, tool, .. }) => self.tool(judged, declared, descriptor, server, tool),
             Ok(Handler::Component(_)) => Err(HookError::new(Cause::Internal, "is a component")),
             Err(message) => Err(HookError::new(Cause::Incompatible, message)),
         }
     }
 
-    /// A command of a source, which finds the project in the variables of its agent.
-    fn outside(
+    /// A command with the protocol of an agent, which finds the project in the variables of the agent.
+    fn wired(
         &self,
         judged: &JudgedCandidate<'_>,
         descriptor: Descriptor,
-        it: &SourceCommand,
+        it: &WiredCommand,
     ) -> Result<CommandHook, HookError> {
         let base = it.directory.as_ref().unwrap_or(&self.project);
         let directory = it.cwd.as_ref().map_or_else(|| base.to_owned(), |cwd| base.join(cwd));
         let mut values: Vec<(&str, &Path)> =
             it.project_variables.iter().map(|name| (*name, self.project.as_path())).collect();
         values.extend(it.variables.iter().map(|(name, path)| (*name, path.as_path())));
-        if let Some((plugin, names)) = &it.plugin {
-            values.extend(names.iter().map(|name| (*name, plugin.as_path())));
+        let dir = &judged.candidate.dir;
+        let own = dir.plugin.as_ref().map(|_| dir.base.as_path());
+        if let Some(plugin) = it.plugin.as_deref().or(own) {
+            values.extend(it.plugin_variables.iter().map(|name| (*name, plugin)));
         }
+        let name = dir.plugin.as_ref().map(|_| text::plain_name(&dir.plugin_dir));
+        let data = name.and_then(|name| Some(self.plugin_data.as_ref()?.join(name)));
+        values.extend(data.iter().map(|data| (PLUGIN_DATA_VARIABLE, data.as_path())));
         let line = it.line.clone().with_values(&values);
-        let mut hook = command(judged, descriptor, &line, directory)?.with_wire(Arc::clone(&it.wire));
+        let mut hook =
+            command(judged, descriptor, &line, directory, &values)?.with_wire(Arc::clone(&it.wire));
         let only = judged.table.and_then(|table| table.environment.as_ref());
         let of_settings = it.user_env.iter().chain(&it.project_env);
         let of_settings = of_settings.filter(|(name, _)| only.is_none_or(|only| only.contains(name)));
@@ -99,10 +93,10 @@ impl Launcher {
             hook = hook.with_variable(name, value);
         }
         // No setting replaces a directory.
-        for (name, path) in values {
+        for (name, path) in &values {
             hook = hook.with_variable(name, path);
         }
-        Ok(hook)
+        Ok(hook.with_data(data))
     }
 
     fn tool(
@@ -147,8 +141,9 @@ fn command(
     descriptor: Descriptor,
     line: &CommandLine,
     directory: PathBuf,
+    values: &[(&str, &Path)],
 ) -> Result<CommandHook, HookError> {
-    line.look(&directory)?;
+    line.look(&directory, values)?;
     let mut hook = CommandHook::new(descriptor, line.clone(), directory);
     if let Some(declared) = &judged.candidate.declared {
         hook = hook.in_background(declared.background).with_condition(declared.condition.clone());
@@ -180,7 +175,7 @@ fn config(name: &str, server: &Server, directory: &Path) -> Result<ServerConfig,
             let command = full(command)?;
             let args: Vec<String> = args.iter().map(full).collect::<Result<_, _>>()?;
             let program = CommandLine::Program { program: command.clone(), args: args.clone() };
-            program.look(directory).map_err(|error| {
+            program.look(directory, &[]).map_err(|error| {
                 HookError::new(
                     error.cause,
                     format!("its server {:?}: {}", text::escape(name, 80), error.message),

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::assembly::{Assembly, BLOCKS};
 use super::entry::EntryStatus;
+use super::gate::Gate;
 use super::judged_candidate::{Position, budget};
 use super::tighten::{Wishes, has};
 use crate::builtin;
-use crate::discovery::find::candidate::{Candidate, kind_by_name};
+use crate::discovery::find::candidate::{Candidate, MANIFEST, kind_by_name};
 use crate::discovery::find::declared::Source;
 use crate::discovery::find::options::Options;
 use crate::discovery::find::roots::RootDir;
@@ -48,6 +49,49 @@ pub(super) fn guards(
             }
         }
     }
+}
+
+/// The message about a guard whose file is not the one that hookbox wrote.
+pub(super) const CHANGED: &str = "is not the guard that hookbox wrote: it was changed or damaged";
+
+/// The message about a guard whose file is gone.
+const GONE: &str = "does not exist, and hookbox wrote a guard there: somebody removed it";
+
+/// Finds the guards that hookbox wrote and that are gone: each fails in every event.
+pub(super) fn written(
+    roots: &[RootDir],
+    candidates: &[Candidate],
+    options: &Options,
+    gate: &Gate,
+    assembly: &mut Assembly,
+) {
+    for (path, _) in gate.written() {
+        let Some(name) = path.file_name().and_then(|it| it.to_str()) else { continue };
+        let is_its =
+            |root: &&RootDir| root.origin == Origin::User && path.parent() == Some(&*root.path.join("hooks"));
+        let Some(root) = roots.iter().find(is_its) else { continue };
+        let table = root.tables.iter().find(|(of, _)| *of == name).map(|(_, table)| table);
+        let is_off = table.is_some_and(|it| it.enabled == Some(false));
+        // A table that blocks is reported as one of a missing hook.
+        let is_reported = table.is_some_and(|it| it.on_failure == Some(OnFailure::Block));
+        let is_there = has(candidates, root, name) || has(candidates, root, &format!("{name}.disable"));
+        if is_there || is_off || is_reported {
+            continue;
+        }
+        assembly.problems.push(guard_problem(path, GONE));
+        let on_failure = table.and_then(|it| it.on_failure).unwrap_or(OnFailure::Block);
+        absent(root, name, table, (on_failure, GONE), options, assembly);
+    }
+}
+
+/// Returns the problem of a guard that hookbox wrote.
+pub(super) fn guard_problem(path: &Path, message: &str) -> Problem {
+    let name = path.file_name().map(|it| it.to_string_lossy()).unwrap_or_default();
+    let guard = text::escape(without_ending(&name), 80);
+    let hint = format!(
+        "write it again: hookbox guard add {guard} --force; give it up: hookbox guard remove {guard}"
+    );
+    Problem::new(path, message).of(&name).off().hint(hint)
 }
 
 /// Returns the hook that a table probably means: its name without its ending or its plugin, or
@@ -132,20 +176,35 @@ fn missing(
     if !is_guard {
         return;
     }
+    let why = "does not exist, but its settings say that it must";
+    absent(root, name, Some(table), (OnFailure::Block, why), options, assembly);
+}
+
+/// Lists a hook that does not exist, and lets it fail in every event.
+fn absent(
+    root: &RootDir,
+    name: &str,
+    table: Option<&Table>,
+    (on_failure, why): (OnFailure, &str),
+    options: &Options,
+    assembly: &mut Assembly,
+) {
+    let expected = Expected::of(root, name);
     let kind = expected.kind;
     let tier = expected.position.tier;
     let descriptor = Descriptor {
         tier,
         path: Some(expected.path),
         plugin: expected.plugin,
-        on_failure: OnFailure::Block,
-        budget: budget(Budget::for_kind(kind), tier, Some(table), &options.limits),
+        on_failure,
+        budget: budget(Budget::for_kind(kind), tier, table, &options.limits),
         answers: Answers::NONE,
         trusted: TrustLevel::of(options.trust, tier, kind).is_trusted(),
         ..Descriptor::new(name, kind)
     };
-    let error = HookError::new(Cause::NotFound, "does not exist, but its settings say that it must");
-    assembly.refuse(expected.position, descriptor, table.priority, error, EntryStatus::Invalid);
+    let error = HookError::new(Cause::NotFound, why);
+    let priority = table.and_then(|it| it.priority);
+    assembly.refuse(expected.position, descriptor, priority, error, EntryStatus::Invalid);
 }
 
 /// Returns true if a hook can have this full name: a printable file name, perhaps after its plugin's name.
@@ -185,6 +244,10 @@ impl Expected {
         let source = Source::of_name(file);
         let (kind, path) = match source {
             Source::File | Source::Outside => (kind_by_name(file), root.path.join(beneath).join(file)),
+            Source::Manifest => {
+                let plugin = Path::new("plugins").join(&plugin_dir);
+                (Kind::Command, root.path.join(plugin).join(MANIFEST))
+            }
             Source::HooksJson if plugin.is_some() => {
                 (Kind::Command, root.path.join(beneath).join(source.file()))
             }

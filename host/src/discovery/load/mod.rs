@@ -46,7 +46,7 @@ use super::find::scan::{self, Scan};
 use super::find::{self, Found, absolute};
 use super::problem::Problem;
 use crate::files::FileAccess;
-use crate::hook::COMPILE;
+use crate::hook::{COMPILE, Tier};
 use crate::wasm::Runtime;
 
 /// Finds the hooks. `last` is the working state of the last time: a file that is broken now stays in force in
@@ -171,14 +171,14 @@ async fn blocking<T: Send + 'static>(
 
 /// Examines one plugin in any directory, as if a repository had it in a directory of this name (`org@repo`).
 /// Its hooks are untrusted: only `describe` of its components runs, in a sandbox with nothing granted.
-pub async fn examine_plugin(dir: &Path, called: &str, runtime: &Runtime) -> Discovery {
+pub async fn examine_plugin(dir: &Path, called: &str, tier: Tier, runtime: &Runtime) -> Discovery {
     let (dir, called) = (absolute(dir), called.to_owned());
     // The user asked for this plugin, and waits for it.
     let options = Arc::new(Options { untrusted_timeout: COMPILE, ..Options::new(&dir, None) });
     let judged = {
         let (options, runtime) = (Arc::clone(&options), runtime.clone());
         tokio::task::spawn_blocking(move || {
-            let mut scan = scan::scan_plugin(&dir, &called);
+            let mut scan = scan::scan_plugin(&dir, &called, tier);
             let granted = gate::Granted::read(&options, &runtime, None, &mut scan.problems);
             let gate = gate::Gate::new(&options, granted, Some(&dir), std::slice::from_ref(&dir));
             let judgements = gate.judge(&scan, std::slice::from_ref(&scan), &options);

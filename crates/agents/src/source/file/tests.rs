@@ -17,10 +17,10 @@ fn read(agent: Agent, text: &str) -> ForeignFile {
 
 /// `NAME EVENT LINE` of every hook; of one that cannot run, why.
 fn told(file: &ForeignFile) -> Vec<String> {
-    let one = |hook: &SourceHook| {
+    let one = |hook: &Declared| {
         let event = hook.event.as_ref().map_or("-", |event| event.as_str()).to_owned();
-        let what = match &hook.command {
-            Ok(command) => command.line.to_string(),
+        let what = match &hook.handler {
+            Ok(_) => hook.runs().unwrap(),
             Err(why) => format!("! {why}"),
         };
         format!("f#{} {event} {what}", hook.label)
@@ -108,7 +108,7 @@ fn what_cannot_run_is_an_entry_that_says_why() {
         (
             Agent::Claude,
             claude(r#"{"type": "command", "command": "x ${CLAUDE_PLUGIN_DATA}"}"#),
-            "needs ${CLAUDE_PLUGIN_DATA…}",
+            "needs ${CLAUDE_PLUGIN_DATA}, and is not a hook of a plugin",
         ),
         (Agent::Claude, claude("5"), "expected an object such as"),
         (
@@ -151,7 +151,7 @@ fn a_misspelt_event_says_the_nearest_and_one_that_is_not_here_says_so() {
         ]
     );
     assert_eq!(file.hooks.len(), 2);
-    assert!(file.hooks.iter().all(|hook| hook.command.is_err() && hook.event.is_none()));
+    assert!(file.hooks.iter().all(|hook| hook.handler.is_err() && hook.event.is_none()));
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn a_variable_of_a_plugin_is_needed_unless_the_line_says_what_holds_without_it()
         ("x # no CLAUDE_PLUGIN_ROOT here", false),
     ] {
         let text = format!(r#"{{"hooks": {{"Stop": [{{"hooks": [{{"command": "{line}"}}]}}]}}}}"#);
-        assert_eq!(read(Agent::Claude, &text).hooks[0].command.is_err(), is_needed, "{line}");
+        assert_eq!(read(Agent::Claude, &text).hooks[0].handler.is_err(), is_needed, "{line}");
     }
 }
 
@@ -311,12 +311,11 @@ fn the_directory_of_a_plugin_stands_in_its_lines() {
             r#"{{"hooks": {{"Stop": [{{"hooks": [{{"type": "command", "command": "{line}"}}]}}]}}}}"#
         );
         let file = parse(&text, &outside(Agent::Claude, Within::Hooks, Some(root))).unwrap();
-        assert_eq!(file.hooks[0].command.as_ref().unwrap().line.to_string(), want, "{root}");
+        assert_eq!(file.hooks[0].runs().unwrap(), want, "{root}");
     }
     let text = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/run", "args": ["${CLAUDE_PLUGIN_ROOT}"]}]}]}}"#;
     let file = parse(text, &outside(Agent::Claude, Within::Hooks, Some("/p/a b"))).unwrap();
-    let command = file.hooks[0].command.as_ref().unwrap();
-    assert_eq!(command.line.words(), ["/p/a b/run", "/p/a b"]);
+    assert_eq!(file.hooks[0].words(), ["/p/a b/run", "/p/a b"]);
 }
 
 #[test]

@@ -133,7 +133,7 @@ impl Reader {
     /// Reads the unknown keys of an entry. One that starts a process cannot run with such a key, which may be the one
     /// that made it safe, and is a guard.
     pub(super) fn unknowns(&mut self, members: Vec<&Member<'_>>, known: &[&str], hook: &mut Declared) {
-        let starts_a_process = matches!(hook.handler, Ok(Handler::Command(_) | Handler::Claude(_)));
+        let starts_a_process = matches!(hook.handler, Ok(Handler::Command(_)));
         for member in members {
             if is_policy(&member.name) || !starts_a_process {
                 self.unknown(member, known);

@@ -2,12 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::document::{Document, Form, Member, Node, Object};
+use super::group::{self, CommandForm};
 use super::guard::hides_guard;
 use super::reader::{Fault, Reader, at, twice, unknown, wrong};
 use super::servers::Servers;
-use super::{Declared, Source, claude_groups};
+use super::{Declared, Handler, Source, WiredCommand};
+use crate::dialect::Wire;
+use crate::dialect::claude::{self, ClaudeWire, Matcher};
 use crate::event::EventName;
 use crate::files::{self, FileAccess};
 use crate::hook::OnFailure;
@@ -28,6 +32,10 @@ pub(crate) struct Contents {
     pub(crate) hooks: Vec<Declared>,
     pub(crate) servers: Servers,
     pub(crate) faults: Vec<Fault>,
+    /// True if it has commands in Claude Code's shape.
+    pub(crate) has_groups: bool,
+    /// The further files with hooks that a manifest names.
+    pub(crate) files: Vec<String>,
 }
 
 /// Reads the text of a file; `None` if it does not exist.
@@ -47,18 +55,49 @@ pub(crate) fn read(access: &FileAccess, path: &Path, max: u64) -> Option<Result<
 /// The reason why it is not JSON, so that its hooks are not known.
 pub(crate) fn parse(text: &str, source: Source) -> Result<Contents, String> {
     let document = Document::parse(text).map_err(|(spot, what)| at(spot, &what))?;
-    let mut file = File::new(source);
+    let mut file = File::new(source, String::new());
+    match source {
+        Source::Manifest => file.manifest(document.root()),
+        _ => file.whole(document.root()),
+    }
+    Ok(file.finish())
+}
+
+/// Reads the declarations in a file that a manifest names. Its name without the ending is a part of those of its hooks.
+///
+/// # Errors
+///
+/// As for [`parse`].
+pub(crate) fn parse_further(text: &str, path: &Path) -> Result<Contents, String> {
+    let document = Document::parse(text).map_err(|(spot, what)| at(spot, &what))?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let mut file = File::new(Source::Manifest, format!("{}:", text::plain_name(text::prefix(&name, 64))));
     file.whole(document.root());
     Ok(file.finish())
 }
 
 /// Returns true if a key names an event, in either shape.
 fn is_event(key: &str) -> bool {
-    claude_groups::event(key).is_some() || key.parse::<EventName>().is_ok()
+    in_claude(key).is_some() || key.parse::<EventName>().is_ok()
+}
+
+/// Returns the event of this key, if Claude Code has it, and Claude Code's name. A key in snake case stands for all of its
+/// names.
+fn in_claude(key: &str) -> Option<(EventName, Option<String>)> {
+    if let Some(event) = claude::event_name(key) {
+        return Some((event, Some(key.to_owned())));
+    }
+    let event: EventName = key.parse().ok()?;
+    let is_other = matches!(event, EventName::Other(_));
+    (is_other || !claude::names(&event).is_empty()).then_some((event, None))
 }
 
 struct File {
     source: Source,
+    /// The beginning of the names of its hooks.
+    prefix: String,
+    has_groups: bool,
+    files: Vec<String>,
     reader: Reader,
     hooks: Vec<Declared>,
     servers: Servers,
@@ -71,15 +110,39 @@ struct File {
 }
 
 impl File {
-    fn new(source: Source) -> Self {
+    fn new(source: Source, prefix: String) -> Self {
         Self {
             source,
+            prefix,
+            has_groups: false,
+            files: Vec::new(),
             reader: Reader::default(),
             hooks: Vec::new(),
             servers: Servers::new(),
             left_out: 0,
             guard: None,
             counts: HashMap::new(),
+        }
+    }
+
+    /// Reads a plugin's manifest. Its other keys are those of the plugin.
+    fn manifest(&mut self, node: Node<'_>) {
+        if let Form::Object(Object { members, again }) = node.form() {
+            for member in members.iter().chain(&again).filter(|it| it.name == "hooks") {
+                self.manifest_hooks(member.value);
+            }
+        }
+    }
+
+    /// Reads the hooks of a manifest: events, perhaps in a wrapper of their own, or names of files.
+    fn manifest_hooks(&mut self, value: Node<'_>) {
+        match value.form() {
+            Form::Text(path) => self.files.push(path),
+            Form::Array(items) => items.into_iter().for_each(|item| self.manifest_hooks(item)),
+            Form::Object(object) if object.members.iter().any(|it| it.name == "hooks") => {
+                self.manifest(value);
+            }
+            _ => self.events(value),
         }
     }
 
@@ -108,7 +171,7 @@ impl File {
                 message: at(node.spot(), "has events outside of \"hooks\": none of its hooks run"),
                 hint: Some(format!("write {example}").into()),
             });
-        } else if !has_hooks && self.source == Source::HooksJson {
+        } else if !has_hooks && self.source != Source::McpJson {
             self.reader.fault(|| at(node.spot(), "expected \"hooks\", found none"));
         }
         for member in &members {
@@ -157,7 +220,7 @@ impl File {
                 spot: node.spot().to_string(),
                 text: "a guard that is left out".to_owned(),
                 handler: Err(at(node.spot(), "\"on_failure\" is in a part that is left out")),
-                ..Declared::new(self.source, usize::MAX, label, None)
+                ..Declared::of_root(self.source, usize::MAX, label, None)
             });
         }
     }
@@ -170,7 +233,7 @@ impl File {
             return self.leave_out(value);
         };
         let flat = key.parse::<EventName>().ok();
-        let (in_claude, name) = claude_groups::event(key).unzip();
+        let (in_claude, name) = in_claude(key).unzip();
         let Some(event) = flat.clone().or_else(|| in_claude.clone()) else {
             self.reader.fault(|| {
                 let (shown, nearest) = (text::escape(key, 80), EventName::nearest(key));
@@ -181,21 +244,30 @@ impl File {
             return self.leave_out(value);
         };
         for item in items {
-            if self.source == Source::HooksJson && claude_groups::is_group(item) {
+            if self.source != Source::McpJson && group::is_group(item) {
+                self.has_groups = true;
                 let event = in_claude.clone().unwrap_or_else(|| event.clone());
-                let group = self.reader.group(item, Declared::new(self.source, 0, key.to_owned(), None));
+                let group = self.reader.group(item, &CommandForm::OWN);
+                let parse = |pattern: &str| Matcher::parse(pattern).map_err(|error| error.to_string());
+                let wire =
+                    ClaudeWire { name: name.clone().flatten(), matcher: self.reader.matcher(&group, parse) };
+                let wire: Arc<dyn Wire> = Arc::new(wire);
                 if group.commands.is_empty() {
                     self.leave_out(item);
                 }
-                for command in &group.commands {
-                    let Some(hook) = self.hook(key, &event, *command) else { continue };
-                    let mut hook = self.reader.nested(&group, name.clone().flatten(), *command, hook);
-                    if in_claude.is_none() {
-                        let what =
-                            format!("Claude Code has no event {key}, so its shape cannot be used here");
-                        hook.handler = hook.handler.and_then(|_| Err(at(command.spot(), &what)));
-                    }
-                    self.hooks.push(hook);
+                for node in &group.commands {
+                    let Some(hook) = self.hook(key, &event, *node) else { continue };
+                    let command = self.reader.command(&group, *node, &CommandForm::OWN, hook);
+                    let line = command.line.and_then(|line| match &in_claude {
+                        Some(_) => Ok(line),
+                        None => {
+                            let what =
+                                format!("Claude Code has no event {key}, so its shape cannot be used here");
+                            Err(at(node.spot(), &what))
+                        }
+                    });
+                    let wired = |line| Handler::Wired(Box::new(WiredCommand::new(line, Arc::clone(&wire))));
+                    self.hooks.push(Declared { handler: line.map(wired), ..command.hook });
                 }
             } else {
                 let Some(hook) = self.hook(key, &event, item) else { continue };
@@ -218,9 +290,9 @@ impl File {
             return None;
         }
         let n = self.counts.entry(key.to_owned()).or_default();
-        let label = format!("{key}[{n}]");
+        let label = format!("{}{key}[{n}]", self.prefix);
         *n += 1;
-        Some(Declared::new(self.source, self.hooks.len(), label, Some(event.clone())))
+        Some(Declared::of_root(self.source, self.hooks.len(), label, Some(event.clone())))
     }
 
     fn finish(mut self) -> Contents {
@@ -240,6 +312,12 @@ impl File {
             }
         }
         self.hooks.extend(self.guard);
-        Contents { hooks: self.hooks, servers: self.servers, faults: self.reader.finish() }
+        Contents {
+            hooks: self.hooks,
+            servers: self.servers,
+            faults: self.reader.finish(),
+            has_groups: self.has_groups,
+            files: self.files,
+        }
     }
 }

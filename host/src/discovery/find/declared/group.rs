@@ -1,18 +1,45 @@
-//! Claude Code's shape: groups of commands, each with a matcher.
+//! Claude Code's shape: groups of commands, each with a matcher. Here is the one reader of it, for hooks.json, for plugins
+//! and for the configurations of agents, which differ in a [`CommandForm`].
 
+use std::time::Duration;
+
+use super::Declared;
 use super::document::{Form, Member, Node, Object};
+use super::entry::MAX_TIMEOUT;
 use super::guard::{self, hides_guard, is_policy};
 use super::reader::{Reader, at, describes, twice, unknown, words, wrong};
-use super::{ClaudeCommand, Declared, Handler};
 use crate::dialect::Condition;
-use crate::dialect::claude::{self, Matcher};
-use crate::event::EventName;
 use crate::hook::{Digest, OnFailure};
 use crate::native::command::CommandLine;
+use crate::text;
 
-/// The keys of a group, and of a command in it.
+/// The keys of the commands in a file, and how they are meant.
+#[derive(Clone, Copy, Debug)]
+pub struct CommandForm {
+    /// The keys of the command line, the usual one first.
+    pub command_keys: &'static [&'static str],
+    /// The keys of the time limit, the usual one first.
+    pub timeout_keys: &'static [&'static str],
+    /// All keys that have an effect.
+    pub keys: &'static [&'static str],
+    /// Keys that have none, and no fault.
+    pub silent_keys: &'static [&'static str],
+    /// Returns the time limit that a number means.
+    pub time: fn(f64) -> Option<Duration>,
+    /// The time limits in words, for a fault.
+    pub times: &'static str,
+    /// True if `args` are the arguments of a program.
+    pub has_args: bool,
+    /// True if `/bin/sh` runs a line that names no shell; otherwise bash does.
+    pub runs_sh: bool,
+    /// True for a file of hookbox. It has hookbox's own keys, too, and of a repeated key the first value counts. In other
+    /// files the last one counts, as in JavaScript.
+    pub is_own: bool,
+}
+
+/// The keys of a group, and of a command in it, in a file of hookbox.
 const GROUP_KEYS: [&str; 5] = ["matcher", "hooks", "on_failure", "priority", "observe"];
-const COMMAND_KEYS: [&str; 15] = [
+const COMMAND_KEYS: [&str; 14] = [
     "type",
     "command",
     "args",
@@ -20,39 +47,57 @@ const COMMAND_KEYS: [&str; 15] = [
     "if",
     "async",
     "asyncRewake",
-    "rewakeMessage",
-    "rewakeSummary",
-    "once",
     "timeout",
+    "onFailure",
     "name",
     "priority",
     "on_failure",
     "observe",
+    "once",
 ];
+
+impl CommandForm {
+    /// The form of hookbox's own files and plugins: that of Claude Code.
+    pub(super) const OWN: Self = Self {
+        command_keys: &["command"],
+        timeout_keys: &["timeout"],
+        keys: &COMMAND_KEYS,
+        // Claude Code ignores `once` in a file of settings or of a plugin. No model is woken.
+        silent_keys: &["once", "rewakeMessage", "rewakeSummary"],
+        time: |seconds| Duration::try_from_secs_f64(seconds).ok(),
+        times: "seconds above zero such as 2 or 0.5, or a time such as \"500ms\"",
+        has_args: true,
+        runs_sh: true,
+        is_own: true,
+    };
+}
 
 /// A group longer than this, in bytes, is replaced by its digest in the text of its commands: there may be
 /// many of them.
 const MAX_TEXT: usize = 16 * 1024;
 
-/// The shell that an entry names for its line.
-#[derive(Clone, Copy)]
-enum Shell {
-    /// The usual one.
-    Any,
-    Bash,
-    Power,
-}
-
-/// A group of commands.
-pub(super) struct Group<'a> {
-    matcher: Option<Matcher>,
+/// A group of commands. An entry that is a command itself is a group of one.
+pub struct Group<'a> {
+    /// The matcher, if it has one.
+    pub matcher: Option<Node<'a>>,
+    /// The commands.
+    pub commands: Vec<Node<'a>>,
     /// The settings of commands that have none of their own.
-    on_failure: Option<OnFailure>,
+    policy: Option<OnFailure>,
     priority: Option<i32>,
     observe: bool,
     /// The text of the group, which is part of the text of each command.
     text: String,
-    pub(super) commands: Vec<Node<'a>>,
+}
+
+/// A command of a group.
+pub struct Command<'a> {
+    /// Everything but its handler.
+    pub hook: Declared,
+    /// Its keys.
+    pub members: Vec<Member<'a>>,
+    /// The line that it runs; or the reason why it cannot run, in words that read after the path of the file.
+    pub line: Result<CommandLine, String>,
 }
 
 /// Returns true if this is a group: an object with `hooks`.
@@ -60,88 +105,197 @@ pub(super) fn is_group(node: Node<'_>) -> bool {
     matches!(node.form(), Form::Object(object) if object.members.iter().any(|it| it.name == "hooks"))
 }
 
-/// Returns the event of this key, if Claude Code has it, and Claude Code's name. A key in snake case stands
-/// for all of its names.
-pub(super) fn event(key: &str) -> Option<(EventName, Option<String>)> {
-    if let Some(event) = claude::event_name(key) {
-        return Some((event, Some(key.to_owned())));
-    }
-    let event: EventName = key.parse().ok()?;
-    let has_it = matches!(
-        event,
-        EventName::SessionStart
-            | EventName::SessionEnd
-            | EventName::UserMessageSend
-            | EventName::BeforeToolCall
-            | EventName::AfterToolCall
-            | EventName::OnError
-            | EventName::AgentStop
-            | EventName::PreCompact
-            | EventName::PostCompact
-            | EventName::Other(_)
-    );
-    has_it.then_some((event, None))
-}
-
 impl Reader {
-    /// Reads a group. `policy` collects the settings of all of its commands.
-    pub(super) fn group<'a>(&mut self, node: Node<'a>, mut policy: Declared) -> Group<'a> {
+    /// Reads a group.
+    pub fn group<'a>(&mut self, node: Node<'a>, form: &CommandForm) -> Group<'a> {
         let text = match node.raw() {
             text if text.len() <= MAX_TEXT => text.to_owned(),
             text => Digest::of(text.as_bytes()).to_string(),
         };
-        let (mut matcher, mut commands) = (None, Vec::new());
-        if let Form::Object(object) = node.form() {
-            let Object { members, again } = object;
-            policy.on_failure = guard::policy(members.iter().chain(&again).filter(|it| it.name != "hooks"));
-            // If `hooks` appears twice, all of them run: none is lost.
-            for member in members.iter().chain(again.iter().filter(|it| it.name == "hooks")) {
-                match member.name.as_str() {
-                    "matcher" => matcher = self.matcher(member.value),
-                    "hooks" => match member.value.form() {
-                        Form::Array(found) => commands.extend(found),
-                        // It becomes an entry, because it may be a guard.
-                        _ => commands.push(member.value),
-                    },
-                    "on_failure" | "priority" | "observe" => {
-                        self.common(member, &mut policy);
-                    }
-                    key if describes(key) => {}
-                    _ => self.unknown(member, &GROUP_KEYS),
-                }
+        let (matcher, commands) = (None, Vec::new());
+        let mut group = Group { matcher, commands, policy: None, priority: None, observe: false, text };
+        let object = match node.form() {
+            Form::Object(object) if is_group(node) => object,
+            Form::Object(object) => {
+                group.matcher = object.members.iter().find(|it| it.name == "matcher").map(|it| it.value);
+                group.commands.push(node);
+                return group;
             }
-            for member in &again {
-                self.fault(|| twice(member));
+            _ => {
+                group.commands.push(node);
+                return group;
+            }
+        };
+        let mut own = Declared::new(String::new(), None);
+        if form.is_own {
+            let settings = object.members.iter().chain(&object.again).filter(|it| it.name != "hooks");
+            group.policy = guard::policy(settings);
+        }
+        // Of `hooks` that appears twice all run: none is lost.
+        for member in self.members(object, form, |name| name == "hooks") {
+            match member.name.as_str() {
+                "matcher" => group.matcher = Some(member.value),
+                "hooks" => match member.value.form() {
+                    Form::Array(found) => group.commands.extend(found),
+                    // It becomes an entry, because it may be a guard.
+                    _ => group.commands.push(member.value),
+                },
+                "on_failure" | "priority" | "observe" if form.is_own => {
+                    self.common(&member, &mut own);
+                }
+                "sequential" | "name" if !form.is_own => {}
+                key if describes(key) => {}
+                _ if form.is_own => self.unknown(&member, &GROUP_KEYS),
+                _ => self.fault(|| format!("{}; it is left out", unknown(&member, &["matcher", "hooks"]))),
             }
         }
-        let Declared { on_failure, priority, observe, .. } = policy;
-        Group { matcher, on_failure, priority, observe, text, commands }
+        Group { priority: own.priority, observe: own.observe, ..group }
     }
 
-    fn matcher(&mut self, value: Node<'_>) -> Option<Matcher> {
+    /// Returns the members of an object, each name once, but for names of which all count.
+    pub fn members<'a>(
+        &mut self,
+        object: Object<'a>,
+        form: &CommandForm,
+        all_count: impl Fn(&str) -> bool,
+    ) -> Vec<Member<'a>> {
+        let Object { mut members, again } = object;
+        for member in again {
+            let is_kept = all_count(&member.name);
+            self.fault(|| match (is_kept, form.is_own) {
+                (_, true) => twice(&member),
+                (true, _) => again_counts(&member, "the hooks of both run"),
+                (false, _) => again_counts(&member, "the last one counts"),
+            });
+            match members.iter_mut().find(|it| it.name == member.name) {
+                _ if is_kept => members.push(member),
+                Some(first) if !form.is_own => *first = member,
+                _ => {}
+            }
+        }
+        members
+    }
+
+    /// Reads the matcher of a group. One that cannot be read is no matcher: a guard for too many events is noticed, and
+    /// one for none is not.
+    pub fn matcher<T>(
+        &mut self,
+        group: &Group<'_>,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let value = group.matcher?;
         let problem = match value.form() {
-            Form::Text(pattern) => match Matcher::parse(&pattern) {
+            Form::Text(pattern) => match parse(&pattern) {
                 Ok(matcher) => return Some(matcher),
                 Err(error) => at(value.spot(), &format!("matcher: {error}")),
             },
+            Form::Null => return None,
             _ => wrong("matcher", "a text such as \"Bash|Edit\"", value),
         };
         self.fault(|| format!("{problem}; it gets all of them"));
         None
     }
 
-    /// Reads the shell of a line.
-    fn shell(&mut self, value: Node<'_>) -> Shell {
-        if value.is_text("powershell") {
-            return Shell::Power;
+    /// Reads a command of a group into `hook`. One that cannot run is a hook all the same: it may be a guard.
+    pub fn command<'a>(
+        &mut self,
+        group: &Group<'a>,
+        node: Node<'a>,
+        form: &CommandForm,
+        mut hook: Declared,
+    ) -> Command<'a> {
+        // The matcher is a part of what the user trusts.
+        hook.text = format!("{}{}", hook.label, group.text);
+        hook.spot = node.spot().to_string();
+        hook.priority = group.priority;
+        hook.observe = group.observe;
+        hook.matcher = group.matcher.and_then(|it| match it.form() {
+            Form::Text(pattern) => Some(pattern),
+            _ => None,
+        });
+        let Form::Object(object) = node.form() else {
+            let example = "an object such as {\"type\": \"command\", \"command\": \"…\"}";
+            hook.on_failure = (form.is_own && hides_guard(node.raw())).then_some(OnFailure::Block);
+            hook.on_failure = hook.on_failure.or(group.policy);
+            return Command { hook, members: Vec::new(), line: Err(wrong("hooks", example, node)) };
+        };
+        let is_twice = |it: &&Member<'_>| matches!(it.name.as_str(), "command" | "args");
+        let repeated = object.again.iter().find(is_twice).filter(|_| form.is_own).map(twice);
+        hook.on_failure = self.policy(&object, form).or(group.policy);
+        let members = self.members(object, form, |_| false);
+        let find = |name: &str| members.iter().find(|it| it.name == name);
+        hook.condition = find("if").and_then(|it| self.condition(it.value));
+        hook.timeout = self.time(&members, form);
+        for key in ["async", "asyncRewake"] {
+            match find(key).map(|it| (it.value, it.value.form())) {
+                Some((_, Form::Boolean(background))) => hook.background |= background,
+                Some((value, _)) => self.fault(|| wrong(key, "true or false", value)),
+                None => {}
+            }
         }
-        if !value.is_text("bash") {
-            self.fault(|| {
-                format!("{}; it gets /bin/sh", wrong("shell", "\"bash\" or \"powershell\"", value))
-            });
-            return Shell::Any;
+        if form.is_own {
+            for member in members.iter().filter(|it| !form.timeout_keys.contains(&it.name.as_str())) {
+                self.common(member, &mut hook);
+            }
         }
-        Shell::Bash
+        let mut line = repeated.map_or_else(|| self.line(&members, node, form), Err);
+        let is_known =
+            |name: &str| form.keys.contains(&name) || form.silent_keys.contains(&name) || describes(name);
+        // Another type has keys of its own.
+        let is_command = find("type").is_none_or(|it| it.value.is_text("command"));
+        for member in members.iter().filter(|it| !is_known(&it.name)) {
+            if form.is_own && is_policy(&member.name) {
+                self.unknown(member, form.keys);
+            } else if is_command && line.is_ok() {
+                // The key may be the one that made the command safe, and the command a guard.
+                line = Err(unknown(member, form.keys));
+                hook.on_failure.get_or_insert(OnFailure::Block);
+            }
+        }
+        if hook.background && hook.on_failure == Some(OnFailure::Block) {
+            self.fault(|| at(node.spot(), "runs in the background (async), so it cannot block"));
+        }
+        Command { hook, members, line }
+    }
+
+    /// Reads the failure policy of a command: that of its agent, or hookbox's own.
+    fn policy(&mut self, object: &Object<'_>, form: &CommandForm) -> Option<OnFailure> {
+        let all = || object.members.iter().chain(&object.again);
+        let mut found = None;
+        for member in all() {
+            let (strict, lax, expected) = match member.name.as_str() {
+                "failClosed" => ("true", "false", "true or false"),
+                "onFailure" => ("\"block\"", "\"continue\"", "\"continue\" or \"block\""),
+                _ => continue,
+            };
+            let is_known = [strict, lax].contains(&member.value.raw());
+            if !is_known {
+                self.fault(|| format!("{}; taken as to block", wrong(&member.name, expected, member.value)));
+            }
+            let blocks = member.value.raw() != lax;
+            found = Some(if blocks { OnFailure::Block } else { OnFailure::Pass });
+        }
+        if form.is_own {
+            let own = guard::policy(all().filter(|it| it.name != "onFailure"));
+            found = if own == Some(OnFailure::Block) { own } else { found.or(own) };
+        }
+        found
+    }
+
+    /// Reads the time limit of a command.
+    fn time(&mut self, members: &[Member<'_>], form: &CommandForm) -> Option<Duration> {
+        let mut keys = form.timeout_keys.iter();
+        let member = keys.find_map(|key| members.iter().find(|it| it.name == *key))?;
+        let time = match member.value.form() {
+            Form::Number(number) => (form.time)(number),
+            Form::Text(text) if form.is_own => crate::units::parse_duration(&text).ok(),
+            _ => None,
+        };
+        let time = time.filter(|time| (Duration::from_millis(1)..=MAX_TIMEOUT).contains(time));
+        if time.is_none() {
+            self.fault(|| format!("{}; it gets the default", wrong(&member.name, form.times, member.value)));
+        }
+        time
     }
 
     /// Reads the permission rule of `if`.
@@ -157,88 +311,71 @@ impl Reader {
         condition
     }
 
-    /// Reads a command of a group into `hook`.
-    pub(super) fn nested(
+    /// Reads the line of a command, or with `args` its program.
+    fn line(
         &mut self,
-        group: &Group<'_>,
-        name: Option<String>,
+        members: &[Member<'_>],
         node: Node<'_>,
-        mut hook: Declared,
-    ) -> Declared {
-        // The matcher is a part of what the user trusts.
-        hook.text = format!("{}{}", hook.label, group.text);
-        hook.spot = node.spot().to_string();
-        hook.priority = group.priority;
-        hook.observe = group.observe;
-        hook.matcher = group.matcher.as_ref().map(|it| it.as_str().to_owned());
-        let Form::Object(object) = node.form() else {
-            hook.handler = Err(wrong("hooks", "an object such as {\"type\": \"command\", …}", node));
-            hook.on_failure = hides_guard(node.raw()).then_some(OnFailure::Block).or(group.on_failure);
-            return hook;
+        form: &CommandForm,
+    ) -> Result<CommandLine, String> {
+        let find = |name: &str| members.iter().find(|it| it.name == name);
+        if let Some(kind) = find("type").filter(|it| !it.value.is_text("command")) {
+            return Err(wrong("type", "\"command\", the only type that is run", kind.value));
+        }
+        let shell = find("shell").map(|it| it.value);
+        if let Some(shell) = shell.filter(|it| it.is_text("powershell")) {
+            return Err(at(shell.spot(), "is a line for PowerShell, which is not run here"));
+        }
+        let mut keys = form.command_keys.iter();
+        let Some((key, command)) = keys.find_map(|key| Some((*key, find(key)?))) else {
+            return Err(self.without_command(members, node, form));
         };
-        let Object { members, again } = object;
-        hook.on_failure = guard::policy(members.iter().chain(&again)).or(group.on_failure);
-        let (mut command, mut kind, mut unknowns): (Option<&Member<'_>>, _, _) = (None, None, Vec::new());
-        let mut args = None;
-        let mut shell = Shell::Any;
-        for member in &members {
-            match member.name.as_str() {
-                "type" => kind = Some(member.value),
-                "command" => command = Some(member),
-                "args" => args = Some(member.value),
-                "shell" => shell = self.shell(member.value),
-                "if" => hook.condition = self.condition(member.value),
-                "async" | "asyncRewake" => match member.value.form() {
-                    Form::Boolean(background) => hook.background |= background,
-                    _ => self.fault(|| wrong(&member.name, "true or false", member.value)),
-                },
-                // Claude Code ignores `once` in a file of settings or of a plugin. No model is woken.
-                "once" | "rewakeMessage" | "rewakeSummary" => {}
-                key if describes(key) => {}
-                _ if self.common(member, &mut hook) => {}
-                _ => unknowns.push(member),
-            }
-        }
-        let is_command = |value: &Node<'_>| value.is_text("command");
-        let is_twice = |it: &&Member<'_>| matches!(it.name.as_str(), "command" | "args");
-        hook.handler = match (command, kind) {
-            (_, Some(kind)) if !is_command(&kind) => {
-                Err(wrong("type", "\"command\", the only type that is run", kind))
-            }
-            (Some(command), _) => match again.iter().find(is_twice) {
-                Some(member) => Err(twice(member)),
-                None => line(command, args, shell),
-            }
-            .map(|line| Handler::Claude(ClaudeCommand { line, name, matcher: group.matcher.clone() })),
-            (None, _) if unknowns.is_empty() => Err(at(node.spot(), "expected a command, found none")),
-            (None, _) => Err(unknown(unknowns.remove(0), &COMMAND_KEYS)),
+        let line = match command.value.form() {
+            Form::Array(_) if form.is_own => super::entry::command_line(command.value)?,
+            Form::Text(line) if !line.trim().is_empty() && !line.contains('\0') => CommandLine::Shell(line),
+            _ => return Err(wrong(key, "a command line", command.value)),
         };
-        for member in again.iter().filter(|it| !is_twice(it)) {
-            self.fault(|| twice(member));
+        if let Some(args) = find("args").filter(|_| form.has_args) {
+            let CommandLine::Shell(program) = line else {
+                return Err(at(args.value.spot(), "\"args\" needs a \"command\" that is a text"));
+            };
+            return match words(args.value) {
+                Some(args) => Ok(CommandLine::Program { program, args }),
+                None => Err(wrong("args", "a list of words", args.value)),
+            };
         }
-        if hook.background && hook.on_failure == Some(OnFailure::Block) {
-            self.fault(|| at(node.spot(), "runs in the background (async), so it cannot block"));
+        if let Some(shell) = shell.filter(|it| !it.is_text("bash")) {
+            self.fault(|| {
+                format!("{}; it gets the usual one", wrong("shell", "\"bash\" or \"powershell\"", shell))
+            });
         }
-        // Another type has keys of its own.
-        let is_other = kind.is_some_and(|kind| !is_command(&kind));
-        unknowns.retain(|it| !is_other || is_policy(&it.name));
-        self.unknowns(unknowns, &COMMAND_KEYS, &mut hook);
-        hook
+        // Of Cursor the shell is not known: bash runs a line for either.
+        let is_for_sh = form.runs_sh && shell.is_none_or(|it| !it.is_text("bash"));
+        Ok(match line {
+            CommandLine::Shell(line) if !is_for_sh => CommandLine::Bash(line),
+            line => line,
+        })
+    }
+
+    /// Returns the reason why an entry has no command line.
+    fn without_command(&self, members: &[Member<'_>], node: Node<'_>, form: &CommandForm) -> String {
+        if members.iter().any(|it| it.name == "powershell") {
+            return at(node.spot(), "has a line for PowerShell only, which is not run here");
+        }
+        let expected = form.command_keys.first().copied().unwrap_or("command");
+        let misspelt = members.iter().find(|it| {
+            !form.keys.contains(&it.name.as_str())
+                && text::distance(&text::prefix(&it.name, 32).to_ascii_lowercase(), expected) <= 2
+        });
+        match misspelt {
+            Some(member) => unknown(member, &[expected]),
+            None => at(node.spot(), &format!("expected {expected}, found none")),
+        }
     }
 }
 
-/// Reads the line of a command, or with `args` its program.
-fn line(command: &Member<'_>, args: Option<Node<'_>>, shell: Shell) -> Result<CommandLine, String> {
-    if matches!(shell, Shell::Power) {
-        return Err(at(command.at.spot(), "has a line for PowerShell, which is not run here"));
-    }
-    match (super::entry::command_line(command.value)?, args, shell) {
-        (CommandLine::Shell(program), Some(args), _) => match words(args) {
-            Some(args) => Ok(CommandLine::Program { program, args }),
-            None => Err(wrong("args", "a list of words", args)),
-        },
-        (_, Some(args), _) => Err(at(args.spot(), "\"args\" needs a \"command\" that is a text")),
-        (CommandLine::Shell(line), None, Shell::Bash) => Ok(CommandLine::Bash(line)),
-        (line, None, _) => Ok(line),
-    }
+/// Describes a key that appears twice, in a file in which the first value does not count.
+fn again_counts(member: &Member<'_>, what: &str) -> String {
+    let key = text::escape(&member.name, 80);
+    at(member.at.spot(), &format!("\"{key}\" appears twice: {what}"))
 }

@@ -4,11 +4,12 @@
 //! Each fault has its line and column, and the rest of the file counts. An entry that cannot run stays an entry, because
 //! it may be a guard.
 
-mod claude_groups;
 #[doc(hidden)]
 pub mod document;
 mod entry;
 mod file;
+#[doc(hidden)]
+pub mod group;
 mod guard;
 mod matcher;
 mod plugin_file;
@@ -24,29 +25,34 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use self::file::{Contents, MAX_FILE, parse, read};
+pub(crate) use self::file::{Contents, MAX_FILE, parse, parse_further, read};
 pub use self::plugin_file::PluginFile;
 pub(crate) use self::servers::{Server, Servers};
 
-use super::source_hook::{SourceCommand, SourceFile, SourceHook};
-use crate::dialect::Condition;
-use crate::dialect::claude::Matcher;
+use super::source_file::SourceFile;
+use crate::dialect::{Condition, Wire};
 use crate::event::EventName;
 use crate::hook::{DEFAULT_PRIORITY, Kind, OnFailure, Subscription};
 use crate::native::command::CommandLine;
 use crate::text;
 
-/// The variables with the project and the plugin of a command of Claude Code's shape.
-pub(crate) const PROJECT_VARIABLE: &str = "CLAUDE_PROJECT_DIR";
-pub(crate) const PLUGIN_VARIABLE: &str = "CLAUDE_PLUGIN_ROOT";
+/// The variables for the directory of the project, in Claude Code's shape.
+pub(crate) const PROJECT_VARIABLES: &[&str] = &["CLAUDE_PROJECT_DIR"];
+/// Those for the directory of a plugin: Claude Code's, and the one that several agents share.
+pub(crate) const PLUGIN_VARIABLES: &[&str] = &["CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT"];
+
+/// The variable for the directory in which a plugin keeps its data, outside of what its digest covers.
+pub(crate) const PLUGIN_DATA_VARIABLE: &str = "CLAUDE_PLUGIN_DATA";
 
 /// The origins of the hooks of a root, in the order of ties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Source {
+pub enum Source {
     /// A file in a hooks directory.
     File,
     /// `hooks.json`.
     HooksJson,
+    /// A plugin's manifest for Claude Code, `.claude-plugin/plugin.json`, or a file that it names.
+    Manifest,
     /// `mcp.json`.
     McpJson,
     /// A file of a [`HookSource`](super::source::HookSource).
@@ -59,6 +65,7 @@ impl Source {
         match self {
             Self::File | Self::Outside => "",
             Self::HooksJson => "hooks.json",
+            Self::Manifest => "plugin.json",
             Self::McpJson => "mcp.json",
         }
     }
@@ -72,6 +79,7 @@ impl Source {
     pub(crate) fn of_name(name: &str) -> Self {
         match name.split_once('#') {
             Some(("hooks.json", _)) => Self::HooksJson,
+            Some(("plugin.json", _)) => Self::Manifest,
             Some(("mcp.json", _)) => Self::McpJson,
             _ => Self::File,
         }
@@ -80,79 +88,123 @@ impl Source {
 
 /// The action of an entry.
 #[derive(Clone, Debug)]
-pub(crate) enum Handler {
+pub enum Handler {
     /// A command with the protocol of a native hook.
     Command(CommandLine),
-    /// A command with the protocol of Claude Code.
-    Claude(ClaudeCommand),
-    /// A command of a source.
-    Outside(Box<SourceCommand>),
+    /// A command with the protocol of an agent.
+    Wired(Box<WiredCommand>),
     /// A component, with the path in the file.
     Component(PathBuf),
     /// A tool of an MCP server.
     Tool {
+        /// The server.
         server: String,
+        /// Its tool.
         tool: String,
         /// The line and column that name it.
         spot: String,
     },
 }
 
-/// A command of Claude Code's shape.
+/// A command that speaks the protocol of an agent.
 #[derive(Clone, Debug)]
-pub(crate) struct ClaudeCommand {
-    pub(crate) line: CommandLine,
-    /// Claude Code's name of the event, if several of its events are one event here.
-    pub(crate) name: Option<String>,
-    /// The tools, sources or reasons that it is for; `None` means all.
-    pub(crate) matcher: Option<Matcher>,
+pub struct WiredCommand {
+    /// The command line.
+    pub line: CommandLine,
+    /// The form in which the command is spoken to.
+    pub wire: Arc<dyn Wire>,
+    /// The directory in which it runs; `None` for the project.
+    pub directory: Option<PathBuf>,
+    /// The directory beneath that one which the entry names.
+    pub cwd: Option<String>,
+    /// The variables that the entry sets.
+    pub env: Vec<(String, String)>,
+    /// The variables that settings of the user set for every hook.
+    pub user_env: Vec<(String, String)>,
+    /// The variables that settings of the repository set for its hooks.
+    pub project_env: Vec<(String, String)>,
+    /// The names of the variables for the directory of the project.
+    pub project_variables: &'static [&'static str],
+    /// The names of the variables for the directory of the plugin.
+    pub plugin_variables: &'static [&'static str],
+    /// The directory of the plugin; `None` for that of a plugin of hookbox.
+    pub plugin: Option<PathBuf>,
+    /// Further variables.
+    pub variables: Vec<(&'static str, PathBuf)>,
+}
+
+impl WiredCommand {
+    /// Makes the command of a line in Claude Code's shape, in the project, without variables of its own.
+    pub fn new(line: CommandLine, wire: Arc<dyn Wire>) -> Self {
+        Self {
+            line,
+            wire,
+            directory: None,
+            cwd: None,
+            env: Vec::new(),
+            user_env: Vec::new(),
+            project_env: Vec::new(),
+            project_variables: PROJECT_VARIABLES,
+            plugin_variables: PLUGIN_VARIABLES,
+            plugin: None,
+            variables: Vec::new(),
+        }
+    }
 }
 
 /// An entry.
 #[derive(Clone, Debug)]
-pub(crate) struct Declared {
-    pub(crate) source: Source,
+pub struct Declared {
+    /// Its origin.
+    pub source: Source,
     /// Its index among the entries of its file.
-    pub(crate) at: usize,
+    pub at: usize,
     /// Its position, such as `PreToolUse[0]`.
-    pub(crate) label: String,
+    pub label: String,
     /// Its line and column, such as `line 3, column 5`.
-    pub(crate) spot: String,
+    pub spot: String,
     /// The name that it gives itself.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// The event; `None` if the file names an unknown one.
-    pub(crate) event: Option<EventName>,
-    pub(crate) tools: Vec<String>,
-    pub(crate) priority: Option<i32>,
-    pub(crate) observe: bool,
+    pub event: Option<EventName>,
+    /// The tools that it is for; empty for all.
+    pub tools: Vec<String>,
+    /// Its place in the chain; the default if `None`.
+    pub priority: Option<i32>,
+    /// True if the hook only observes.
+    pub observe: bool,
     /// True if nothing waits for its end; it then only observes.
-    pub(crate) background: bool,
+    pub background: bool,
     /// The matcher of Claude Code's shape or of a source, as it was written.
-    pub(crate) matcher: Option<String>,
+    pub matcher: Option<String>,
     /// The tool calls for which a command runs; all of its event and matcher if `None`.
-    pub(crate) condition: Option<Condition>,
-    pub(crate) on_failure: Option<OnFailure>,
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) kind: Kind,
+    pub condition: Option<Condition>,
+    /// The failure policy, if the entry has one.
+    pub on_failure: Option<OnFailure>,
+    /// The time limit, if the entry has one.
+    pub timeout: Option<Duration>,
+    /// The kind of the hook.
+    pub kind: Kind,
     /// The action; or the reason why it cannot run, in words that read after the file's path.
-    pub(crate) handler: Result<Handler, String>,
+    pub handler: Result<Handler, String>,
     /// True if a problem of its event or its file already gives that reason.
-    pub(crate) is_reported: bool,
+    pub is_reported: bool,
     /// The text of its entry.
-    pub(crate) text: String,
+    pub text: String,
     /// The server of its tool.
     pub(crate) server: Option<Server>,
     /// The file of a source that declares it.
-    pub(crate) outside: Option<Arc<SourceFile>>,
+    pub outside: Option<Arc<SourceFile>>,
     /// True if the configuration of its source switches it off.
-    pub(crate) is_disabled: bool,
+    pub is_disabled: bool,
 }
 
 impl Declared {
-    fn new(source: Source, at: usize, label: String, event: Option<EventName>) -> Self {
+    /// Makes the entry at this position of the file of a source. It has no handler yet.
+    pub fn new(label: String, event: Option<EventName>) -> Self {
         Self {
-            source,
-            at,
+            source: Source::Outside,
+            at: 0,
             label,
             spot: String::new(),
             name: None,
@@ -165,7 +217,7 @@ impl Declared {
             condition: None,
             on_failure: None,
             timeout: None,
-            kind: if source == Source::McpJson { Kind::Tool } else { Kind::Command },
+            kind: Kind::Command,
             handler: Err(String::new()),
             is_reported: false,
             text: String::new(),
@@ -175,23 +227,10 @@ impl Declared {
         }
     }
 
-    /// Makes the entry number `at` of a source's file.
-    pub(crate) fn of_source(hook: SourceHook, file: &Arc<SourceFile>, at: usize) -> Self {
-        Self {
-            spot: hook.spot,
-            observe: hook.observe,
-            background: hook.background,
-            matcher: hook.matcher,
-            condition: hook.condition,
-            on_failure: hook.on_failure,
-            timeout: hook.timeout,
-            handler: hook.command.map(|command| Handler::Outside(Box::new(command))),
-            is_reported: hook.is_reported,
-            text: hook.text,
-            outside: Some(Arc::clone(file)),
-            is_disabled: hook.is_disabled,
-            ..Self::new(Source::Outside, at, hook.label, hook.event)
-        }
+    /// Makes the entry number `at` of a file in a root.
+    fn of_root(source: Source, at: usize, label: String, event: Option<EventName>) -> Self {
+        let kind = if source == Source::McpJson { Kind::Tool } else { Kind::Command };
+        Self { source, at, kind, ..Self::new(label, event) }
     }
 
     /// Returns the name in its file: its own, or its position.
@@ -229,17 +268,23 @@ impl Declared {
     }
 
     /// Returns the command line or the tool, for people; not escaped.
-    pub(crate) fn runs(&self) -> Option<String> {
+    pub fn runs(&self) -> Option<String> {
         match (self.handler.as_ref().ok()?, &self.server) {
-            (Handler::Command(line) | Handler::Claude(ClaudeCommand { line, .. }), _) => {
-                Some(line.to_string())
-            }
-            (Handler::Outside(command), _) => Some(command.line.to_string()),
+            (Handler::Command(line), _) => Some(line.to_string()),
+            (Handler::Wired(command), _) => Some(command.line.to_string()),
             (Handler::Tool { server, tool, .. }, Some(found)) => {
                 Some(format!("{tool} of the server {server}: {}", found.runs()))
             }
             _ => None,
         }
+    }
+
+    /// Returns the variable with the plugin in `base` that its line would have to quote.
+    pub(crate) fn unquoted(&self, base: &Path) -> Option<&'static str> {
+        let Ok(Handler::Wired(command)) = &self.handler else { return None };
+        let values: Vec<(&'static str, &Path)> =
+            command.plugin_variables.iter().map(|name| (*name, base)).collect();
+        command.line.unquoted(&values)
     }
 
     /// Returns its declaration, key by key, for a digest.
@@ -250,10 +295,10 @@ impl Declared {
     }
 
     /// Returns the texts that may name files of the repository: the command line, and the variables that the entry sets.
-    pub(crate) fn words(&self) -> Vec<String> {
+    pub fn words(&self) -> Vec<String> {
         match (&self.handler, &self.server) {
-            (Ok(Handler::Command(line) | Handler::Claude(ClaudeCommand { line, .. })), _) => line.words(),
-            (Ok(Handler::Outside(command)), _) => {
+            (Ok(Handler::Command(line)), _) => line.words(),
+            (Ok(Handler::Wired(command)), _) => {
                 let mut words = command.line.words();
                 // Its words are relative to that directory.
                 words.extend(command.cwd.iter().map(|cwd| format!("cd {}", text::shell_word(cwd))));

@@ -2,17 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use hookbox_shell::{Known, Run, Use, base_name, runs, use_of};
+use hookbox_shell::{Known, Run, Use, base_name, is_interpreter, runs, use_of};
 
-use super::{ClaudeCommand, Declared, Handler, PLUGIN_VARIABLE};
+use super::{Declared, Handler, PLUGIN_VARIABLES};
 use crate::native::command::CommandLine;
 use crate::trust::tree_digest::is_script;
 
 /// Replaces the variable with the plugin in a line, so that a shell reads it as the start of a path.
 const ROOT: &str = "/.hookbox-plugin-root";
-
-/// Programs beside shells whose first operand is a script. A version may follow the name.
-const INTERPRETERS: [&str; 9] = ["python", "node", "nodejs", "ruby", "perl", "php", "lua", "bun", "deno"];
 
 /// A file of a plugin that a command runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +26,7 @@ impl Declared {
     pub(crate) fn plugin_files(&self) -> Vec<PluginFile> {
         let (line, mut files) = match &self.handler {
             Ok(Handler::Command(line)) => (line, Files::new(true)),
-            Ok(Handler::Claude(ClaudeCommand { line, .. })) => (line, Files::new(false)),
+            Ok(Handler::Wired(command)) => (&command.line, Files::new(false)),
             _ => return Vec::new(),
         };
         match line {
@@ -75,8 +72,7 @@ impl Files {
             self.found.push(PluginFile { path, is_program: true });
         }
         let is_shell = use_of(&words) == Use::Shell;
-        let name = base_name(program).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        if !is_shell && !INTERPRETERS.contains(&name) {
+        if !is_shell && !is_interpreter(base_name(program)) {
             return;
         }
         let is_code = |word: &&str| word.starts_with('-') && !word.starts_with("--") && word.contains('c');
@@ -109,17 +105,22 @@ impl Files {
     }
 }
 
-/// Returns the line with a path in place of the variable with the plugin.
+/// Returns the line with a path in place of the variables with the plugin.
 fn with_root(line: &str) -> String {
-    let line = line.replace(&format!("${{{PLUGIN_VARIABLE}}}"), ROOT);
-    let (mut replaced, mut rest) = (String::new(), line.as_str());
-    while let Some((before, after)) = rest.split_once(&format!("${PLUGIN_VARIABLE}")) {
-        let goes_on = after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-        replaced.push_str(before);
-        replaced.push_str(if goes_on { "$" } else { ROOT });
-        rest = after;
+    let mut line = line.to_owned();
+    for name in PLUGIN_VARIABLES {
+        line = line.replace(&format!("${{{name}}}"), ROOT);
+        let (mut replaced, mut rest) = (String::new(), line.as_str());
+        let variable = format!("${name}");
+        while let Some((before, after)) = rest.split_once(&variable) {
+            let goes_on = after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+            replaced.push_str(before);
+            replaced.push_str(if goes_on { &variable } else { ROOT });
+            rest = after;
+        }
+        line = replaced + rest;
     }
-    replaced + rest
+    line
 }
 
 #[cfg(test)]

@@ -14,8 +14,7 @@ fn read(source: Source, text: &str) -> (Vec<String>, Vec<String>) {
         let what = match &hook.handler {
             Ok(Handler::Command(CommandLine::Shell(line))) => format!("sh {line}"),
             Ok(Handler::Command(line)) => format!("argv {line}"),
-            Ok(Handler::Claude(command)) => format!("claude {}", command.line),
-            Ok(Handler::Outside(command)) => format!("outside {}", command.line),
+            Ok(Handler::Wired(command)) => format!("claude {}", command.line),
             Ok(Handler::Component(path)) => format!("component {}", path.display()),
             Ok(Handler::Tool { server, tool, .. }) => format!("tool {server} {tool}"),
             Err(message) if hook.is_reported => format!("TOLD {message}"),

@@ -1,0 +1,251 @@
+//! Hooks in Claude Code's shape mean the same wherever they are, and what cannot run is said.
+
+use serde_json::{Value, json};
+
+use crate::environment::{Output, TestEnvironment};
+
+/// A guard in Claude Code's words.
+const DENY: &str = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"NO"}}"#;
+
+/// Hooks for some events, with a matcher, a condition, arguments and a timeout.
+fn hooks() -> Value {
+    let command = |line: &str| json!({"type": "command", "command": line, "timeout": 20});
+    json!({
+        "PreToolUse": [
+            {"matcher": "^(?!Read$)", "hooks": [command(&format!("cat >/dev/null; echo '{DENY}'"))]},
+            {"matcher": "Read", "hooks": [{"type": "command", "command": "sh", "args": ["-c", "cat >/dev/null"]}]},
+        ],
+        "ConfigChange": [{"hooks": [command("echo NO >&2; exit 2")]}],
+        "UserPromptSubmit": [{"hooks": [command("cat >/dev/null; echo '{\"decision\":\"block\",\"reason\":\"NO\"}'")]}],
+    })
+}
+
+fn payload(env: &TestEnvironment, event: &str, more: Value) -> String {
+    let mut payload = json!({"hook_event_name": event, "session_id": "s", "cwd": env.path("repo")});
+    payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    payload.to_string()
+}
+
+fn bridge(env: &TestEnvironment, agent: &str, from: Option<&str>, payload: &str) -> Output {
+    let from = from.map(|from| ["--from", from]).into_iter().flatten();
+    env.hookbox_with(["bridge", agent].into_iter().chain(from), payload)
+}
+
+/// Returns the words of a call of a tool with this line.
+fn call(tool: &str, line: &str) -> Value {
+    json!({"tool_name": tool, "tool_input": {"command": line}, "tool_use_id": "u"})
+}
+
+/// The ways in which hooks of this shape are found: the file, its text, and the source.
+fn ways() -> [(&'static str, Value, Option<&'static str>); 5] {
+    let whole = json!({"hooks": hooks()});
+    let manifest = |hooks: Value| json!({"name": "a", "hooks": hooks});
+    [
+        ("home/.hookbox/hooks.json", whole.clone(), None),
+        ("home/.hookbox/plugins/a@b/hooks/hooks.json", whole.clone(), None),
+        ("home/.hookbox/plugins/a@b/.claude-plugin/plugin.json", manifest(hooks()), None),
+        ("home/.hookbox/plugins/a@b/.claude-plugin/plugin.json", manifest(json!(["./more.json"])), None),
+        ("home/.claude/settings.json", whole, Some("claude")),
+    ]
+}
+
+#[test]
+fn one_plugin_decides_the_same_in_every_way_of_loading() {
+    let mut all = Vec::new();
+    for (file, text, from) in ways() {
+        let env = TestEnvironment::new();
+        env.file(file, text.to_string());
+        env.file("home/.hookbox/plugins/a@b/more.json", json!({"hooks": hooks()}).to_string());
+        if from.is_some() {
+            std::fs::remove_dir_all(env.path("home/.hookbox")).unwrap();
+        }
+        let answers = [
+            ("PreToolUse", call("Bash", "ls"), true),
+            ("PreToolUse", json!({"tool_name": "Read", "tool_input": {"file_path": "/x"}}), false),
+            ("ConfigChange", json!({"source": "user_settings"}), true),
+            ("UserPromptSubmit", json!({"prompt": "hi"}), true),
+        ]
+        .map(|(event, more, blocks)| {
+            let output = bridge(&env, "claude", from, &payload(&env, event, more));
+            let said = format!("{}{}", output.stdout, output.stderr);
+            assert_eq!(said.contains("NO"), blocks, "{file} {event}: {output:#?}");
+            (event, output.code, output.stdout.contains("deny"), output.stdout.contains("block"))
+        });
+        all.push(answers);
+    }
+    assert!(all.iter().all(|it| *it == all[0]), "{all:#?}");
+}
+
+#[test]
+fn a_plugin_keeps_its_scripts_and_its_data_to_itself() {
+    let env = TestEnvironment::new();
+    let line = "\"${CLAUDE_PLUGIN_ROOT}/hooks/run\" && test -d \"$CLAUDE_PLUGIN_DATA\" && echo \"$CLAUDE_PLUGIN_DATA\" > data";
+    let hooks = json!({"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": line}]}]}});
+    env.file("home/.hookbox/plugins/a@b/hooks/hooks.json", hooks.to_string());
+    env.script("home/.hookbox/plugins/a@b/hooks/run", "#!/bin/sh\ncat >/dev/null\necho \"$@\" >> started\n");
+    // It is listed as the script of a command, and not started to name its event.
+    assert_eq!(env.list(&[]).len(), 1);
+    assert_eq!(env.read("repo/started"), None);
+    let output = bridge(&env, "claude", None, &payload(&env, "SessionStart", json!({"source": "startup"})));
+    assert_eq!(env.read("repo/started").as_deref(), Some("\n"), "{output:#?}");
+    let data = env.read("repo/data").unwrap();
+    assert!(data.trim().ends_with("plugin-data/a@b"), "{data}");
+}
+
+#[test]
+fn what_cannot_mean_what_its_writer_meant_is_a_problem_in_the_list() {
+    let claude = |matcher: &str| {
+        json!({"hooks": {"PreToolUse": [{"matcher": matcher, "hooks": [{"type": "command", "command": "true"}]}]}})
+            .to_string()
+    };
+    let gemini = json!({"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "true", "timeout": 30}]}]}});
+    let codex = "[[hooks.PreToolUse]]\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"python3 ~/gone.py\"\n";
+    for (agent, file, text, words) in [
+        (
+            "claude",
+            "home/.claude/settings.json",
+            claude("Edit|Wirte"),
+            "Claude Code has no tool Wirte: the nearest is Write",
+        ),
+        (
+            "claude",
+            "home/.claude/settings.json",
+            claude("Bash(git push*)"),
+            "a rule for Bash belongs into \"if\"",
+        ),
+        ("claude", "home/.claude/settings.json", claude("mcp__github"), "write mcp__github__.*"),
+        (
+            "gemini",
+            "home/.gemini/settings.json",
+            gemini.to_string(),
+            "is 30 ms, because Gemini CLI counts milliseconds",
+        ),
+        ("codex", "home/.codex/config.toml", codex.to_owned(), "gone.py"),
+    ] {
+        let env = TestEnvironment::new();
+        env.file(file, text);
+        let output = env.hookbox(["list", "--from", agent]);
+        assert!(output.stderr.contains(words), "{words}: {output:#?}");
+    }
+    // Names of tools that hookbox does not know are not misspelt.
+    for matcher in ["Skill", "Bash|MyOwnTool", "mcp__github__.*", "mcp__github__push"] {
+        let env = TestEnvironment::new();
+        env.file("home/.claude/settings.json", claude(matcher));
+        assert_eq!(env.hookbox(["list", "--from", "claude"]).stderr, "", "{matcher}");
+    }
+}
+
+#[test]
+fn a_missing_script_blocks_no_call_and_the_user_is_told_once() {
+    let env = TestEnvironment::new();
+    let hooks =
+        json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "python3 ~/gone.py"}]}]}});
+    env.file("home/.hookbox/hooks.json", hooks.to_string());
+    let event = payload(&env, "PreToolUse", call("Bash", "ls"));
+    let first = bridge(&env, "claude", None, &event);
+    assert_eq!(first.code, Some(0), "{first:#?}");
+    let told: Value = serde_json::from_str(&first.stdout).unwrap();
+    assert!(told["systemMessage"].as_str().unwrap().contains("gone.py"), "{told}");
+    assert_eq!(told["hookSpecificOutput"]["permissionDecision"], Value::Null);
+    assert_eq!(bridge(&env, "claude", None, &event).stdout, "");
+}
+
+#[test]
+fn a_hook_that_says_so_goes_on_in_the_background() {
+    let env = TestEnvironment::new();
+    let line = |end: &str| {
+        let line = format!(
+            "cat >/dev/null; echo '{{\"async\":true}}'; while [ ! -e go ]; do sleep 0.05; done; {end}"
+        );
+        json!({"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": line}]}]}}).to_string()
+    };
+    env.file("home/.hookbox/hooks.json", line("mv go gone"));
+    let output = bridge(&env, "claude", None, &payload(&env, "SessionStart", json!({"source": "startup"})));
+    // It waits for a file that is made only now, so the answer did not wait for its end.
+    assert_eq!((output.code, output.stdout.as_str()), (Some(0), ""), "{output:#?}");
+    env.file("repo/go", "");
+    while env.read("repo/gone").is_none() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_hook_of_cursor_lets_it_go_on_as_often_as_it_says() {
+    let env = TestEnvironment::new();
+    let stop = json!({"command": "cat >/dev/null; echo '{\"followup_message\":\"go on\"}'", "loop_limit": 2});
+    env.file("home/.cursor/hooks.json", json!({"version": 1, "hooks": {"stop": [stop]}}).to_string());
+    let rounds = (0..4).filter(|count| {
+        let event = json!({
+            "hook_event_name": "stop", "conversation_id": "c", "generation_id": "g", "model": "m",
+            "cursor_version": "2.0", "workspace_roots": [env.path("repo")], "status": "completed",
+            "loop_count": count,
+        });
+        bridge(&env, "cursor", Some("cursor"), &event.to_string()).stdout.contains("go on")
+    });
+    assert_eq!(rounds.count(), 2);
+}
+
+#[test]
+fn a_shell_line_of_a_skill_is_judged_as_a_call() {
+    let env = TestEnvironment::new();
+    env.native(
+        "home/.hookbox/hooks/guard",
+        "before_tool_call",
+        "if grep -q 'push --force'; then echo '{\"blocked\":true,\"reason\":\"NO\"}'; else echo '{}'; fi",
+    );
+    let line = |line: &str| {
+        let mut more = call("Bash", line);
+        more["command_name"] = json!("deploy");
+        let output = bridge(&env, "claude", None, &payload(&env, "PreSkillShellCommand", more));
+        serde_json::from_str::<Value>(&output.stdout).unwrap_or_default()
+    };
+    let denied = line("git push --force");
+    assert_eq!(denied["hookSpecificOutput"]["hookEventName"], "PreSkillShellCommand", "{denied}");
+    assert_eq!(denied["hookSpecificOutput"]["permissionDecision"], "deny", "{denied}");
+    assert_eq!(line("echo hi"), Value::Null);
+}
+
+#[test]
+fn a_missing_or_changed_guard_of_hookbox_blocks_until_it_is_there_or_given_up() {
+    let env = TestEnvironment::new();
+    let guard = |args: &[&str]| {
+        let output = env.hookbox(["guard"].iter().chain(args));
+        assert_eq!(output.code, Some(0), "{output:#?}");
+    };
+    guard(&["add", "git", "--yes"]);
+    let file = env.path("home/.hookbox/hooks/git.wasm");
+    let whole = std::fs::read(&file).unwrap();
+    let ls = json!({"tool_name": "bash", "tool_input": {"command": "ls"}});
+    assert_eq!(env.event(&["before_tool_call"], &ls)["blocked"], false);
+    std::fs::remove_file(&file).unwrap();
+    let half = &whole[..whole.len() / 2];
+    for (damage, words) in [(None, "somebody removed it"), (Some(half), "changed or damaged")] {
+        if let Some(bytes) = damage {
+            std::fs::write(&file, bytes).unwrap();
+        }
+        let verdict = env.event(&["before_tool_call"], &ls);
+        assert_eq!(verdict["blocked"], true, "{words}: {verdict}");
+        assert!(verdict["reason"].as_str().unwrap().contains(words), "{words}: {verdict}");
+        let listed = env.hookbox(["list"]);
+        assert!(listed.stderr.contains("hookbox guard add git --force"), "{words}: {listed:#?}");
+        let row = env.list(&[]).into_iter().find(|it| it["name"] == "git.wasm").unwrap();
+        assert_eq!(
+            (&row["status"], &row["on_failure"]),
+            (&json!("invalid"), &json!("block")),
+            "{words}: {row}"
+        );
+    }
+    guard(&["add", "git", "--force", "--yes"]);
+    assert_eq!(env.event(&["before_tool_call"], &ls)["blocked"], false);
+    // Its owner's policy counts, and a guard that was switched off or given up is not missing.
+    env.file("home/.hookbox/hookbox.toml", "[hooks.\"git.wasm\"]\non_failure = \"pass\"\n");
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(env.event(&["before_tool_call"], &ls)["blocked"], false);
+    env.file("home/.hookbox/hookbox.toml", "");
+    std::fs::write(env.path("home/.hookbox/hooks/git.wasm.disable"), &whole).unwrap();
+    assert_eq!(env.event(&["before_tool_call"], &ls)["blocked"], false);
+    std::fs::remove_file(env.path("home/.hookbox/hooks/git.wasm.disable")).unwrap();
+    assert_eq!(env.event(&["before_tool_call"], &ls)["blocked"], true);
+    guard(&["remove", "git", "--yes"]);
+    assert_eq!(env.event(&["before_tool_call"], &ls)["blocked"], false);
+}
