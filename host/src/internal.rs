@@ -35,9 +35,9 @@ pub mod discovery {
     pub use crate::discovery::source::{Area, Finder, HookSource, MAX_FILES, MAX_HOOKS};
     pub use crate::discovery::source_file::{ReadFile, SourceFile};
     pub use crate::discovery::{
-        Approvable, Declared, Discovery, FoundComponent, Handler, Options, PluginFile, UnitError,
-        WiredCommand, components, document, examine_plugin, forget, git_host, group, names, parse_duration,
-        parse_size, reader, remembered, repository, show_duration,
+        Approvable, Declared, Discovery, FoundComponent, Handler, MANIFEST, MARKETPLACE, Options, PluginFile,
+        UnitError, WiredCommand, components, document, examine_plugin, forget, git_host, group, names,
+        parse_duration, parse_size, reader, remembered, repository, show_duration,
     };
 }
 

@@ -192,6 +192,7 @@ fn a_broken_guard_still_guards() {
     let env = TestEnvironment::new();
     env.file("home/.hookbox/hooks/guard.wasm", "rubbish");
     env.file("home/.hookbox/hookbox.toml", "[hooks.\"guard.wasm\"]\non_failure = \"block\"\n");
-    let verdict = env.event(&["before_tool_call"], &json!({"tool_name": "bash"}));
+    let verdict =
+        env.event(&["before_tool_call"], &json!({"tool_name": "bash", "tool_input": {"command": "ls"}}));
     assert_eq!((&verdict["blocked"], &verdict["blocked_by"]), (&json!(true), &json!("guard.wasm")));
 }

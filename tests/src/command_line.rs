@@ -108,8 +108,13 @@ fn short_and_former_names_of_options_work() {
     let env = TestEnvironment::new();
     user(&env, Backend::Native, "guard", BEFORE, &json!({"block": "no"}));
     env.directory("elsewhere");
-    let blocked =
-        |args: &[&str]| env.event(&[&["before_tool_call"], args].concat(), &json!({}))["blocked"].clone();
+    let blocked = |args: &[&str]| {
+        env.event(
+            &[&["before_tool_call"], args].concat(),
+            &json!({"tool_name": "bash", "tool_input": {"command": "ls"}}),
+        )["blocked"]
+            .clone()
+    };
     assert_eq!(blocked(&["-C", "../elsewhere"]), true);
     for option in ["--agent-command", "--command"] {
         assert_eq!(blocked(&[option, "commit"]), false, "{option}");
@@ -140,7 +145,7 @@ fn the_exit_code_of_run_is_the_verdict_if_the_caller_asks_for_it() {
         (&["run", "agent_stop", "--exit-code"], 0),
         (&["run", "before_tool_call", "--exit-code", "--no-hooks"], 0),
     ] {
-        let output = env.hookbox_with(args, "{}");
+        let output = env.hookbox_with(args, r#"{"tool_name":"bash","tool_input":{"command":"ls"}}"#);
         assert_eq!(output.code, Some(code), "{args:?}: {output:#?}");
         assert!(output.stdout.starts_with('{'), "{args:?}: {output:#?}");
     }

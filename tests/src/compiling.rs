@@ -191,7 +191,7 @@ fn events_at_once_share_one_compilation_that_starts_again_after_it_was_killed() 
     let held = hold(&env);
     let start = || {
         let mut event = env.command(program());
-        event.args(["run", "before_tool_call"]).stdin(Stdio::null()).spawn().unwrap()
+        event.args(["run", "session_start"]).stdin(Stdio::null()).spawn().unwrap()
     };
     let events: Vec<_> = (0..4).map(|_| start()).collect();
     for event in events {

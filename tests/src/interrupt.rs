@@ -22,7 +22,11 @@ fn a_program_that_is_asked_to_end_leaves_neither_a_hook_nor_a_server_behind() {
         env.file("home/.hookbox/mcp.json", mcp.to_string());
         let mut host = env.command(program());
         let mut host = host.args(["run", "before_tool_call"]).stdin(Stdio::piped()).spawn().unwrap();
-        host.stdin.take().unwrap().write_all(b"{}").unwrap();
+        host.stdin
+            .take()
+            .unwrap()
+            .write_all(br#"{"tool_name":"bash","tool_input":{"command":"ls"}}"#)
+            .unwrap();
         let pid = |name: &str| env.read(&format!("home/{name}")).filter(|it| it.ends_with('\n'));
         wait_until("the hook runs", || pid("hook").is_some() && pid("server.pid").is_some());
         let asked =

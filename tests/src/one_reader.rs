@@ -249,3 +249,40 @@ fn a_missing_or_changed_guard_of_hookbox_blocks_until_it_is_there_or_given_up() 
     guard(&["remove", "git", "--yes"]);
     assert_eq!(env.event(&["before_tool_call"], &ls)["blocked"], false);
 }
+
+#[test]
+fn an_event_without_its_tool_or_with_a_misspelt_field_is_an_error_and_passes_no_guard() {
+    let env = TestEnvironment::new();
+    for (event, data, words) in [
+        (
+            "before_tool_call",
+            json!({"tool_name": "bash", "input": {"command": "ls"}}),
+            "did you mean \"tool_input\"?",
+        ),
+        (
+            "before_tool_call",
+            json!({"tool_name": "bash", "toolInput": {"command": "ls"}}),
+            "did you mean \"tool_input\"?",
+        ),
+        (
+            "before_tool_call",
+            json!({"tool": "bash", "tool_input": {"command": "ls"}}),
+            "did you mean \"tool_name\"?",
+        ),
+        ("before_tool_call", json!({"tool_name": "bash"}), "tool_input: expected it"),
+        ("before_tool_call", json!({}), "tool_name: expected it"),
+        ("user_message_send", json!({}), "message: expected it"),
+        ("after_tool_call", json!({"tool_output": "x"}), "tool_name: expected it"),
+        ("user_message_send", json!({"mesage": "hi"}), "did you mean \"message\"?"),
+    ] {
+        let output = env.hookbox_with(["run", event], data.to_string());
+        assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{data}: {output:#?}");
+        assert!(output.stderr.contains(words), "{data}: {output:#?}");
+    }
+    let odd = json!({"tool_name": "bash", "tool_input": {"command": "ls"}, "colour": 5});
+    let verdict = env.event(&["before_tool_call"], &odd);
+    assert!(
+        verdict["warnings"][0].as_str().unwrap().contains("has no field \"colour\": ignored"),
+        "{verdict}"
+    );
+}

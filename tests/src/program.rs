@@ -264,13 +264,13 @@ fn wrong_input_is_an_error_line_a_hint_and_exit_code_2() {
 #[test]
 fn what_is_odd_but_no_error_is_a_warning_or_nothing() {
     let env = guarded();
-    let output = env.hookbox_with(["run", "before_tool_call"], r#"{"tool_nam":"bash"}"#);
-    assert_eq!(output.json(), json!({"blocked": false}));
-    assert!(output.stderr.contains("before_tool_call has no field \"tool_nam\""), "{output:#?}");
-    for input in ["", " \n", "{}", r#"{"tool_name":null,"tool_input":"no {object"}"#] {
-        let output = env.hookbox_with(["run", "before_tool_call"], input);
-        assert_eq!((output.json(), output.stderr.as_str()), (json!({"blocked": false}), ""), "{input}");
+    for input in ["", " \n", "{}"] {
+        let output = env.hookbox_with(["run", "agent_stop"], input);
+        assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{input}");
     }
+    let output =
+        env.hookbox_with(["run", "before_tool_call"], r#"{"tool_name":"x","tool_input":"no {object"}"#);
+    assert_eq!((output.json(), output.stderr.as_str()), (json!({"blocked": false}), ""));
     // A model's input that is not JSON reaches a guard as text.
     let text = json!({"tool_name": "bash", "tool_input": "sudo rm -rf"});
     assert_eq!(env.event(&["before_tool_call"], &text)["blocked"], true);
@@ -282,8 +282,8 @@ fn json_is_all_there_is_on_standard_output() {
     env.file("home/.hookbox/hooks/bad.wasm", "rubbish").file("home/.hookbox/hookbox.toml", "colour = 1\n");
     for (args, input) in [
         (&["list", "--json"][..], ""),
-        (&["run", "before_tool_call"], "{\"unknown\":1}"),
-        (&["run", "before_tool_call", "--report"], "{}"),
+        (&["run", "agent_stop"], "{\"unknown\":1}"),
+        (&["run", "agent_stop", "--report"], "{}"),
         (&["inspect", "--json", ".hookbox/hooks/guardrail.wasm"], ""),
     ] {
         let output = env.hookbox_with(args, input);
@@ -310,7 +310,7 @@ fn a_reader_that_went_away_is_no_error() {
     for args in [
         &["list", "--json"][..],
         &["list"],
-        &["run", "before_tool_call", "--report"],
+        &["run", "agent_stop", "--report"],
         &["completions", "bash"],
         &["inspect", ".hookbox/hooks/guardrail.wasm"],
     ] {

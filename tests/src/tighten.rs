@@ -181,7 +181,7 @@ fn the_stricter_value_and_who_set_it_are_shown() {
     assert_eq!(explained["hooks"][0]["settings"]["answer"], PRESETS[2]);
 
     env.file(THEIRS, table("guard.wasm", "{\"pass\":true}"));
-    for args in [&["list"][..], &["run", "before_tool_call"], &["doctor", "claude"]] {
+    for args in [&["list"][..], &["run", "agent_stop"], &["doctor", "claude"]] {
         let output = env.hookbox_with(args, "{}");
         let shown = format!("{}{}", output.stdout, output.stderr);
         assert!(

@@ -92,10 +92,11 @@ fn event(what: &str, file: Option<&Path>, has_data: bool, context: &Context) -> 
         Some(path) => input::object_from_file(path),
         None => input::object_from_stdin(),
     }?;
-    let mut event = run::event(&name, given.object, context)
-        .map_err(|error| InputError::new(error.to_string(), "see the data of the event in events.md"))?;
-    exact::restore(&mut event, &given.text);
-    Ok(event)
+    let mut read = run::event(&name, given.object, context)
+        .map_err(|error| InputError::new(error, "see the data of the event in events.md"))?;
+    read.warnings.iter().for_each(warn);
+    exact::restore(&mut read.event, &given.text);
+    Ok(read.event)
 }
 
 /// Returns true for one word that is nearly the name of an event.

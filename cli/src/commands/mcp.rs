@@ -8,12 +8,13 @@ use clap::Args;
 use hookbox::internal::dialect::{Dialect, schema::Schema};
 use hookbox::internal::{json, text};
 use hookbox::manager::Manager;
+use hookbox::outcome::Warning;
 use hookbox::session::Session;
 use hookbox::{Context, EventName};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::run;
+use super::run::{self, Given};
 use crate::error::{note, warn_with_hint};
 use crate::input::MAX_EVENT;
 use crate::interrupt::unless_interrupted;
@@ -154,18 +155,16 @@ impl Server {
             Some(_) => return Err((WRONG_PARAMS, "the arguments are not an object".to_owned())),
         };
         let wrong = |what: &str| Ok(json!({ "content": [content(what)], "isError": true }));
-        if let Some(what) = unlike(&input_schema(&name), &data) {
-            return wrong(&what);
-        }
-        let event = match run::event(&name, data, &self.defaults) {
-            Ok(event) => event,
-            Err(error) => return wrong(&error.to_string()),
+        let Given { event, warnings } = match run::event(&name, data, &self.defaults) {
+            Ok(given) => given,
+            Err(error) => return wrong(&error),
         };
         // The hooks of this event are those that are there now, as in a process of its own.
         for problem in self.manager.reload().await.problems {
             warn_with_hint(&problem, problem.hint.as_ref());
         }
-        let fired = self.session.fire_event(event).await;
+        let mut fired = self.session.fire_event(event).await;
+        fired.verdict.warnings.extend(warnings.into_iter().map(Warning::new));
         run::tell(&fired);
         let verdict = Dialect::Kodelet.verdict(&fired.verdict, &fired.event);
         Ok(json!({ "content": [content(&verdict.to_string())], "structuredContent": verdict }))
@@ -212,8 +211,15 @@ fn input_schema(name: &EventName) -> Map<String, Value> {
     let has_tool = input.get("properties").is_some_and(|it| it.get("tool_name").is_some());
     if let Some(required) = input.get_mut("required").and_then(Value::as_array_mut) {
         required.retain(|name| !FILLED.iter().any(|filled| name == filled));
-        // `hookbox run` takes an event without it; a model that forgets it would go past every guard.
+        // Without them the event would go past every guard.
         required.extend((has_tool && name != &EventName::OnError).then(|| json!("tool_name")));
+        let further = match name {
+            EventName::BeforeToolCall => Some("tool_input"),
+            EventName::UserMessageSend => Some("message"),
+            _ => None,
+        };
+        let is_new = further.filter(|field| required.iter().all(|it| it != field));
+        required.extend(is_new.map(Value::from));
     }
     if let Some(properties) = input.get_mut("properties").and_then(Value::as_object_mut) {
         properties.shift_remove("event");
@@ -222,18 +228,6 @@ fn input_schema(name: &EventName) -> Map<String, Value> {
         }
     }
     input
-}
-
-/// Returns the field that is missing or unknown. A misspelled name would hide the tool or its input from every guard.
-fn unlike(schema: &Map<String, Value>, data: &Map<String, Value>) -> Option<String> {
-    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-    if let Some(missing) = required.filter_map(Value::as_str).find(|name| !data.contains_key(*name)) {
-        return Some(format!("the argument {missing:?} is missing"));
-    }
-    let known = schema.get("properties").and_then(Value::as_object)?;
-    let unknown = data.keys().find(|name| !known.contains_key(*name))?;
-    let names: Vec<&str> = known.keys().map(String::as_str).collect();
-    Some(format!("{:?} is an unknown argument, expected {}", text::escape(unknown, 80), names.join(", ")))
 }
 
 /// The fields that hookbox fills in.

@@ -8,11 +8,11 @@ use clap::{Args, ValueEnum};
 use hookbox::internal::chain::Fired;
 use hookbox::internal::dialect::Dialect;
 use hookbox::internal::dialect::exact::{self, Exact};
-use hookbox::internal::dialect::fields::PayloadError;
 use hookbox::internal::text;
 use hookbox::manager::SwitchedOff;
+use hookbox::outcome::Warning;
 use hookbox::report::{HookReport, Report};
-use hookbox::{Context, Event, EventName};
+use hookbox::{Context, Event, EventData, EventName};
 use hookbox_agents::bridge::above;
 use serde_json::{Map, Value, json};
 
@@ -70,7 +70,7 @@ impl Run {
         self.discover.enter()?;
         let given = input::object_from_stdin()?;
         let defaults = context();
-        let mut event = event(&name, given.object, &defaults).map_err(|error| {
+        let Given { mut event, warnings } = event(&name, given.object, &defaults).map_err(|error| {
             InputError::new(
                 format!("standard input: {error}"),
                 format!("see the data of {name} in {}", page("events.md")),
@@ -93,7 +93,8 @@ impl Run {
         let mut decided = unless_interrupted(session.decide(event)).await?;
         // A request to end the process while failures are reported still gets the verdict.
         let _ = unless_interrupted(decided.follow_up()).await;
-        let fired = decided.into_fired();
+        let mut fired = decided.into_fired();
+        fired.verdict.warnings.extend(warnings.into_iter().map(Warning::new));
         let verdict = Dialect::from(self.dialect).verdict(&fired.verdict, &fired.event);
         // The verdict comes first, because the caller needs it.
         let done = if self.report {
@@ -135,18 +136,62 @@ pub(crate) fn context() -> Context {
     Context::new(id, cwd)
 }
 
-/// Reads an event's data: kodelet's fields, or Base Coat's envelope. A field that the event does not have is a
-/// warning.
-pub(crate) fn event(
-    name: &EventName,
-    data: Map<String, Value>,
-    defaults: &Context,
-) -> Result<Event, PayloadError> {
-    let decoded = Dialect::of(name, &data).decode(name, data, defaults)?;
+/// An event that a caller gave, and the warnings about its data.
+pub(crate) struct Given {
+    pub(crate) event: Event,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Reads an event's data: kodelet's fields, or Base Coat's envelope. A field that the event does not have is a warning.
+///
+/// # Errors
+///
+/// Data that cannot be read, without the tool, its input or the message that the event is about, or with a field that is
+/// nearly one of the event's: a misspelt name would hide the tool or its input from every guard.
+pub(crate) fn event(name: &EventName, data: Map<String, Value>, defaults: &Context) -> Result<Given, String> {
+    let decoded = Dialect::of(name, &data).decode(name, data, defaults).map_err(|error| error.to_string())?;
     for field in &decoded.unknown {
-        warn(format_args!("{name} has no field {:?}: ignored", text::escape(field, 80)));
+        if let Some(meant) = meant(field) {
+            return Err(format!(
+                "{name} has no field {:?}: did you mean {meant:?}?",
+                text::escape(field, 80)
+            ));
+        }
     }
-    Ok(decoded.event)
+    let missing = match &decoded.event.data {
+        EventData::BeforeToolCall(call) if call.name.is_empty() => Some("tool_name"),
+        EventData::AfterToolCall(result) if result.call.name.is_empty() => Some("tool_name"),
+        EventData::BeforeToolCall(call) if call.input.value().is_null() => Some("tool_input"),
+        EventData::UserMessageSend { message: None } => Some("message"),
+        _ => None,
+    };
+    if let Some(field) = missing {
+        return Err(format!("{field}: expected it in the data of {name}, found none"));
+    }
+    let unknown = |field: &String| format!("{name} has no field {:?}: ignored", text::escape(field, 80));
+    Ok(Given { warnings: decoded.unknown.iter().map(unknown).collect(), event: decoded.event })
+}
+
+/// The fields of a tool call, and the other words for them.
+const FIELDS: [(&str, &[&str]); 3] = [
+    ("tool_name", &["tool", "name"]),
+    ("tool_input", &["input", "arguments", "args", "parameters", "params"]),
+    ("tool_output", &["output", "result", "tool_response"]),
+];
+
+/// Returns the field that was probably meant.
+fn meant(field: &str) -> Option<&'static str> {
+    let plain = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
+    let given = plain(text::prefix(field, 64));
+    let is_meant = |name: &str| {
+        let known = plain(name);
+        known == given || known.len() > 5 && text::distance(&known, &given) <= 2
+    };
+    let of = |(name, words): &(&'static str, &[&str])| {
+        // A field of another event is one that is not misspelt.
+        (field != *name && is_meant(name) || words.contains(&given.as_str())).then_some(*name)
+    };
+    FIELDS.iter().find_map(of).or_else(|| is_meant("message").then_some("message"))
 }
 
 /// Prints what is not in the verdict: failures, and the text of hooks that the model must not see.

@@ -1,5 +1,6 @@
 //! A path inside a plugin.
 
+use hookbox::internal::discovery::MANIFEST;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -86,10 +87,9 @@ impl EntryPath {
         self.parts().next().is_some_and(|first| PARTS.contains(&first))
     }
 
-    /// Returns true for a path that makes a directory a plugin: one of a part, and Claude Code's manifest, which may have
-    /// hooks.
+    /// Returns true for a path that makes a directory a plugin: one of a part, and a manifest, which may have hooks.
     pub(super) fn is_of_a_plugin(&self) -> bool {
-        self.is_of_a_part() || self.as_str() == ".claude-plugin/plugin.json"
+        self.is_of_a_part() || self.as_str() == MANIFEST
     }
 
     /// Returns true for `skills`, `recipes` and `hooks`, which are directories.

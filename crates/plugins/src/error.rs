@@ -44,7 +44,7 @@ pub enum PluginErrorKind {
     /// The source has neither skills nor recipes nor hooks.
     #[error("has no skills, no recipes and no hooks")]
     Empty,
-    /// The source is something else that has plugins or hooks: a marketplace, a repository of another agent.
+    /// The source is something else that has plugins: a marketplace.
     #[error("{0}")]
     OtherKind(String),
     /// A command of the plugin runs a file that is not in the plugin.

@@ -18,8 +18,8 @@ pub use find::global_settings::{SwitchedOff, git_host};
 pub use find::last_read::Kept;
 pub use find::options::{DEFAULT_ROOTS, Options};
 pub use find::{
-    Declared, FoundComponent, Handler, PluginFile, WiredCommand, components, document, group, names, reader,
-    repository,
+    Declared, FoundComponent, Handler, MANIFEST, MARKETPLACE, PluginFile, WiredCommand, components, document,
+    group, names, reader, repository,
 };
 pub(crate) use find::{outermost_repository, source, source_file};
 pub use load::{Approvable, Discovery, Entry, EntryStatus, Tightened, examine_plugin, forget, remembered};

@@ -253,7 +253,10 @@ async fn in_a_process_that_a_hook_started_no_hook_runs_and_a_guard_still_guards(
             let settings = format!("on_failure = \"{policy}\"");
             let env = TestEnvironment::new().variable("HOOKBOX_DEPTH", "1");
             let name = backend.hook(&env, "home/.hookbox", "guard", BEFORE, &json!({}), &settings);
-            let found = env.event(&["before_tool_call", "--report"], &json!({"tool_name": "bash"}));
+            let found = env.event(
+                &["before_tool_call", "--report"],
+                &json!({"tool_name": "bash", "tool_input": {"command": "ls"}}),
+            );
             assert_eq!(found["verdict"]["blocked"], blocked, "{found:#}");
             assert_eq!(found["hooks"][0]["name"], json!(name));
             assert_eq!(found["hooks"][0]["cause"], "denied");
@@ -271,7 +274,7 @@ async fn a_hook_is_told_that_it_is_one() {
         "before_tool_call",
         &format!("cat > payload; {} run before_tool_call --report < payload > inner; :", inner.display()),
     );
-    env.event(&["before_tool_call"], &json!({"tool_name": "bash"}));
+    env.event(&["before_tool_call"], &json!({"tool_name": "bash", "tool_input": {"command": "ls"}}));
     let inner: serde_json::Value = serde_json::from_str(&env.read("repo/inner").unwrap()).unwrap();
     assert_eq!(inner["hooks"][0]["cause"], "denied", "{inner:#}");
 }
@@ -407,7 +410,7 @@ async fn what_on_error_says_of_a_failed_hook() {
     let env = TestEnvironment::new();
     let name = user(&env, Backend::Native, "failing", BEFORE, &json!({"fail": "oops"}));
     env.native("home/.hookbox/hooks/listener", "on_error", "cat > seen");
-    env.event(&["before_tool_call"], &json!({"tool_name": "bash"}));
+    env.event(&["before_tool_call"], &json!({"tool_name": "bash", "tool_input": {"command": "ls"}}));
     let seen: serde_json::Value = serde_json::from_str(&env.read("repo/seen").unwrap()).unwrap();
     assert_eq!(
         (&seen["event"], &seen["source"], &seen["hook"]),

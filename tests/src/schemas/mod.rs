@@ -154,7 +154,14 @@ fn what_a_hook_really_reads_is_as_the_schema_says() {
         );
     }
     for event in EventName::ALL {
-        env.event(&[event.as_str()], &json!({}));
+        let data = match event {
+            EventName::BeforeToolCall | EventName::AfterToolCall => {
+                json!({"tool_name": "bash", "tool_input": {}})
+            }
+            EventName::UserMessageSend => json!({"message": "hi"}),
+            _ => json!({}),
+        };
+        env.event(&[event.as_str()], &data);
     }
     let read = env.read("repo/read.jsonl").unwrap();
     let validator = validator("kodelet-event", None);
@@ -252,8 +259,8 @@ fn the_program_says_what_is_wrong_with_an_answer_and_where() {
         assert!(stdout.contains(said) && stdout.is_empty() == (code == 0), "{name} {text}: {stdout}");
     }
     // The reader finds faults that a schema cannot.
-    let (code, _, stderr) = check("kodelet-answer", &at, r#"{"Blocked":true}"#);
-    assert!(code == Some(0) && stderr.contains("unknown key \"Blocked\""), "{stderr}");
+    let (code, _, stderr) = check("kodelet-answer", &at, r#"{"colour":5}"#);
+    assert!(code == Some(0) && stderr.contains("unknown key \"colour\""), "{stderr}");
     let (code, _, stderr) = check("kodelet-answer", &[], "{}");
     assert!(code == Some(2) && stderr.contains("--at"), "{stderr}");
     let (code, _, stderr) = check("kodelet-anwser", &at, "{}");

@@ -42,7 +42,12 @@ pub(super) fn tool_event(spec: &Spec, name: &str) -> Option<&'static ToolEvent> 
 /// [`Unknown`] if there is none.
 pub fn event_name(agent: Agent, name: &str) -> Result<EventName, Unknown> {
     let spec = agent.spec();
-    let is_known = |it: &EventKind| *it != EventKind::AfterTurn;
+    let has_others = spec.hooks.as_ref().is_some_and(|it| it.has_other_events);
+    let is_known = |it: &EventKind| match it {
+        EventKind::AfterTurn => false,
+        EventKind::Other(_) => has_others,
+        _ => true,
+    };
     let known = || Some(spec.event(name)?.event).filter(is_known);
     let event = tool_event(spec, name).map(|it| it.event).or_else(known);
     if let Some(event) = event.filter(|_| spec.hooks.is_some()) {

@@ -153,6 +153,7 @@ pub(crate) static SPEC: Spec = Spec {
         encode: hook::encode,
         optional_fields: &["prompt_id", "agent_id", "agent_type", "mcp_server"],
         has_failure_event: true,
+        has_other_events: true,
         restores_changes: false,
         session_variable: Some("CLAUDE_CODE_SESSION_ID"),
         env_file_variable: Some("CLAUDE_ENV_FILE"),

@@ -80,6 +80,8 @@ pub(crate) struct CommandHooks {
     /// True if the agent has an event of its own for a failed call, so that the event after a call means
     /// success.
     pub(crate) has_failure_event: bool,
+    /// True if hooks at the agent's other events, whose data hookbox passes on as it is, can be run.
+    pub(crate) has_other_events: bool,
     /// True if a call of several files is shown as several calls of one file.
     pub(crate) sees_single_files: bool,
     /// True if a changed input or output has to be put back into the words of the tool that was called.
@@ -121,6 +123,7 @@ impl CommandHooks {
         has_javascript_matchers: true,
         tool_events: &[],
         has_failure_event: false,
+        has_other_events: false,
         sees_single_files: true,
         restores_changes: true,
         merges_input: false,

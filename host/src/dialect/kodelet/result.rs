@@ -68,6 +68,10 @@ pub fn outcome(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
     if let Some(wrong) = wrong.filter(|_| !blocked && !acts) {
         return Err(wrong);
     }
+    if let Some(key) = misspelt_block(&object).filter(|_| !blocked && !acts && knows_blocked(event)) {
+        let key = text::escape(key, 40);
+        return Err(malformed(format!("answered wrongly: \"{key}\": true, expected \"blocked\": true")));
+    }
     let mut outcome = if object.contains_key("action") && (!blocked || acts) {
         drop_mirrored(&mut object);
         base_coat::outcome(event, object)?
@@ -79,6 +83,19 @@ pub fn outcome(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
         borrowed.apply(event, &mut outcome);
     }
     Ok(outcome)
+}
+
+/// Returns a key that is set to true, and that nearly says `blocked`: its writer has decided, and must not be passed over.
+fn misspelt_block(object: &Map<String, Value>) -> Option<&str> {
+    let is_near = |key: &str| {
+        let plain = text::prefix(key, 16).replace(['_', '-'], "").to_ascii_lowercase();
+        key != "blocked" && plain.starts_with('b') && text::distance(&plain, "blocked") <= 2
+            || matches!(plain.as_str(), "isblocked" | "blocks" | "deny" | "denied" | "reject" | "rejected")
+    };
+    object
+        .iter()
+        .find(|(key, value)| **value == Value::Bool(true) && is_near(key))
+        .map(|(key, _)| key.as_str())
 }
 
 /// Returns whether this field alone is a block.
@@ -209,6 +226,23 @@ mod tests {
     fn callback(name: &str, args: &[(&str, &str)]) -> Outcome {
         let args = args.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         Action::Callback(Callback { name: name.to_owned(), args }).into()
+    }
+
+    #[test]
+    fn a_near_miss_of_a_block_fails_the_hook() {
+        for text in [
+            r#"{"block":true}"#,
+            r#"{"Blocked":true}"#,
+            r#"{"is_blocked":true,"reason":"r"}"#,
+            r#"{"deny":true}"#,
+        ] {
+            let error = outcome(&BeforeToolCall, text.as_bytes()).unwrap_err();
+            assert_eq!(error.cause, Cause::MalformedOutput, "{text}");
+            assert!(error.message.contains("expected \"blocked\": true"), "{text}: {}", error.message);
+        }
+        for text in [r#"{"block":false}"#, r#"{"note":true}"#, r#"{"blocked":true,"block":true}"#] {
+            assert!(outcome(&BeforeToolCall, text.as_bytes()).is_ok(), "{text}");
+        }
     }
 
     #[test]
@@ -385,7 +419,6 @@ mod tests {
     #[test]
     fn what_has_no_effect_is_a_warning() {
         for (event, stdout, want) in [
-            (BeforeToolCall, r#"{"Blocked":true}"#, vec!["unknown key \"Blocked\""]),
             (BeforeToolCall, r#"{"output":1}"#, vec!["\"output\" has no effect at before_tool_call"]),
             (UserMessageSend, r#"{"message":"x"}"#, vec!["unknown key \"message\""]),
             (

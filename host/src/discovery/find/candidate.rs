@@ -10,7 +10,10 @@ use crate::hook::{Kind, Tier};
 use crate::rules;
 
 /// A plugin's manifest for Claude Code.
-pub(crate) const MANIFEST: &str = ".claude-plugin/plugin.json";
+pub const MANIFEST: &str = ".claude-plugin/plugin.json";
+
+/// The list of plugins of a marketplace for Claude Code.
+pub const MARKETPLACE: &str = ".claude-plugin/marketplace.json";
 
 /// A hooks directory.
 pub(crate) struct HooksDir {

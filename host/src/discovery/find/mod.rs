@@ -19,6 +19,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+pub use self::candidate::{MANIFEST, MARKETPLACE};
 pub use self::declared::{Declared, Handler, PluginFile, WiredCommand, document, group, reader};
 use self::global_settings::GlobalSettings;
 use self::last_read::LastRead;

@@ -278,14 +278,14 @@ impl Scan {
         let mut all: Vec<(PathBuf, Contents)> =
             hooks_json.map(|it| (dir.declaring(Source::HooksJson), it)).into_iter().collect();
         all.extend(manifest.map(|it| (path.clone(), it)));
-        for file in files {
+        for file in files.into_iter().take(MAX_CANDIDATES) {
             let further = dir.base.join(files::normalize_path(Path::new(&file)));
-            let is_beneath = !file.contains("..") && Path::new(&file).is_relative();
-            if further == dir.declaring(Source::HooksJson) && is_beneath {
+            let is_beneath = Path::new(&file).is_relative() && !file.contains("..");
+            if is_beneath && further == dir.declaring(Source::HooksJson) {
                 continue;
             }
             let parse = |text: &str| declared::parse_further(text, &further);
-            match self.declarations(&dir.access, &further, parse).filter(|_| is_beneath) {
+            match is_beneath.then(|| self.declarations(&dir.access, &further, parse)).flatten() {
                 Some(contents) => all.push((further.clone(), contents)),
                 None => {
                     let shown = text::escape(&file, 200);

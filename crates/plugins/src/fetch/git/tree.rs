@@ -1,7 +1,7 @@
 //! The tree of a commit: names, modes and sizes are checked before any file is read. Then the files are read
 //! one by one into the stage.
 
-use crate::other_kind;
+use hookbox::internal::discovery::MARKETPLACE;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -90,7 +90,7 @@ impl Git<'_> {
 impl Entry {
     /// Returns true for a file or a symlink of a plugin, and for one that says what the repository is instead.
     pub(super) fn is_content(&self) -> bool {
-        self.path.is_of_a_plugin() || other_kind::FILES.contains(&self.path.as_str())
+        self.path.is_of_a_plugin() || self.path.as_str() == MARKETPLACE
     }
 
     /// Reads a record of `git ls-tree`; `None` for a directory.

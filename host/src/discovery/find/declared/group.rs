@@ -39,7 +39,7 @@ pub struct CommandForm {
 
 /// The keys of a group, and of a command in it, in a file of hookbox.
 const GROUP_KEYS: [&str; 5] = ["matcher", "hooks", "on_failure", "priority", "observe"];
-const COMMAND_KEYS: [&str; 14] = [
+const COMMAND_KEYS: [&str; 13] = [
     "type",
     "command",
     "args",
@@ -53,7 +53,6 @@ const COMMAND_KEYS: [&str; 14] = [
     "priority",
     "on_failure",
     "observe",
-    "once",
 ];
 
 impl CommandForm {
