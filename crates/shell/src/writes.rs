@@ -27,8 +27,8 @@ impl Run {
         let texts = || args.iter().map(|it: &Arg| it.text.as_str());
         match self.program().unwrap_or_default() {
             "tee" => files.extend(texts().filter(|it| !it.starts_with('-'))),
-            "cp" | "mv" | "install" | "ln" => files.extend(texts().last()),
-            "sed" | "perl" if texts().any(|it| it.starts_with("-i")) => files.extend(texts().last()),
+            "cp" | "mv" | "install" | "ln" => files.extend(texts().next_back()),
+            "sed" | "perl" if texts().any(|it| it.starts_with("-i")) => files.extend(texts().next_back()),
             "apply_patch" | "applypatch" => {
                 let given = self.redirections.iter().filter(|it| it.mode == Mode::Text);
                 let given = given.map(|it| it.target.text.as_str());
