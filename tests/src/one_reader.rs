@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::environment::{Output, TestEnvironment};
+use crate::environment::{Output, TestEnvironment, program};
 
 /// A guard in Claude Code's words.
 const DENY: &str = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"NO"}}"#;
@@ -213,6 +213,9 @@ fn a_missing_or_changed_guard_of_hookbox_blocks_until_it_is_there_or_given_up() 
         assert_eq!(output.code, Some(0), "{output:#?}");
     };
     guard(&["add", "git", "--yes"]);
+    // Who chose one of them is told which others there are.
+    let install = env.run(env.command(program()).args(["install", "claude", "--no-journal", "--yes"]), "");
+    assert!(install.stderr.contains("guards that you do not have: destructive"), "{install:#?}");
     let file = env.path("home/.hookbox/hooks/git.wasm");
     let whole = std::fs::read(&file).unwrap();
     let ls = json!({"tool_name": "bash", "tool_input": {"command": "ls"}});

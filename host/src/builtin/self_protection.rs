@@ -88,8 +88,6 @@ pub(crate) struct SelfProtection {
     home: Option<PathBuf>,
     /// The agents, each with the tool by which the model writes to a program that runs.
     unseen_input: Vec<(&'static str, &'static str)>,
-    /// The settings file that can switch it off, to be shown.
-    switch: String,
 }
 
 impl SelfProtection {
@@ -122,9 +120,7 @@ impl SelfProtection {
             .on(EventName::BeforeToolCall)
             .on_failure(OnFailure::Block);
         let descriptor = user_settings.prioritise(descriptor);
-        let root = roots.first().map_or(".hookbox", String::as_str);
-        let switch = format!("~/{root}/hookbox.toml");
-        Self { descriptor, protected, home, unseen_input: protection.unseen_input, switch }
+        Self { descriptor, protected, home, unseen_input: protection.unseen_input }
     }
 
     /// Returns true if the whole text is a protected path.
@@ -184,18 +180,10 @@ impl SelfProtection {
         let (_, tool) = self.unseen_input.iter().find(|(name, _)| Some(*name) == agent)?;
         let line = call.facts.command.as_deref().filter(|_| call.facts.kind == ToolKind::Shell)?;
         let program = text::escape(&hookbox_shell::waits_for_commands(line)?, SHOWN);
-        Some(self.with_way_out(&format!(
+        Some(format!(
             "this starts {program}, which would run all that {tool} writes to it, and no hook sees that; run each command \
              in a call of its own, or give the program a script"
-        )))
-    }
-
-    /// Adds the user's way to switch this guard off.
-    fn with_way_out(&self, reason: &str) -> String {
-        format!(
-            "{reason}. The user can switch this guard off in {}: [hooks.\"{SELF_PROTECTION}\"] with enabled = false",
-            self.switch
-        )
+        ))
     }
 
     /// Returns the reason why a call is blocked.
@@ -239,7 +227,8 @@ impl SelfProtection {
             }
             Finding::Deep => "this line has too many commands within commands to be read".to_owned(),
         };
-        Some(self.with_way_out(&format!("{what}; ask the user to do it")))
+        // The model reads this: it says nothing of the switch that the user has.
+        Some(format!("{what}; ask the user to do it"))
     }
 }
 

@@ -39,8 +39,23 @@ impl Offer {
         let is_chosen = self.guards.is_some();
         let wanted = match self.guards {
             Some(Guards(guards)) => guards,
-            None if Own::find(&which.locate)?.present()?.is_empty() => GUARDS.iter().collect(),
-            None => Vec::new(),
+            None => {
+                let present = names(&Own::find(&which.locate)?.present()?);
+                let absent = GUARDS.iter().filter(|guard| !present.contains(&guard.name));
+                let absent: Vec<&'static Guard> = absent.collect();
+                if present.is_empty() {
+                    absent
+                } else {
+                    // The user chose some of them before.
+                    if !absent.is_empty() {
+                        let left_out = names(&absent).join(", ");
+                        note(format_args!(
+                            "guards that you do not have: {left_out}; to add them: hookbox guard add --all"
+                        ));
+                    }
+                    Vec::new()
+                }
+            }
         };
         if wanted.is_empty() {
             if let Some(preset) = self.preset {
