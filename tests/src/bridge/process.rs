@@ -165,12 +165,24 @@ fn killed_it_takes_its_hooks_with_it() {
         drop(stdin);
         let pids = || env.read("home/hook").filter(|it| it.ends_with('\n'));
         wait_until("the hook runs", || pids().is_some());
+        // The hook may run before the kernel knows what to end with its host.
+        wait_until("the hook is tied to it", || has_leash(child.id()));
         child.kill().unwrap();
         child.wait().unwrap();
         for pid in pids().unwrap().split_whitespace() {
             wait_until("the hook and what it started have ended", || !lives(pid));
         }
     }
+}
+
+/// Returns true if the process has a descriptor whose events are signals (`O_ASYNC`), as that of a leash.
+fn has_leash(pid: u32) -> bool {
+    let Ok(descriptors) = fs::read_dir(format!("/proc/{pid}/fdinfo")) else { return false };
+    descriptors.flatten().any(|it| {
+        let text = fs::read_to_string(it.path()).unwrap_or_default();
+        let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
+        flags.and_then(|it| u32::from_str_radix(it.trim(), 8).ok()).is_some_and(|it| it & 0o20000 != 0)
+    })
 }
 
 /// Returns true if the process catches SIGTERM.
