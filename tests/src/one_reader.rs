@@ -136,6 +136,21 @@ fn what_cannot_mean_what_its_writer_meant_is_a_problem_in_the_list() {
 }
 
 #[test]
+fn the_script_of_another_machine_or_of_a_container_is_not_missing() {
+    for line in [
+        "ssh host python3 /opt/x.py",
+        "docker run --rm image bash /app/x.sh",
+        "python3 -c 'import x' /no/x.py",
+    ] {
+        let env = TestEnvironment::new();
+        env.script("bin/ssh", "#!/bin/sh\n").script("bin/docker", "#!/bin/sh\n");
+        let hooks = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}});
+        env.file("home/.hookbox/hooks.json", hooks.to_string());
+        assert_eq!(env.list(&[])[0]["status"], "active", "{line}");
+    }
+}
+
+#[test]
 fn a_missing_script_blocks_no_call_and_the_user_is_told_once() {
     let env = TestEnvironment::new();
     let hooks =
@@ -212,8 +227,10 @@ fn a_missing_or_changed_guard_of_hookbox_blocks_until_it_is_there_or_given_up() 
         let output = env.hookbox(["guard"].iter().chain(args));
         assert_eq!(output.code, Some(0), "{output:#?}");
     };
+    // Nothing is there yet, not even the directory of the inventory.
+    guard(&["remove", "git", "--yes"]);
     guard(&["add", "git", "--yes"]);
-    // Who chose one of them is told which others there are.
+    // A user who chose one of them is told which others there are.
     let install = env.run(env.command(program()).args(["install", "claude", "--no-journal", "--yes"]), "");
     assert!(install.stderr.contains("guards that you do not have: destructive"), "{install:#?}");
     let file = env.path("home/.hookbox/hooks/git.wasm");

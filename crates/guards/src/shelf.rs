@@ -106,6 +106,10 @@ impl Shelf {
     ///
     /// The system's own, and those of the inventory.
     pub fn forget(&self, guard: &Guard) -> Result<(), GuardsError> {
+        // The private data directory need not be there.
+        if !self.inventory()?.written.contains_key(&key(&self.path(guard))) {
+            return Ok(());
+        }
         self.update(guard, |record, key, _| {
             record.written.remove(&key);
             Ok(())

@@ -3,10 +3,10 @@
 use crate::tree::Mode;
 use crate::{Arg, Run};
 
-/// The lines of a patch that name a file (Codex's `apply_patch`).
+/// The lines of a patch for `apply_patch` that name a file.
 const PATCH_LINES: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
 
-/// Returns the files that a patch in the format of Codex's `apply_patch` names.
+/// Returns the files that a patch for `apply_patch` names.
 pub fn patched(text: &str) -> impl Iterator<Item = &str> {
     let named = |line: &'_ str| -> Option<usize> {
         let line = line.trim();

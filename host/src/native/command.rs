@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
-use hookbox_shell::{Known, Reading};
+use hookbox_shell::{Known, Place, Reading};
 use serde_json::Value;
 
 use super::combine::Combined;
@@ -183,6 +183,10 @@ impl CommandLine {
     fn script(&self, values: &[(&str, &Path)]) -> Option<PathBuf> {
         let reading = self.read(values);
         let [run] = reading.runs.as_slice() else { return None };
+        // The file of another machine or of a container cannot be seen here.
+        if run.place != Place::Here {
+            return None;
+        }
         let script = run.script().filter(|it| it.contains('/') || is_script(Path::new(it)))?;
         Some(Path::new(run.directory.as_deref()?).join(script))
     }

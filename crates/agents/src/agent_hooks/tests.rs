@@ -505,6 +505,18 @@ fn a_hook_is_for_the_one_of_its_agents_events_that_an_event_is() {
 }
 
 #[test]
+fn the_dialect_and_the_table_of_claude_code_have_the_same_other_events() {
+    for event in Agent::Claude.spec().other_events {
+        assert_eq!(
+            crate::dialect::claude::event_name(event.name),
+            Some(event.event.event_name()),
+            "{}",
+            event.name
+        );
+    }
+}
+
+#[test]
 fn an_event_that_cannot_be_sent_says_whose_it_is_or_which_is_the_nearest() {
     for (agent, name, want) in [
         (

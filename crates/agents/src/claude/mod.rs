@@ -136,7 +136,7 @@ pub(crate) static SPEC: Spec = Spec {
         write: reply::write,
         code: CodePlace::SystemMessage,
         asks_with_changed_input: true,
-        // Of a longer text it shows the model 2,000 characters, and a file (2.1.329).
+        // It shows the model 2,000 characters of a longer text, and a file (2.1.329).
         max_context: Some(10_000),
         changed_output: reply::changed_output,
         effect: |_, answer, specific| {

@@ -130,7 +130,7 @@ impl Reader {
             let settings = object.members.iter().chain(&object.again).filter(|it| it.name != "hooks");
             group.policy = guard::policy(settings);
         }
-        // Of `hooks` that appears twice all run: none is lost.
+        // If `hooks` appears twice, the hooks of both run: none is lost.
         for member in self.members(object, form, |name| name == "hooks") {
             match member.name.as_str() {
                 "matcher" => group.matcher = Some(member.value),
@@ -348,7 +348,7 @@ impl Reader {
                 format!("{}; it gets the usual one", wrong("shell", "\"bash\" or \"powershell\"", shell))
             });
         }
-        // Of Cursor the shell is not known: bash runs a line for either.
+        // The shell of some agents is not known: bash runs a line for either.
         let is_for_sh = form.runs_sh && shell.is_none_or(|it| !it.is_text("bash"));
         Ok(match line {
             CommandLine::Shell(line) if !is_for_sh => CommandLine::Bash(line),
