@@ -11,7 +11,9 @@ use std::path::PathBuf;
 
 use crate::agent::{Agent, Level};
 use crate::agent_hooks::event_name;
-use crate::config::{Switch, hooks_json, switches, toml_settings, toml_settings_hooks, without_comments};
+use crate::config::{
+    Switch, hooks_json, switches, toml_settings, toml_settings_hooks, toml_switches, without_comments,
+};
 use crate::discovery::document::{Document, Form, Member, Node};
 use crate::discovery::reader::{Fault, Reader, at, unknown, wrong};
 use crate::discovery::{Declared, MAX_HOOKS};
@@ -78,9 +80,14 @@ pub(super) fn parse(text: &str, outside: &Outside) -> Result<ForeignFile, String
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let takes_comments = outside.agent.spec().config.reads_comments;
     let is_settings = outside.path.extension().is_some_and(|it| it == "toml");
+    let mut off = None;
     let text = match &outside.agent.spec().config {
         config if is_settings && !config.is_toml => {
             let settings = toml_settings(text.as_bytes()).map_err(|error| error.what)?;
+            off = toml_switches(&settings).into_iter().find_map(|it| match it {
+                Switch::All(setting) => Some(setting),
+                _ => None,
+            });
             Cow::Owned(toml_settings_hooks(&settings))
         }
         config if config.is_toml => Cow::Owned(hooks_json(text).map_err(|error| error.what)?),
@@ -104,6 +111,7 @@ pub(super) fn parse(text: &str, outside: &Outside) -> Result<ForeignFile, String
         runs: true,
     };
     file.whole(document.root());
+    file.found.switches_off = file.found.switches_off.or(off);
     Ok(file.finish())
 }
 
