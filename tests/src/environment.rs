@@ -173,6 +173,32 @@ impl TestEnvironment {
         self.run(self.command(program()).args(self.args(args)), input)
     }
 
+    /// Returns a command that gives the program a terminal, and takes the words that are typed there on standard input.
+    /// The terminal shows no typed word, which would land in the middle of another line.
+    pub(crate) fn on_a_terminal(&self, args: &[&str]) -> Command {
+        let program = program().to_string_lossy().into_owned();
+        let words = std::iter::once(program.as_str()).chain(args.iter().copied());
+        let line = words.map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");
+        let mut command = self.command("script");
+        command.args(["-qe", "--echo", "never", "-c", &line, "/dev/null"]);
+        command
+    }
+
+    /// Returns a command that runs the program of its further arguments with a disk of its own in this directory; `None` if
+    /// no file system can be mounted here.
+    pub(crate) fn with_disk(&self, directory: &str, size: &str) -> Option<Command> {
+        let mount = format!(r#"mount -t tmpfs -o size={size},mode=700 none "$DISK" && exec "$@""#);
+        // Not everybody may mount, but some may in a namespace of their own.
+        [&["--mount"][..], &["--mount", "--map-root-user"]].into_iter().find_map(|namespace| {
+            let command = || {
+                let mut command = self.command("unshare");
+                command.args(namespace).args(["sh", "-c", &mount, "sh"]).env("DISK", self.path(directory));
+                command
+            };
+            command().arg("true").output().is_ok_and(|it| it.status.success()).then(command)
+        })
+    }
+
     /// Compiles a component, so that no event waits for it: on a busy machine that takes longer than an event may.
     #[track_caller]
     pub(crate) fn warm(&self, file: &Path) {

@@ -4,7 +4,7 @@ use hookbox_agents::Agent;
 use serde_json::{Value, json};
 
 use super::{CHANGES, READS, TRUST_FILE, place, refused};
-use crate::environment::{Output, TestEnvironment};
+use crate::environment::TestEnvironment;
 
 /// Lets the bridge see an event of this session in a directory.
 fn event(env: &TestEnvironment, agent: Agent, name: &str, session: &str, directory: &str) {
@@ -19,13 +19,6 @@ fn event(env: &TestEnvironment, agent: Agent, name: &str, session: &str, directo
     payload["cwd"] = json!(directory);
     let output = env.hookbox_with(["bridge", agent.as_str()], payload.to_string());
     assert_eq!(output.code, Some(0), "{agent} {name}: {output:#?}");
-}
-
-/// `hookbox trust …` on a terminal, on which somebody types this.
-#[cfg(target_os = "linux")]
-fn on_a_terminal(env: &TestEnvironment, args: &[&str], typed: &str) -> Output {
-    let line = format!("{} {}", crate::environment::program().display(), args.join(" "));
-    env.run(env.command("script").args(["-qec", &line, "/dev/null"]), typed)
 }
 
 #[test]
@@ -76,7 +69,7 @@ fn beside_a_session_somebody_answers_on_a_terminal() {
         (&["trust", "guard"], "y\n", 0),
     ] {
         let before = env.read(TRUST_FILE);
-        let output = on_a_terminal(&env, args, typed);
+        let output = env.run(&mut env.on_a_terminal(args), typed);
         assert_eq!(output.code, Some(code), "{args:?} {typed}: {output:#?}");
         assert!(!output.stderr.contains("error:"), "{args:?} {typed}: {output:#?}");
         assert_eq!(env.read(TRUST_FILE) == before, code != 0, "{args:?} {typed}: {output:#?}");

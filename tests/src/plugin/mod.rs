@@ -18,9 +18,7 @@ mod transaction;
 mod trust;
 mod update;
 
-use std::process::Command;
-
-use crate::environment::{Output, TestEnvironment, program};
+use crate::environment::{Output, TestEnvironment};
 
 /// `hookbox plugin …`.
 pub(crate) fn plugin(env: &TestEnvironment, args: &[&str]) -> Output {
@@ -48,20 +46,7 @@ pub(crate) fn fails(env: &TestEnvironment, args: &[&str], code: i32, words: &[&s
 
 /// Runs a plugin command on a terminal, and types this. Both outputs are one there.
 pub(crate) fn on_a_terminal(env: &TestEnvironment, args: &[&str], typed: &str) -> Output {
-    env.run(&mut terminal(env, args), typed)
-}
-
-/// A command that gives `hookbox plugin …` a terminal, and what comes on standard input to that.
-pub(crate) fn terminal(env: &TestEnvironment, args: &[&str]) -> Command {
-    let words = [&["plugin"], args].concat();
-    let line = std::iter::once(program().to_string_lossy().into_owned())
-        .chain(words.iter().map(|word| (*word).to_owned()))
-        .map(|word| format!("'{word}'"))
-        .collect::<Vec<_>>()
-        .join(" ");
-    let mut command = env.command("script");
-    command.args(["-qec", &line, "/dev/null"]);
-    command
+    env.run(&mut env.on_a_terminal(&[&["plugin"], args].concat()), typed)
 }
 
 /// Writes a plugin with a skill, a recipe and a native hook that records its directory.

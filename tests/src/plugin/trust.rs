@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::{done, fails, on_a_terminal, plugin, terminal, written};
+use super::{done, fails, on_a_terminal, plugin, written};
 use crate::environment::{TestEnvironment, sample};
 
 const GUARD: &str = "org/tools/guard";
@@ -93,7 +93,7 @@ fn on_a_terminal_it_is_asked_once_and_installed_either_way() {
 fn a_plugin_that_changes_while_the_user_reads_is_not_trusted() {
     let env = TestEnvironment::new();
     written(&env, "tools");
-    let mut command = terminal(&env, &["add", "../tools", "--name", "org/tools"]);
+    let mut command = env.on_a_terminal(&["plugin", "add", "../tools", "--name", "org/tools"]);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let mut shown = String::new();
