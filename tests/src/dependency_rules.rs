@@ -81,9 +81,9 @@ fn finding_candidates_names_nothing_that_runs_or_loads_them() {
     });
 }
 
-/// A crate below wasmtime with other features is another crate, and all that uses it is compiled once more.
+/// A crate below hookbox with other features is another crate, and all that uses it is compiled once more.
 #[test]
-fn the_demo_and_the_tests_compile_wasmtime_once() {
+fn the_demo_and_the_tests_compile_wasmtime_and_hookbox_once() {
     let tree = |args: &[&str]| -> BTreeSet<String> {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo
@@ -95,7 +95,8 @@ fn the_demo_and_the_tests_compile_wasmtime_once() {
         let lines = String::from_utf8(output.stdout).unwrap();
         lines.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
     };
-    let below = tree(&["--package", "wasmtime", "--package", "wasmtime-wasi", "--format", "{p}"]);
+    let below =
+        tree(&["--package", "hookbox", "--all-features", "--edges", "normal,build", "--format", "{p}"]);
     let with = |kinds: &str| -> BTreeSet<String> {
         let all = tree(&["--workspace", "--format", "{p}|{f}", "--edges", kinds]);
         all.into_iter().filter(|it| below.contains(it.split('|').next().unwrap())).collect()
