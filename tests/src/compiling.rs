@@ -263,3 +263,55 @@ fn a_component_that_serves_as_an_executable_fails_by_its_policy_too() {
     assert_eq!(exec("hook").stdout, "before_tool_call\n");
     assert_eq!(exec("run").json()["blocked"], false);
 }
+
+#[test]
+fn an_event_is_judged_if_no_code_can_be_kept_and_the_runtime_directory_is_the_second_place() {
+    let below_a_file = |env: &TestEnvironment| {
+        if env.path("cache").is_dir() {
+            fs::remove_dir_all(env.path("cache")).unwrap();
+            env.file("cache", "");
+        }
+        Some(env.command(program()))
+    };
+    let on_a_full_disk = |env: &TestEnvironment| {
+        let mut command = env.with_disk("cache/hookbox", "64k")?;
+        command.arg(program());
+        Some(command)
+    };
+    let judge = |env: &TestEnvironment, command: Option<Command>| {
+        let Some(mut command) = command else {
+            println!("skipped: no file system can be mounted here, not even in a namespace of one's own");
+            return None;
+        };
+        let call = json!({"tool_name": "bash", "tool_input": {"command": "sudo ls"}});
+        let output = env.run(command.args(["run", "before_tool_call"]), call.to_string());
+        let reason = output.json()["reason"].as_str().unwrap_or_default().to_owned();
+        assert!(reason.contains("'sudo' is not allowed"), "{output:#?}");
+        Some(output.stderr)
+    };
+    let compiles = "compiling a component";
+    type Start<'a> = &'a dyn Fn(&TestEnvironment) -> Option<Command>;
+    let ways: [(Start<'_>, &str, &str); 2] = [
+        (
+            &below_a_file,
+            "Not a directory (os error 20); compiled code is not kept",
+            "compiled code is kept in",
+        ),
+        (&on_a_full_disk, "No space left on device", "No space left on device"),
+    ];
+    for (command, without, with) in ways {
+        let env = environment();
+        env.copy(GUARD, &sample("guardrail"));
+        for said in [judge(&env, command(&env)), judge(&env, command(&env))].into_iter().flatten() {
+            assert!(said.contains(without) && said.contains(compiles), "{said}");
+        }
+        let (env, runtime) = (environment(), env.path("runtime"));
+        let env = env.variable("XDG_RUNTIME_DIR", runtime.to_str().unwrap());
+        env.copy(GUARD, &sample("guardrail"));
+        for (at, said) in
+            [judge(&env, command(&env)), judge(&env, command(&env))].into_iter().flatten().enumerate()
+        {
+            assert!((at == 1 || said.contains(with)) && !said.contains(compiles), "{said}");
+        }
+    }
+}

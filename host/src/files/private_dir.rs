@@ -52,6 +52,13 @@ pub fn default_data(home: Option<&Path>) -> Option<PathBuf> {
     base.or_else(|| home.map(|home| home.join(".local/share"))).map(|base| base.join("hookbox"))
 }
 
+/// Returns the directory of compiled code if the default one cannot be written: `$XDG_RUNTIME_DIR/hookbox`. The system
+/// empties it at the end of the user's last session.
+pub fn second_cache() -> Option<PathBuf> {
+    let base = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    base.map(|base| base.join("hookbox"))
+}
+
 /// Opens a private directory, and creates it with mode 0700 if it is missing. Returns its path without symlinks.
 ///
 /// # Errors

@@ -90,8 +90,15 @@ impl Builder {
         };
         let mut problems = Vec::new();
         let cache = open(cache).unwrap_or_else(|error| {
-            problems.push(unusable(error, "compiled code is not kept"));
-            None
+            let second = open(private_dir::second_cache().as_deref()).ok().flatten();
+            let consequence = match &second {
+                Some(second) => {
+                    format!("compiled code is kept in {}", text::escape(&second.to_string_lossy(), 1024))
+                }
+                None => "compiled code is not kept".to_owned(),
+            };
+            problems.push(unusable(error, &consequence));
+            second
         });
         self.discovery.data = open(data).unwrap_or_else(|error| {
             problems.push(unusable(error, "nothing is trusted or granted"));

@@ -31,17 +31,68 @@ const NOTED: Duration = Duration::from_secs(24 * 60 * 60);
 /// The number of components that are compiled between two prunings, in a process that compiles many.
 const PRUNE_EVERY: usize = 64;
 
+/// The bytes of compiled code for a byte of a component, at most: 5 of a guard, 9 of an interpreter.
+const CODE_PER_BYTE: usize = 10;
+
 /// The time between two looks at a component that another process compiles.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A private directory of compiled code.
+/// The private directories of compiled code: code is kept in the first one that can be written.
 #[derive(Debug)]
 pub(super) struct CodeCache {
-    dir: PathBuf,
-    /// True if only the user can write the directory; checked once, when there is code in it.
-    is_private: OnceLock<bool>,
+    first: CodeDir,
+    second: Option<CodeDir>,
     /// The number of components whose code this process has kept.
     stored: AtomicUsize,
+}
+
+/// A private directory of compiled code.
+#[derive(Debug)]
+struct CodeDir {
+    path: PathBuf,
+    /// True if only the user can write the directory; checked once, when there is code in it.
+    is_private: OnceLock<bool>,
+}
+
+impl CodeDir {
+    fn new(private: &Path) -> Self {
+        Self { path: private.join("code"), is_private: OnceLock::new() }
+    }
+
+    fn path(&self, digest: &Digest, engine: &Engine) -> PathBuf {
+        self.path.join(kept_code::name(digest, settings_of(engine)))
+    }
+
+    /// Returns the path of a component's code, if it is there and only the user can write the directory.
+    fn code(&self, digest: &Digest, engine: &Engine) -> Option<PathBuf> {
+        let path = self.path(digest, engine);
+        let is_private = || {
+            let opened = private_dir::open(&self.path, None);
+            if let Err(error) = &opened {
+                tracing::warn!(%error, "compiled code is not used");
+            }
+            opened.is_ok()
+        };
+        (path.exists() && *self.is_private.get_or_init(is_private)).then_some(path)
+    }
+
+    /// Writes a file there.
+    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        private_dir::open(&self.path, None).map_err(io::Error::other)?;
+        write_atomic(&self.path.join(name), bytes)
+    }
+
+    /// Returns true if as many bytes can be kept there as the code of a component of this size may have. The file of this
+    /// test has the name of a lock, so that it is removed with those if this process is killed now.
+    fn has_room(&self, digest: &Digest, size: usize) -> bool {
+        let name = format!("{}.lock", Digest::of(digest.hex().as_bytes()).hex());
+        let written = self.write(&name, &vec![0; size.saturating_mul(CODE_PER_BYTE)]);
+        let _ = std::fs::remove_file(self.path.join(name));
+        if let Err(error) = &written {
+            tracing::warn!(directory = %self.path.display(), %error, "cannot keep compiled code");
+        }
+        written.is_ok()
+    }
 }
 
 /// The turn to compile a component. Other processes wait until it is dropped.
@@ -60,28 +111,45 @@ impl Drop for Turn {
 }
 
 impl CodeCache {
-    /// Names the cache in a directory that is already private to the user.
+    /// Names the cache in a directory that is already private to the user, and the second one.
     pub(super) fn new(private: &Path) -> Self {
-        Self { dir: private.join("code"), is_private: OnceLock::new(), stored: AtomicUsize::new(0) }
+        let second = private_dir::second_cache().filter(|second| second != private);
+        let second = second.map(|second| CodeDir::new(&second));
+        Self { first: CodeDir::new(private), second, stored: AtomicUsize::new(0) }
     }
 
-    /// Returns the directory of the code.
+    /// Returns the first directory.
     pub(super) fn dir(&self) -> &Path {
-        &self.dir
+        &self.first.path
     }
 
-    fn path(&self, digest: &Digest, engine: &Engine) -> PathBuf {
-        self.dir.join(kept_code::name(digest, settings_of(engine)))
+    /// Returns the directories, the first one first.
+    pub(super) fn dirs(&self) -> impl Iterator<Item = &Path> {
+        self.all().map(|dir| dir.path.as_path())
+    }
+
+    fn all(&self) -> impl Iterator<Item = &CodeDir> {
+        std::iter::once(&self.first).chain(&self.second)
+    }
+
+    /// Returns the private directory of the first cache with room for the code of a component of this size.
+    pub(super) fn root_with_room(&self, digest: &Digest, size: usize) -> Option<&Path> {
+        let dir = self.all().find(|dir| dir.has_room(digest, size))?;
+        dir.path.parent()
     }
 
     /// Waits until no other process compiles this component. `None` if that takes too long, or if there is no lock:
     /// then both compile.
     pub(super) async fn turn(&self, digest: &Digest, patience: Duration) -> Option<Turn> {
         let begin = Instant::now();
-        let path = private_dir::open(&self.dir, None).ok()?.join(kept_code::lock_name(digest));
+        let name = kept_code::lock_name(digest);
         loop {
             // Opened each time: the last one has removed its file.
-            let file = private_dir::create_file(&path).ok()?;
+            let (path, file) = self.all().find_map(|dir| {
+                let path = private_dir::open(&dir.path, None).ok()?.join(&name);
+                let file = private_dir::create_file(&path).ok()?;
+                Some((path, file))
+            })?;
             match FileLock::exclusive(file, Duration::ZERO) {
                 Ok(lock) => {
                     // A process that was killed may have left the file.
@@ -101,19 +169,21 @@ impl CodeCache {
 
     /// Returns the time since another process began to compile this component; `None` if no process does.
     pub(super) fn compiling_since(&self, digest: &Digest) -> Option<Duration> {
-        let file = private_dir::open_file(&self.dir.join(kept_code::lock_name(digest))).ok()?;
-        let began = file.metadata().and_then(|about| about.modified()).ok()?;
-        match FileLock::shared(file, Duration::ZERO) {
-            Err(LockError::Busy(_)) => Some(began.elapsed().unwrap_or_default()),
-            _ => None,
-        }
+        self.all().find_map(|dir| {
+            let file = private_dir::open_file(&dir.path.join(kept_code::lock_name(digest))).ok()?;
+            let began = file.metadata().and_then(|about| about.modified()).ok()?;
+            match FileLock::shared(file, Duration::ZERO) {
+                Err(LockError::Busy(_)) => Some(began.elapsed().unwrap_or_default()),
+                _ => None,
+            }
+        })
     }
 
     /// Waits for one of so many places to compile in, over all processes: each of them may take a gigabyte. `None` if
     /// that takes too long, or if there is no lock.
     pub(super) async fn place(&self, places: usize, patience: Duration) -> Option<FileLock> {
         let begin = Instant::now();
-        let dir = private_dir::open(self.dir.parent()?, None).ok()?;
+        let dir = self.all().find_map(|dir| private_dir::open(dir.path.parent()?, None).ok())?;
         loop {
             for place in 0..places {
                 let file = private_dir::create_file(&dir.join(format!("compiling-{place}.lock"))).ok()?;
@@ -132,17 +202,11 @@ impl CodeCache {
 
     /// Returns true if there is compiled code of this component, in a directory that only the user can write.
     pub(super) fn has(&self, digest: &Digest, engine: &Engine) -> bool {
-        let path = self.path(digest, engine);
-        if !path.exists() {
-            return false;
-        }
-        *self.is_private.get_or_init(|| {
-            let opened = private_dir::open(&self.dir, None);
-            if let Err(error) = &opened {
-                tracing::warn!(%error, "compiled code is not used");
-            }
-            opened.is_ok()
-        })
+        self.code(digest, engine).is_some()
+    }
+
+    fn code(&self, digest: &Digest, engine: &Engine) -> Option<PathBuf> {
+        self.all().find_map(|dir| dir.code(digest, engine))
     }
 
     /// Loads the compiled component.
@@ -152,7 +216,7 @@ impl CodeCache {
     /// If the file is missing, is not the user's own, was cut short, or was made for another processor or
     /// version.
     pub(super) fn load(&self, digest: &Digest, engine: &Engine) -> wasmtime::Result<Component> {
-        let path = self.path(digest, engine);
+        let path = self.code(digest, engine).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
         note_use(&private_dir::open_file(&path)?);
         #[allow(unsafe_code, reason = "deserialising compiled code is unsafe by nature; see SAFETY")]
         // SAFETY: `deserialize_file` requires that the file was made by `Component::serialize` or
@@ -167,15 +231,21 @@ impl CodeCache {
 
     /// Removes damaged code: the next event starts a process that compiles again, and does not wait for it.
     pub(super) fn remove(&self, digest: &Digest, engine: &Engine) {
-        let _ = std::fs::remove_file(self.path(digest, engine));
+        if let Some(path) = self.code(digest, engine) {
+            let _ = std::fs::remove_file(path);
+        }
     }
 
     /// Keeps compiled code. If that fails, the next process compiles again.
     pub(super) fn store(&self, digest: &Digest, engine: &Engine, code: &[u8]) {
-        let path = self.path(digest, engine);
-        let opened = private_dir::open(&self.dir, None).map_err(io::Error::other);
-        if let Err(error) = opened.and_then(|_| write_atomic(&path, code)) {
-            tracing::warn!(path = %path.display(), %error, "cannot keep compiled code");
+        let name = kept_code::name(digest, settings_of(engine));
+        for dir in self.all() {
+            match dir.write(&name, code) {
+                Ok(()) => break,
+                Err(error) => {
+                    tracing::warn!(directory = %dir.path.display(), %error, "cannot keep compiled code");
+                }
+            }
         }
         // To compile takes much longer than this, and most processes do not.
         if self.stored.fetch_add(1, Ordering::Relaxed).is_multiple_of(PRUNE_EVERY)
@@ -187,7 +257,7 @@ impl CodeCache {
 
     /// Removes code that was not used for long, and the least recently used code if there is too much.
     pub(super) fn prune(&self, engine: &Engine) -> io::Result<RemovedCode> {
-        kept_code::prune(&self.dir, settings_of(engine), SystemTime::now())
+        kept_code::prune(&self.first.path, settings_of(engine), SystemTime::now())
     }
 }
 
@@ -285,7 +355,7 @@ mod tests {
         let digest = Digest::of(EMPTY);
         let compiled = Compiled::new(&engine::compiler().unwrap(), EMPTY).unwrap();
         let engine = Linked::new(Allocation::OnDemand).unwrap().engine;
-        let path = cache.path(&digest, &engine);
+        let path = cache.first.path(&digest, &engine);
         let whole = compiled.bytes();
         for len in (0..whole.len()).step_by(997).chain(whole.len() - 16..whole.len()) {
             cache.store(&digest, &engine, &whole[..len]);
@@ -307,7 +377,7 @@ mod tests {
         let digest = Digest::of(EMPTY);
         let engine = Linked::new(Allocation::OnDemand).unwrap().engine;
         cache.store(&digest, &engine, Compiled::new(&engine::compiler().unwrap(), EMPTY).unwrap().bytes());
-        let path = cache.path(&digest, &engine);
+        let path = cache.first.path(&digest, &engine);
         let (bytes, now) = (fs::read(&path).unwrap(), SystemTime::now());
         let (hour, day) = (Duration::from_secs(60 * 60), NOTED);
         for (before, is_noted) in
@@ -359,8 +429,8 @@ mod tests {
             mode(bits);
             assert_eq!(CodeCache::new(temp.path()).has(&digest, &engine), used, "{bits:o}");
         }
-        fs::remove_file(cache.path(&digest, &engine)).unwrap();
+        fs::remove_file(cache.first.path(&digest, &engine)).unwrap();
         cache.store(&digest, &engine, compiled.bytes());
-        assert!(!cache.path(&digest, &engine).exists(), "nothing is put there either");
+        assert!(!cache.first.path(&digest, &engine).exists(), "nothing is put there either");
     }
 }

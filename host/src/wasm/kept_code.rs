@@ -74,7 +74,13 @@ impl Runtime {
     /// If a file cannot be removed.
     pub fn clear_cache(&self) -> io::Result<RemovedCode> {
         self.inner.known.as_ref().map_or(Ok(()), KnownComponents::clear)?;
-        self.inner.cache.as_ref().map_or(Ok(RemovedCode::default()), |cache| clear(cache.dir()))
+        let mut removed = RemovedCode::default();
+        for dir in self.inner.cache.iter().flat_map(|cache| cache.dirs()) {
+            let more = clear(dir)?;
+            removed.components += more.components;
+            removed.bytes += more.bytes;
+        }
+        Ok(removed)
     }
 
     /// Works in the directory of the cache, for the settings of the engine; does nothing without a cache.

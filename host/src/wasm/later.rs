@@ -3,7 +3,6 @@
 //! The event starts a process that compiles into the cache and outlives it, or joins one that another event started. It
 //! waits a short time for the code, because a small component is compiled in less than a second.
 
-use std::path::Path;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -115,8 +114,12 @@ impl Runtime {
                 if let Some(failure) = known.failure(digest, settings) {
                     return Err(failure);
                 }
+                let Some(root) = cache.root_with_room(digest, bytes.len()) else {
+                    tracing::debug!(%digest, "a component is compiled for this event alone");
+                    return Ok(());
+                };
                 tracing::debug!(%digest, "a process compiles a component");
-                compiler.launch(bytes.to_vec(), cache_root(cache)).await?;
+                compiler.launch(bytes.to_vec(), root).await?;
             }
         }
         while !self.has_code(digest) {
@@ -130,9 +133,4 @@ impl Runtime {
         }
         Ok(())
     }
-}
-
-/// Returns the private directory of a cache.
-fn cache_root(cache: &CodeCache) -> &Path {
-    cache.dir().parent().unwrap_or(cache.dir())
 }
