@@ -12,7 +12,7 @@ use serde::Serialize;
 pub use self::command_files::MissingFile;
 
 use super::limits::{MAX_BYTES, MAX_ENTRIES, MAX_FILE};
-use super::{EntryPath, Location, LockedHook, PluginError, PluginErrorKind};
+use super::{EntryPath, Location, Locked, LockedHook, PluginError, PluginErrorKind};
 use hookbox::Runtime;
 use hookbox::capability::Capability;
 use hookbox::event::EventName;
@@ -171,16 +171,40 @@ impl Contents {
     }
 }
 
-/// Computes the digest of all names, modes and bytes of a plugin, which `plugins.lock` records as `tree`.
+/// Computes the digest of all names, modes and bytes of a plugin, which `plugins.lock` records as `tree`. Of an installed
+/// plugin with its entry there, files that came later are left out.
 ///
 /// # Errors
 ///
 /// An error if the plugin cannot be read, or exceeds twice the limits of a plugin.
-pub fn digest(dir: &Path) -> Result<Digest, PluginError> {
+pub fn digest(dir: &Path, locked: Option<&Locked>) -> Result<Digest, PluginError> {
+    let files = locked.map(|it| it.files.clone()).unwrap_or_default();
     // The digest of a symlink covers its target.
-    tree::of_plugin(dir, 2 * MAX_ENTRIES, 2 * MAX_BYTES).map_err(|error| {
+    tree::of_plugin(dir, files, 2 * MAX_ENTRIES, 2 * MAX_BYTES).map_err(|error| {
         PluginError::new(dir.to_string_lossy(), PluginErrorKind::Unexpected(error.to_string()))
     })
+}
+
+/// Returns the entries of an installed plugin that its installation did not write, sorted. A new directory is one entry,
+/// with a slash behind its name.
+pub fn added(dir: &Path, locked: &Locked) -> Vec<String> {
+    let Ok(plugin) = Dir::open_ambient_dir(dir, ambient_authority()) else { return Vec::new() };
+    let (mut added, mut waiting) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(directory) = waiting.pop() {
+        for name in names(&plugin, &format!("./{}", directory.to_string_lossy())) {
+            let path = directory.join(name);
+            let is_dir = plugin.symlink_metadata(&path).is_ok_and(|it| it.is_dir());
+            match (locked.files.contains(&path), is_dir) {
+                (true, true) => waiting.push(path),
+                (true, false) => {}
+                (false, true) => added.push(format!("{}/", path.display())),
+                (false, false) => added.push(path.display().to_string()),
+            }
+        }
+    }
+    added.sort();
+    added.truncate(MAX_NAMES);
+    added
 }
 
 fn hooks(dir: &Path, name: &str, discovery: &Discovery) -> Vec<PluginHook> {

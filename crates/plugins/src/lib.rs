@@ -28,7 +28,7 @@ mod stage;
 mod staging;
 mod transaction;
 
-pub use contents::{Contents, MissingFile, PluginHook, digest};
+pub use contents::{Contents, MissingFile, PluginHook, added, digest};
 pub use difference::{Change, ChangedHook, Difference, Names, Paths};
 pub use directory::{Location, Plugins};
 pub use entry_path::{EntryPath, EntryPathError};

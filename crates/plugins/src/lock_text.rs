@@ -1,5 +1,7 @@
 //! Printing a lock file.
 
+use std::path::Path;
+
 use hookbox::internal::lockfile::VERSION;
 use serde::Serialize;
 
@@ -31,6 +33,8 @@ struct Plugin<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<&'a Digest>,
     installed: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<&'a Path>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hook: Vec<Hook<'a>>,
 }
@@ -64,6 +68,7 @@ impl<'a> Plugin<'a> {
             tree: &locked.tree,
             key: locked.key.as_ref(),
             installed: &locked.installed,
+            files: locked.files.iter().collect(),
             hook: locked.hooks.iter().map(hook).collect(),
         }
     }
@@ -72,6 +77,7 @@ impl<'a> Plugin<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hookbox::internal::lockfile::InstalledFiles;
 
     #[test]
     fn a_printed_lock_file_is_read_back() {
@@ -90,6 +96,7 @@ mod tests {
             tree: Digest::of(b"t"),
             key: Some(Digest::of(b"k")),
             installed: "2026-01-01T00:00:00Z".to_owned(),
+            files: ["hooks/guard.wasm".into(), "it's \"odd\"".into()].into_iter().collect(),
             hooks: vec![hook("guard.wasm", Kind::Component), hook("hooks.json#PreToolUse[0]", Kind::Command)],
         });
         lock.insert(Locked {
@@ -99,6 +106,7 @@ mod tests {
             commit: Some("0".repeat(40)),
             manifest: None,
             key: None,
+            files: InstalledFiles::default(),
             hooks: Vec::new(),
             ..lock.iter().next().unwrap().clone()
         });

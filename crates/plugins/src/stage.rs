@@ -15,6 +15,7 @@ use super::limits::{Limits, MAX_TARGET, Usage};
 use super::staging::{BESIDE, StagingDirectory, TREE};
 use super::{EntryPath, Observer, PARTS, PluginError, PluginErrorKind, Plugins, Step, other_kind};
 use hookbox::hook::Digest;
+use hookbox::internal::lockfile::InstalledFiles;
 use hookbox::internal::text;
 
 /// A written entry.
@@ -41,6 +42,7 @@ pub struct Stage<'a> {
 pub struct Staged {
     home: StagingDirectory,
     digest: Digest,
+    files: InstalledFiles,
     entries: usize,
 }
 
@@ -216,9 +218,10 @@ impl<'a> Stage<'a> {
         }
         let wrong = |error: io::Error| PluginError::io(self.home.path(), error);
         sync(&self.tree).map_err(wrong)?;
-        let digest = super::digest(&self.home.path().join(TREE))?;
+        let digest = super::digest(&self.home.path().join(TREE), None)?;
+        let files = self.written.into_values().map(|(path, _)| path.as_path().to_owned()).collect();
         self.observer.step(&Step::Staged);
-        Ok(Staged { home: self.home, digest, entries: self.usage.entries })
+        Ok(Staged { home: self.home, digest, files, entries: self.usage.entries })
     }
 
     fn parents(&mut self, path: &EntryPath) -> Result<(), PluginError> {
@@ -293,9 +296,11 @@ impl Staged {
                 whole.rename(&name, &beside, &name).map_err(wrong)?;
             }
         }
-        let digest = super::digest(&self.path())?;
+        let digest = super::digest(&self.path(), None)?;
         if digest == *tree {
             self.digest = digest;
+            let is_left = |path: &&Path| PARTS.iter().any(|part| path.starts_with(part));
+            self.files = self.files.iter().filter(is_left).map(Path::to_owned).collect();
             return Ok(self);
         }
         for entry in beside.entries().map_err(wrong)? {
@@ -308,6 +313,11 @@ impl Staged {
     /// Returns the digest of all names, modes and bytes.
     pub fn digest(&self) -> &Digest {
         &self.digest
+    }
+
+    /// Returns its files.
+    pub fn files(&self) -> &InstalledFiles {
+        &self.files
     }
 
     /// Returns the number of files, directories and symlinks.

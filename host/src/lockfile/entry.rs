@@ -1,5 +1,9 @@
 //! The entry of one plugin in the lock file.
 
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+
 use super::PluginName;
 use crate::hook::{Digest, Kind};
 
@@ -22,8 +26,45 @@ pub struct Locked {
     pub key: Option<Digest>,
     /// When, in RFC 3339.
     pub installed: String,
+    /// Its files; an earlier hookbox recorded none.
+    pub files: InstalledFiles,
     /// Its hooks, in the order of their names.
     pub hooks: Vec<LockedHook>,
+}
+
+/// The files and symlinks of a plugin that were installed, and its empty directories, by their paths in the plugin. A
+/// file that came later, such as a log, is no part of the plugin's digests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InstalledFiles(BTreeSet<PathBuf>);
+
+impl InstalledFiles {
+    /// Returns true if this entry was installed, or a file below it. If no files are known, all were.
+    pub fn contains(&self, path: &Path) -> bool {
+        let from_here = (Bound::Included(path), Bound::Unbounded);
+        self.0.is_empty() || self.0.range::<Path, _>(from_here).next().is_some_and(|it| it.starts_with(path))
+    }
+
+    /// Returns the paths in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(PathBuf::as_path)
+    }
+
+    /// Returns true if no files are known.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromIterator<PathBuf> for InstalledFiles {
+    fn from_iter<I: IntoIterator<Item = PathBuf>>(paths: I) -> Self {
+        let all: BTreeSet<PathBuf> = paths.into_iter().collect();
+        // A directory is there if a file below it is.
+        let has_more = |path: &PathBuf| {
+            let below = all.range::<Path, _>((Bound::Excluded(path.as_path()), Bound::Unbounded)).next();
+            below.is_some_and(|it| it.starts_with(path))
+        };
+        Self(all.iter().filter(|path| !has_more(path)).cloned().collect())
+    }
 }
 
 /// A hook of a plugin.

@@ -12,7 +12,7 @@ use std::path::Path;
 use crate::hint::Hint;
 use crate::text;
 
-pub use entry::{Locked, LockedHook};
+pub use entry::{InstalledFiles, Locked, LockedHook};
 pub use name::{NameError, PluginName};
 pub use read::LockError;
 
@@ -60,9 +60,9 @@ impl Lock {
         self.plugins.iter().find(|it| it.name == *name)
     }
 
-    /// Returns true if it names the plugin of this directory, whatever the case of its letters.
-    pub fn names_directory(&self, directory: &str) -> bool {
-        self.plugins.iter().any(|it| it.name.dir().eq_ignore_ascii_case(directory))
+    /// Returns the entry of the plugin in this directory, whatever the case of its letters.
+    pub fn of_directory(&self, directory: &str) -> Option<&Locked> {
+        self.plugins.iter().find(|it| it.name.dir().eq_ignore_ascii_case(directory))
     }
 
     /// Adds a plugin, or replaces its entry. Returns the replaced entry.

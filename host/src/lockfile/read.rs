@@ -1,5 +1,7 @@
 //! Reading a lock file. A repository may have brought it, so that every field is checked.
 
+use std::path::{Component, PathBuf};
+
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -57,6 +59,8 @@ struct Plugin {
     tree: Digest,
     key: Option<Digest>,
     installed: String,
+    #[serde(default)]
+    files: Vec<PathBuf>,
     #[serde(default)]
     hook: Vec<Hook>,
 }
@@ -159,6 +163,13 @@ impl Plugin {
         if self.installed.parse::<jiff::Timestamp>().is_err() {
             return Err("installed: expected a time such as 2026-01-31T12:00:00Z".to_owned());
         }
+        let leads_out = |path: &PathBuf| {
+            path.as_os_str().is_empty() || !path.components().all(|it| matches!(it, Component::Normal(_)))
+        };
+        if let Some(path) = self.files.iter().find(|path| leads_out(path)) {
+            let path = text::escape(&path.to_string_lossy(), 300);
+            return Err(format!("files: expected paths in the plugin, found \"{path}\""));
+        }
         if self.hook.len() > MAX_HOOKS {
             return Err(format!("more than {MAX_HOOKS} hooks"));
         }
@@ -172,8 +183,20 @@ impl Plugin {
         }
         hooks.sort_by(|a, b| a.name.cmp(&b.name));
         if hooks.is_sorted_by(|a, b| a.name < b.name) {
-            let Self { source, reference, commit, manifest, tree, key, installed, .. } = self;
-            return Ok(Locked { name, source, reference, commit, manifest, tree, key, installed, hooks });
+            let Self { source, reference, commit, manifest, tree, key, installed, files, .. } = self;
+            let files = files.into_iter().collect();
+            return Ok(Locked {
+                name,
+                source,
+                reference,
+                commit,
+                manifest,
+                tree,
+                key,
+                installed,
+                files,
+                hooks,
+            });
         }
         Err("hook: a name appears twice".to_owned())
     }

@@ -68,7 +68,7 @@ fn a_file_is_read_whole_or_not_at_all() {
     let lock = Lock::parse(&format!("version = 1\n{one}{}{}", hook("z"), hook("a"))).unwrap();
     let only = lock.iter().next().unwrap();
     assert_eq!(only.hooks.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["a", "z"]);
-    assert!(lock.names_directory("A@b") && !lock.names_directory("a@c"));
+    assert!(lock.of_directory("A@b").is_some() && lock.of_directory("a@c").is_none());
     assert_eq!(Lock::parse("version = 1").unwrap(), Lock::default());
 
     for (file, expected) in [
@@ -87,6 +87,11 @@ fn a_file_is_read_whole_or_not_at_all() {
             "key: expected a manifest beside it",
         ),
         (format!("version = 1\n{}", plugin("extra = 1")), "unknown field"),
+        (
+            format!("version = 1\n{}", plugin("files = [\"a\", \"../b\"]")),
+            "files: expected paths in the plugin",
+        ),
+        (format!("version = 1\n{}", plugin("files = [\"/a\"]")), "files: expected paths in the plugin"),
         (format!("version = 1\n{}", one.replace("2026-01-01T", "yesterday")), "installed: expected a time"),
         (format!("version = 1\n{one}{}{}", hook("a"), hook("a")), "a name appears twice"),
     ] {
@@ -108,4 +113,19 @@ fn the_command_that_moves_it_aside_can_be_pasted() {
     ] {
         assert_eq!(*hint(Path::new(path)), *format!("repair it, or move it aside: {command}"));
     }
+}
+
+#[test]
+fn a_directory_was_installed_with_a_file_below_it() {
+    let files: InstalledFiles =
+        ["hooks", "hooks/a", "hooks/lib/b", "hooks.log", "empty"].map(Into::into).into_iter().collect();
+    let kept: Vec<&Path> = files.iter().collect();
+    assert_eq!(kept, ["empty", "hooks/a", "hooks/lib/b", "hooks.log"].map(Path::new));
+    for path in ["", "hooks", "hooks/a", "hooks/lib", "empty", "hooks.log"] {
+        assert!(files.contains(Path::new(path)), "{path}");
+    }
+    for path in ["hooks/li", "hooks/c", "log", "empty/x"] {
+        assert!(!files.contains(Path::new(path)), "{path}");
+    }
+    assert!(InstalledFiles::default().contains(Path::new("any")));
 }

@@ -14,7 +14,8 @@ use std::sync::Mutex;
 
 use super::command_line_files;
 use super::tree_digest::{
-    Allowance, Fields, MAX_BYTES, MAX_FILES, TreeDigest, TreeError, beneath, is_script, leads_out, unreadable,
+    Allowance, Covered, Fields, MAX_BYTES, MAX_FILES, TreeDigest, TreeError, beneath, is_script, leads_out,
+    unreadable,
 };
 use crate::files::{self, EntryKind, FileAccess};
 use crate::hook::Digest;
@@ -54,6 +55,8 @@ pub(crate) struct DigestInput {
     pub(crate) cwd: PathBuf,
     /// The repository's settings for the hook, key by key.
     pub(crate) settings: BTreeMap<String, String>,
+    /// The files of its plugin that count.
+    pub(crate) covered: Covered,
 }
 
 /// The digests of directories that several hooks share.
@@ -66,11 +69,12 @@ impl SharedTrees {
         dir: &Path,
         files: &FileAccess,
         allowance: &mut Allowance,
+        covered: &Covered,
     ) -> Result<TreeDigest, TreeError> {
         if let Some(kept) = self.0.lock().ok().and_then(|trees| trees.get(dir).cloned()) {
             return kept;
         }
-        let result = TreeDigest::of(files, dir, allowance);
+        let result = TreeDigest::of(files, dir, allowance, covered);
         if let Ok(mut trees) = self.0.lock() {
             trees.insert(dir.to_owned(), result.clone());
         }
@@ -130,7 +134,7 @@ impl DigestInput {
         trees: &SharedTrees,
     ) -> Result<Digest, TreeError> {
         // Its own directory first: all hooks in it share that digest.
-        trees.digest(&self.dir, files, allowance)?;
+        trees.digest(&self.dir, files, allowance, &self.covered)?;
         let mut named = self.named_files(files, allowance)?;
         let mut dirs = self.script_dirs(files, allowance, trees, &mut named)?;
         let mut fields = Fields::default();
@@ -174,7 +178,7 @@ impl DigestInput {
     ) -> Result<BTreeMap<PathBuf, Digest>, TreeError> {
         let real = |path: &Path| files.canonicalize(path).map_err(|error| unreadable(path, &error));
         let root = real(&self.repo)?;
-        let own = trees.digest(&self.dir, files, allowance)?;
+        let own = trees.digest(&self.dir, files, allowance, &self.covered)?;
         let mut digests = BTreeMap::from([(self.dir.clone(), own.digest)]);
         // A file that declares hooks may have no hooks directory beside it.
         let mut covered = Vec::from_iter(real(&self.dir).ok());
@@ -192,7 +196,7 @@ impl DigestInput {
                 continue;
             }
             let path = self.repo.join(beneath(&root, &dir));
-            let tree = trees.digest(&path, files, allowance)?;
+            let tree = trees.digest(&path, files, allowance, &self.covered)?;
             digests.insert(path, tree.digest);
             covered.push(dir);
             next.extend(tree.script_dirs);
@@ -259,7 +263,7 @@ impl DigestInput {
                 Ok(interpreter)
             }
             Ok(EntryKind::Directory) if !self.is_root(files, path) => {
-                let tree = TreeDigest::of(files, path, allowance)?;
+                let tree = TreeDigest::of(files, path, allowance, &self.covered)?;
                 named.digests.insert(name.join(""), tree.digest);
                 named.script_dirs.extend(tree.script_dirs);
                 Ok(BTreeSet::new())
@@ -296,7 +300,7 @@ impl DigestInput {
             }
             let limits = (BESIDE.0.min(allowance.files), BESIDE.1.min(allowance.bytes));
             let mut own = Allowance { files: limits.0, bytes: limits.1, ..*allowance };
-            let result = TreeDigest::of(files, dir, &mut own);
+            let result = TreeDigest::of(files, dir, &mut own, &self.covered);
             allowance.files -= limits.0 - own.files;
             allowance.bytes -= limits.1 - own.bytes;
             match result {

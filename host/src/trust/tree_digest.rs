@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::files::{self, EntryKind, FileAccess};
 use crate::hook::Digest;
+use crate::lockfile::InstalledFiles;
 use crate::text;
 
 /// The number of files and directories that one digest covers.
@@ -23,6 +25,9 @@ const SCRIPTS: [&str; 18] = [
     "sh", "bash", "zsh", "fish", "py", "js", "mjs", "cjs", "ts", "mts", "cts", "rb", "pl", "php", "lua",
     "tcl", "r", "ps1",
 ];
+
+/// The endings of compiled modules, which Python and Node.js load before or beside the script of the same name.
+const COMPILED: [&str; 4] = ["pyc", "so", "dylib", "node"];
 
 /// The reason why the files of a hook have no digest, so that it cannot be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -97,18 +102,37 @@ impl Allowance {
     }
 }
 
-/// Computes the digest of a plugin's directory of at most `files` files and `bytes` bytes. Symlinks are followed within
-/// it only; each counts with its target.
+/// Computes the digest of the installed files of a plugin's directory: at most `files` files and `bytes` bytes. Symlinks
+/// are followed within it only; each counts with its target.
 ///
 /// # Errors
 ///
 /// [`TreeError`] if there is more, or if a file cannot be read.
-pub fn of_plugin(dir: &Path, files: usize, bytes: u64) -> Result<Digest, TreeError> {
+pub fn of_plugin(
+    dir: &Path,
+    installed: InstalledFiles,
+    files: usize,
+    bytes: u64,
+) -> Result<Digest, TreeError> {
     let allowance = &mut Allowance { files, bytes, ..Allowance::of_one() };
     let files = FileAccess::repository(dir).map_err(|error| unreadable(dir, &error))?;
-    let mut walk = Walk { may_lead_out: true, ..Walk::new(&files, dir, allowance) };
+    let covered = Covered { plugin: dir.to_owned(), installed: Arc::new(installed), new_code: false };
+    let mut walk = Walk { may_lead_out: true, ..Walk::new(&files, dir, allowance, &covered) };
     walk.entry(dir, 0)?;
     Ok(walk.fields.digest())
+}
+
+/// The files of a plugin that count in a digest: those that were installed, if they are known. A plugin may write a log
+/// or its state beside itself.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Covered {
+    /// The plugin's directory. All files elsewhere count.
+    pub(crate) plugin: PathBuf,
+    /// The files.
+    pub(crate) installed: Arc<InstalledFiles>,
+    /// True if new files count that an interpreter may load by itself. Whoever may change a repository could add them to
+    /// a plugin in it, such as a `json.py` beside a script that imports `json`.
+    pub(crate) new_code: bool,
 }
 
 /// The digest of a directory in a repository.
@@ -120,8 +144,13 @@ pub(super) struct TreeDigest {
 }
 
 impl TreeDigest {
-    pub(super) fn of(files: &FileAccess, dir: &Path, allowance: &mut Allowance) -> Result<Self, TreeError> {
-        let mut walk = Walk::new(files, dir, allowance);
+    pub(super) fn of(
+        files: &FileAccess,
+        dir: &Path,
+        allowance: &mut Allowance,
+        covered: &Covered,
+    ) -> Result<Self, TreeError> {
+        let mut walk = Walk::new(files, dir, allowance, covered);
         walk.entry(dir, 0)?;
         Ok(Self { digest: walk.fields.digest(), script_dirs: walk.script_dirs })
     }
@@ -132,6 +161,7 @@ struct Walk<'a> {
     files: &'a FileAccess,
     base: &'a Path,
     allowance: &'a mut Allowance,
+    covered: &'a Covered,
     fields: Fields,
     /// The directories that were entered, so that a symlink to one of them does not make the walk endless.
     entered: BTreeSet<PathBuf>,
@@ -141,9 +171,53 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(files: &'a FileAccess, base: &'a Path, allowance: &'a mut Allowance) -> Self {
+    fn new(
+        files: &'a FileAccess,
+        base: &'a Path,
+        allowance: &'a mut Allowance,
+        covered: &'a Covered,
+    ) -> Self {
         let (fields, entered, script_dirs) = (Fields::default(), BTreeSet::new(), BTreeSet::new());
-        Self { files, base, allowance, fields, entered, script_dirs, may_lead_out: false }
+        Self { files, base, allowance, covered, fields, entered, script_dirs, may_lead_out: false }
+    }
+
+    /// Returns true if an entry counts.
+    fn counts(&mut self, path: &Path, depth: usize) -> Result<bool, TreeError> {
+        let Covered { plugin, installed, new_code } = self.covered;
+        if path.strip_prefix(plugin).map_or(true, |path| installed.contains(path)) {
+            return Ok(true);
+        }
+        // Below a symlink to a directory, the same files have other paths.
+        if let (Ok(real), Ok(plugin)) = (self.files.canonicalize(path), self.files.canonicalize(plugin))
+            && real.strip_prefix(plugin).is_ok_and(|path| installed.contains(path))
+        {
+            return Ok(true);
+        }
+        Ok(*new_code && self.has_code(path, depth)?)
+    }
+
+    /// Returns true for a file that an interpreter may load by itself, and for a directory with one.
+    fn has_code(&mut self, path: &Path, depth: usize) -> Result<bool, TreeError> {
+        self.allowance.file()?;
+        if self.files.is_symlink(path) {
+            return Ok(true);
+        }
+        match self.files.entry_kind(path) {
+            Ok(EntryKind::File { executable, .. }) => Ok(executable || is_loaded(path)),
+            Ok(EntryKind::Directory) => {
+                let (names, has_more) = self.files.names(path).map_err(|error| unreadable(path, &error))?;
+                if has_more || depth > MAX_DEPTH {
+                    return Err(TreeError::TooManyFiles);
+                }
+                for name in names {
+                    if self.has_code(&path.join(name), depth + 1)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Adds the entry at a path, and everything below a directory.
@@ -189,9 +263,15 @@ impl<'a> Walk<'a> {
             self.fields.add("again", b"");
             return Ok(());
         }
-        let (names, has_more) = self.files.names(path).map_err(|error| unreadable(path, &error))?;
+        let (all, has_more) = self.files.names(path).map_err(|error| unreadable(path, &error))?;
         if has_more || depth > MAX_DEPTH {
             return Err(TreeError::TooManyFiles);
+        }
+        let mut names = Vec::with_capacity(all.len());
+        for name in all {
+            if self.counts(&path.join(&name), depth + 1)? {
+                names.push(name);
+            }
         }
         self.fields.add("directory", &(names.len() as u64).to_le_bytes());
         names.iter().try_for_each(|name| self.entry(&path.join(name), depth + 1))
@@ -219,6 +299,12 @@ impl Fields {
 pub(crate) fn is_script(path: &Path) -> bool {
     let ending = path.extension().and_then(|it| it.to_str()).map(str::to_ascii_lowercase);
     ending.is_some_and(|it| SCRIPTS.contains(&it.as_str()))
+}
+
+/// Returns true for a name that an interpreter loads as code, of a script or of a compiled module.
+fn is_loaded(path: &Path) -> bool {
+    let ending = path.extension().and_then(|it| it.to_str()).map(str::to_ascii_lowercase);
+    is_script(path) || ending.is_some_and(|it| COMPILED.contains(&it.as_str()))
 }
 
 pub(super) fn beneath<'a>(base: &Path, path: &'a Path) -> &'a Path {

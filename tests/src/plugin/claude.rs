@@ -179,6 +179,43 @@ fn a_changed_module_ends_the_trust_in_the_script_that_loads_it() {
 }
 
 #[test]
+fn a_plugin_that_writes_beside_itself_stays_trusted() {
+    for location in [&["--global"][..], &[]] {
+        let env = TestEnvironment::new();
+        let add = [&["add", "../source", "--name", "a/b", "--yes"], location].concat();
+        env.file(
+            "source/hooks/hooks.json",
+            json!({"hooks": {"PreToolUse": [{"hooks": [
+                {"type": "command", "command": "bash \"${CLAUDE_PLUGIN_ROOT}/guard.sh\""}
+            ]}]}})
+            .to_string(),
+        );
+        env.script(
+            "source/guard.sh",
+            "#!/bin/bash\ncd \"$CLAUDE_PLUGIN_ROOT\"\nmkdir -p state\ndate >> hook.log\ndate > state/last.json\n\
+             echo no >&2\nexit 2\n",
+        );
+        let output = done(&env, &add);
+        assert!(output.stderr.contains("none that a hook writes beside them"), "{output:#?}");
+        for _ in 0..2 {
+            assert_eq!(
+                env.event(
+                    &["before_tool_call"],
+                    &json!({"tool_name": "bash", "tool_input": {"command": "ls"}})
+                )["blocked"],
+                true,
+                "{location:?}"
+            );
+        }
+        let shown = done(&env, &["show", "a/b"]);
+        assert!(shown.stdout.contains("added     hook.log state/\n"), "{shown:#?}");
+        let details = &done(&env, &["list", "--json"]).json()[0]["details"];
+        assert_eq!((&details["changed"], &details["trusted"]), (&json!(false), &json!(true)), "{details:#}");
+        assert_eq!(details["added"], json!(["hook.log", "state/"]));
+    }
+}
+
+#[test]
 fn a_command_whose_file_is_not_in_the_plugin_refuses_the_plugin() {
     let env = TestEnvironment::new();
     let claude = |line: &str| {
@@ -269,8 +306,10 @@ fn a_lock_file_from_before_other_files_were_installed_stays_valid() {
     // As it was installed and locked.
     let whole = tree(&env);
     std::fs::remove_file(env.path(format!("{installed}/README.md"))).unwrap();
-    let reduced = hookbox_plugins::digest(&env.path(installed)).unwrap().to_string();
-    env.file(lock_file, env.read(lock_file).unwrap().replace(&whole, &reduced));
+    let reduced = hookbox_plugins::digest(&env.path(installed), None).unwrap().to_string();
+    let lock = env.read(lock_file).unwrap().replace(&whole, &reduced);
+    let lines = lock.lines().filter(|line| !line.starts_with("files = ")).collect::<Vec<_>>();
+    env.file(lock_file, lines.join("\n"));
 
     let row = &done(&env, &["list", "--json"]).json()[0];
     assert_eq!((&row["details"]["changed"], &row["details"]["tree"]), (&json!(false), &json!(reduced)));

@@ -197,7 +197,7 @@ impl Add {
     ) -> anyhow::Result<Option<FetchRequest>> {
         let installed = hookbox_plugins::installed(plugins)?;
         if let Some(installed) = installed.iter().find(|it| it.name == locked.name) {
-            let now = hookbox_plugins::digest(&installed.path)?;
+            let now = hookbox_plugins::digest(&installed.path, Some(locked))?;
             if now == locked.tree {
                 let contents =
                     Contents::look(&installed.path, &installed.dir, plugins.location(), &env.runtime);

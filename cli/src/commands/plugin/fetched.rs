@@ -76,12 +76,13 @@ impl FetchRequest {
             tree: staged.digest().clone(),
             key: key.as_ref().map(PublicKey::fingerprint),
             installed: hookbox::trust::now(),
+            files: staged.files().clone(),
             hooks: contents.locked(),
         };
         let locked = match pinned {
             Some(pinned) => {
                 check_locked(&pinned, &fetched)?;
-                pinned
+                Locked { files: fetched.files, ..pinned }
             }
             None => fetched,
         };
@@ -205,6 +206,7 @@ impl FetchedPlugin {
         contents.hooks.iter().flat_map(|it| describe::hook(it, false)).for_each(say);
         if contents.enabled().any(|it| !it.kind.is_one_file()) {
             say("  once they are trusted, native hooks and commands run with all your rights");
+            say("  trust covers the files that are installed now, and none that a hook writes beside them");
         }
         describe::problems(&name, contents);
         if self.signed {

@@ -6,8 +6,8 @@ use hookbox::internal::discovery::Approvable;
 use hookbox::manager::Manager;
 use hookbox::manager::{Entry, EntryStatus};
 use hookbox::trust::{Record, Records};
-use hookbox::{Digest, EventName, Subscription};
-use hookbox_plugins::{Contents, PluginHook, Plugins};
+use hookbox::{EventName, Subscription};
+use hookbox_plugins::{Contents, Locked, PluginHook, Plugins};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -45,6 +45,8 @@ pub(super) struct Details {
     pub(super) installed: Option<String>,
     /// True if its bytes are not those that were installed.
     pub(super) changed: bool,
+    /// The entries that came into its directory later, of which no digest knows.
+    pub(super) added: Vec<String>,
     /// True if all of its usable hooks are trusted.
     pub(super) trusted: bool,
     pub(super) hooks: Vec<HookRow>,
@@ -75,7 +77,8 @@ pub(super) fn of(
     let hooks: Vec<HookRow> =
         hooks.map(|it| HookRow::of(it, known, &entries, &approvable, &records)).collect();
     let locked = known.locked.as_ref();
-    let is_changed = |tree: &Digest| hookbox_plugins::digest(&known.path).map_or(true, |now| now != *tree);
+    let is_changed =
+        |it: &Locked| hookbox_plugins::digest(&known.path, Some(it)).map_or(true, |now| now != it.tree);
     Ok(Row {
         name: known.name.clone(),
         location: plugins.location().as_str(),
@@ -92,7 +95,8 @@ pub(super) fn of(
             digest: locked.and_then(|it| it.manifest.as_ref().map(ToString::to_string)),
             tree: locked.map(|it| it.tree.to_string()),
             installed: locked.map(|it| it.installed.clone()),
-            changed: locked.is_some_and(|it| is_changed(&it.tree)),
+            changed: locked.is_some_and(is_changed),
+            added: locked.map(|it| hookbox_plugins::added(&known.path, it)).unwrap_or_default(),
             trusted: hooks.iter().all(|it| it.trusted || !it.is_usable()),
             hooks,
         },

@@ -62,6 +62,8 @@ impl Show {
         if details.changed {
             field("changed", Some("it is not what was installed any more"));
         }
+        let added = describe::list(&details.added);
+        field("added", Some(added.as_str()).filter(|_| !details.added.is_empty()));
         field("trusted", Some(if details.trusted { "yes" } else { "no" }));
         field("skills", Some(&describe::list(&contents.skills)));
         field("recipes", Some(&describe::list(&contents.recipes)));

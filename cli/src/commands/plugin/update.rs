@@ -156,7 +156,7 @@ impl Update {
         fetched: FetchedPlugin,
     ) -> anyhow::Result<Value> {
         let name = fetched.name.to_string();
-        let now = hookbox_plugins::digest(&old.known.path)?;
+        let now = hookbox_plugins::digest(&old.known.path, Some(&old.locked))?;
         let by_hand = now != old.locked.tree;
         let same_bytes = now == *fetched.tree();
         let new = fetched.locked.clone();

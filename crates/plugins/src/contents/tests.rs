@@ -113,7 +113,7 @@ async fn a_plugin_holds_skills_recipes_and_hooks_and_says_what_is_wrong_with_the
         assert!(problems.contains(want), "{want}: {problems}");
     }
     assert!(!problems.contains(&*temp.path().to_string_lossy()), "no path of this place: {problems}");
-    assert_eq!(digest(&dir).unwrap(), digest(&dir).unwrap());
+    assert_eq!(digest(&dir, None).unwrap(), digest(&dir, None).unwrap());
 }
 
 #[tokio::test]

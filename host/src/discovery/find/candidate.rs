@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::declared::{Declared, Handler, Source};
 use crate::files::{EntryKind, FileAccess};
 use crate::hook::{Kind, Tier};
+use crate::lockfile::InstalledFiles;
 use crate::rules;
 
 /// A plugin's manifest for Claude Code.
@@ -31,6 +32,8 @@ pub(crate) struct HooksDir {
     pub(crate) needs_trust: bool,
     /// The directory in which declared hooks run: the parent of the root, or the plugin's.
     pub(crate) base: PathBuf,
+    /// The files that hookbox installed there, of a plugin.
+    pub(crate) installed: Arc<InstalledFiles>,
 }
 
 impl HooksDir {
@@ -42,10 +45,12 @@ impl HooksDir {
         plugin_dir: String,
         base: &Path,
         needs_trust: bool,
+        installed: InstalledFiles,
     ) -> Self {
         let plugin = Some(plugin_dir.replacen('@', "/", 1));
         let (access, path, base) = (access.clone(), base.join("hooks"), base.to_owned());
-        Self { access, tier, root, plugin_dir, plugin, path, needs_trust, base }
+        let installed = Arc::new(installed);
+        Self { access, tier, root, plugin_dir, plugin, path, needs_trust, base, installed }
     }
 
     /// Returns the file that declares the hooks of this origin: in the root, or in a plugin.

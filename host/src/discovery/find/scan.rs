@@ -16,7 +16,7 @@ use super::source_file::ReadFile;
 use crate::discovery::problem::Problem;
 use crate::files::{self, EntryKind, FileAccess};
 use crate::hook::{Origin, Tier};
-use crate::lockfile::OWN;
+use crate::lockfile::{InstalledFiles, OWN};
 use crate::text;
 
 /// The candidates of one repository, or of the nearest one and the user.
@@ -64,7 +64,15 @@ pub(crate) fn scan_plugin(dir: &Path, called: &str, tier: Tier) -> Scan {
     let mut scan = Scan::default();
     match FileAccess::repository(dir) {
         Ok(access) => {
-            scan.plugin(HooksDir::of_plugin(&access, tier, 0, called.to_owned(), dir, true));
+            scan.plugin(HooksDir::of_plugin(
+                &access,
+                tier,
+                0,
+                called.to_owned(),
+                dir,
+                true,
+                InstalledFiles::default(),
+            ));
         }
         Err(error) => scan.problems.push(Problem::new(dir, files::explain(&error))),
     }
@@ -133,6 +141,7 @@ impl Scan {
             path,
             needs_trust: origin == Origin::Repo,
             base: base.to_owned(),
+            installed: Arc::default(),
         };
         for (root, path, mcp_json) in &mut found {
             let dir = Arc::new(hooks_dir(*root, path.join("hooks")));
@@ -263,7 +272,8 @@ impl Scan {
                 continue;
             };
             let needs_trust = tier.origin() == Origin::Repo || installed.contains(&plugin_dir);
-            self.plugin(HooksDir::of_plugin(access, tier, root, plugin_dir, &dir, needs_trust));
+            let files = installed.files(&plugin_dir);
+            self.plugin(HooksDir::of_plugin(access, tier, root, plugin_dir, &dir, needs_trust, files));
         }
     }
 

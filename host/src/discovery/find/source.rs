@@ -184,6 +184,7 @@ impl<'a> Finder<'a> {
             path: file.scripts.clone(),
             needs_trust: area.is_repository(),
             base: area.base.clone(),
+            installed: Arc::default(),
         });
         let file = Arc::new(file);
         for (at, hook) in hooks.into_iter().enumerate() {

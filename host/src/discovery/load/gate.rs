@@ -17,7 +17,7 @@ use crate::native::Verify;
 use crate::rules::Counters;
 use crate::text;
 use crate::trust::native_digest::{DigestInput, SharedTrees};
-use crate::trust::tree_digest::Allowance;
+use crate::trust::tree_digest::{Allowance, Covered};
 use crate::trust::{
     self, Bases, Inventory, ProtectedDirs, Record, Records, Scope, TreeError, TrustFile, TrustLevel,
     TrustPolicy,
@@ -346,7 +346,7 @@ impl Gate {
         table: Option<&Table>,
         options: &Options,
     ) -> Option<DigestInput> {
-        let HooksDir { tier, path, base, .. } = &*candidate.dir;
+        let HooksDir { tier, path, base, installed, .. } = &*candidate.dir;
         let is_plugin = matches!(tier, Tier::RepoPlugin | Tier::GlobalPlugin);
         let is_repo = tier.origin() == Origin::Repo;
         // The user's own settings of a plugin's hook are not a part of the plugin.
@@ -361,6 +361,7 @@ impl Gate {
             declared: candidate.declared.as_ref().map(Declared::fields).unwrap_or_default(),
             lines: candidate.declared.as_ref().map(Declared::words).unwrap_or_default(),
             settings: table.map(Table::fields).unwrap_or_default(),
+            covered: Covered { plugin: base.clone(), installed: Arc::clone(installed), new_code: is_repo },
         })
     }
 

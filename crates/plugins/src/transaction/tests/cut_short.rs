@@ -85,7 +85,7 @@ fn a_replacement_in_two_steps_is_finished_or_undone_wherever_it_is_killed() {
         assert!(is_old || now.unwrap()[Path::new("hooks/guard")] == "100755 new", "{n}");
         let lock = plugins.lock().unwrap();
         let said = &lock.get(&"org/repo".parse().unwrap()).unwrap().tree;
-        let is = crate::digest(&root.path(".hookbox/plugins/org@repo")).unwrap();
+        let is = crate::digest(&root.path(".hookbox/plugins/org@repo"), None).unwrap();
         assert_eq!((*said == is, root.own()), (true, vec![]), "{n}");
         if child.status.success() {
             assert!(n >= 4 && !is_old && done.is_empty(), "{n} {child:?} {done:?}");
