@@ -115,7 +115,7 @@ fn what_a_repository_brings_costs_little_time_before_the_users_guard_speaks() {
 fn a_host_call_that_copies_a_lot_is_bounded_by_the_deadline() {
     let env = TestEnvironment::new();
     env.copy("home/.hookbox/hooks/hostile.wasm", &guest("hostile"));
-    let event = json!({"tool_name": "bash", "tool_input": {"do": "documents", "pad": "x".repeat(12 << 20)}});
+    let event = json!({"tool_name": "bash", "tool_input": {"do": "documents", "pad": "x".repeat(3 << 20)}});
     let report = env.event(&["before_tool_call", "--report", "--timeout", "500ms"], &event);
     let hook = &report["hooks"][0];
     assert_eq!(hook["cause"], "timeout", "{hook}");
