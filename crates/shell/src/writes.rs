@@ -15,6 +15,18 @@ pub fn patched(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(move |line| Some(line.trim().get(named(line)?..)?.trim()))
 }
 
+/// Returns true for short options with this letter among them.
+fn is_short(word: &str, letter: char) -> bool {
+    word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
+}
+
+/// Returns the name of the file that an address has.
+fn of_address(word: &str) -> Option<&str> {
+    let (_, place) = word.split_once("://")?;
+    let path = place.split(['?', '#']).next().unwrap_or(place);
+    path.rsplit_once('/').map(|(_, name)| name).filter(|name| !name.is_empty())
+}
+
 impl Run {
     /// Returns the files that the command writes, as its words name them: the targets of its redirections, the operands
     /// of programs that write, and the files of a patch that it is given. Paths in a script of another language are not
@@ -29,6 +41,13 @@ impl Run {
             "tee" => files.extend(texts().filter(|it| !it.starts_with('-'))),
             "cp" | "mv" | "install" | "ln" => files.extend(texts().next_back()),
             "sed" | "perl" if texts().any(|it| it.starts_with("-i")) => files.extend(texts().next_back()),
+            // A file is named by its address.
+            "curl" if texts().any(|it| it.starts_with("--remote-name") || is_short(it, 'O')) => {
+                files.extend(texts().filter_map(of_address));
+            }
+            "wget" if !texts().any(|it| it.starts_with("--output-document") || is_short(it, 'O')) => {
+                files.extend(texts().filter_map(of_address));
+            }
             "apply_patch" | "applypatch" => {
                 let given = self.redirections.iter().filter(|it| it.mode == Mode::Text);
                 let given = given.map(|it| it.target.text.as_str());
@@ -54,6 +73,10 @@ mod tests {
             ("cp a b", &["b"]),
             ("sed -i s/a/b/ f", &["f"]),
             ("sed s/a/b/ f", &[]),
+            ("curl -sSLO https://example.com/a/tool?x=1", &["tool"]),
+            ("curl https://example.com/a/tool", &[]),
+            ("wget -q https://example.com/tool", &["tool"]),
+            ("wget -qO- https://example.com/tool", &[]),
             (&format!("apply_patch <<'EOF'\n{patch}\nEOF"), &[".git/hooks/pre-commit", "a b", "c"]),
             (&format!("apply_patch '{patch}'"), &[".git/hooks/pre-commit", "a b", "c"]),
             (&format!("cd x && apply_patch <<EOF\n{patch}\nEOF"), &[".git/hooks/pre-commit", "a b", "c"]),

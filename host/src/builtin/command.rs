@@ -134,6 +134,9 @@ impl Judge<'_> {
         if let Some(path) = seen.outputs.iter().find_map(|output| self.path_in(output, seen)) {
             return Some(Finding::Changes(path));
         }
+        if hookbox_process::is_removed(seen.program(), seen.strings().skip(1)) {
+            return Some(Finding::Changes("hookbox".to_owned()));
+        }
         let is_unread = reading.unread.iter().any(|it| matches!(it, Unread::Script | Unread::Program));
         let may_change = match seen.used {
             // A script that is read is judged by its commands.
@@ -146,6 +149,15 @@ impl Judge<'_> {
         }
         let sources = sources(seen.at, reading);
         let flow: Vec<&Seen> = all.iter().filter(|it| sources.contains(&it.at)).collect();
+        let live = |seen: &Seen| seen.used != Use::Keeps;
+        let ends = |it: &&Seen| live(it) && it.texts().flat_map(tokens).any(programs::ends);
+        // A substitution is a command of its own.
+        if live(seen)
+            && flow.iter().any(ends)
+            && all.iter().any(|it| live(it) && hookbox_process::selects(&it.words, self.protected.targets()))
+        {
+            return Some(Finding::Ends);
+        }
         self.flow(&flow, seen.used != Use::Keeps, depth)
     }
 

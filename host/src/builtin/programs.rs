@@ -14,9 +14,22 @@ const REMOVALS: &str = "rmtree rmSync rmdirSync rm_rf rm_r remove_dir_all remove
     rename renameSync move";
 
 /// Subcommands of hookbox that anybody may run, and those that only the user may run.
-const HOOKBOX_READS: &str = "list run exec inspect explain demo help bridge doctor schema completions";
-const PRIVILEGED: [&str; 9] =
-    ["allow", "approve", "trust", "untrust", "grants", "guard", "plugin", "install", "uninstall"];
+const HOOKBOX_READS: &str = "list exec inspect explain demo help doctor schema completions";
+/// An event by hand could end the session that asks for a human, or use up an allowance.
+const PRIVILEGED: [&str; 12] = [
+    "allow",
+    "approve",
+    "bridge",
+    "grants",
+    "guard",
+    "install",
+    "mcp",
+    "plugin",
+    "run",
+    "trust",
+    "uninstall",
+    "untrust",
+];
 
 /// The number of words between `hookbox` and its subcommand.
 const MAX_BETWEEN: usize = 16;

@@ -22,6 +22,8 @@ pub struct Protection {
     /// The agents in which the model can write to a program that runs without a call that reaches a hook: the agent's
     /// name, and the name of its tool. A program that would wait for commands is not started there.
     pub unseen_input: Vec<(&'static str, &'static str)>,
+    /// The directories of skills and command files: see [`ChainOptions`](crate::chain::ChainOptions).
+    pub command_files: Vec<&'static str>,
 }
 
 /// Files in a directory of a certain name, wherever that directory stands: an agent works in many repositories, and

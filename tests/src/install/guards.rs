@@ -108,7 +108,7 @@ fn a_tool_call_cannot_change_what_was_installed_wherever_it_is() {
             ("hookbox uninstall claude", true),
             ("hookbox install codex --event Stop", true),
             ("hookbox doctor claude", false),
-            ("hookbox bridge claude --event PreToolUse", false),
+            ("hookbox bridge claude --event PreToolUse", true),
         ] {
             let call = json!({"tool_name": "Bash", "tool_input": {"command": line}});
             assert_eq!(env.event(&["PreToolUse"], &call)["blocked"] == true, blocked, "{line}");

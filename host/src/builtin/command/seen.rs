@@ -106,8 +106,14 @@ impl Judge<'_> {
         let strings: Vec<&str> =
             values.iter().map(String::as_str).chain(words.iter().map(|it| it.text.as_str())).collect();
         let used = use_of(&strings);
-        if words.first().is_some_and(|it| hookbox_shell::base_name(&it.text) == "tee") {
-            outputs.extend(words.iter().skip(1).filter(|it| !it.text.starts_with('-')).cloned());
+        let mut filled_run = run.clone();
+        (filled_run.words, filled_run.redirections) = (words.clone(), Vec::new());
+        let named = |file: &str| words.iter().find(|it| it.text == file).cloned();
+        let plain = |file: &str| Arg { text: file.to_owned(), sort: Sort::Plain };
+        if matches!(filled_run.program(), Some("tee" | "curl" | "wget")) {
+            outputs.extend(
+                filled_run.writes().into_iter().map(|file| named(file).unwrap_or_else(|| plain(file))),
+            );
         }
         let of_run = run.directory.iter().chain(&run.elsewhere).take(MAX_DIRECTORIES);
         let mut directories: Vec<PathBuf> =

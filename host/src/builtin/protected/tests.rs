@@ -3,6 +3,7 @@ use super::*;
 /// Files of two other programs.
 pub(in crate::builtin) fn protection() -> Protection {
     Protection {
+        command_files: Vec::new(),
         paths: vec![
             ".claude/settings.json",
             ".claude/hooks",
