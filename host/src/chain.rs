@@ -7,7 +7,7 @@ mod options;
 mod redaction;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,13 +20,17 @@ use self::member::{Member, members};
 pub use self::options::ChainOptions;
 pub(crate) use self::options::TextRules;
 use crate::capability::{Capability, Denial};
-use crate::event::{Context, Event, EventName};
+use crate::event::{Context, Event, EventData, EventName, ToolCall};
 use crate::facts;
 use crate::hook::{Cause, Descriptor, Hook, Kind, OnFailure, Origin, Subscription};
-use crate::outcome::{Action, Answers, Author, Fold, Outcome, Spent, Verdict};
+use crate::outcome::{Action, Answers, Author, Fold, Outcome, Spent, Verdict, Warning};
 use crate::redact;
 use crate::report::{HookReport, Report, Status};
 use crate::text;
+
+/// The name of the tool for shell lines that no tool of the agent runs: hooks for Claude Code's shell tool see them, and all
+/// that look at the kind of a tool.
+const SHELL: &str = "Bash";
 
 /// The limit on a hook's log in a report, in bytes. The budget has cut it before, but escaping may lengthen
 /// it.
@@ -92,6 +96,23 @@ impl Ruled {
         !self.late.is_empty()
     }
 
+    /// Adds the block or the question about the lines that the call writes, with the report of their hooks.
+    pub(crate) fn add(&mut self, of_lines: Self) {
+        let Fired { verdict, report, .. } = *of_lines.fired;
+        if verdict.block.is_none() && verdict.ask.is_none() {
+            return;
+        }
+        let own = &mut *self.fired;
+        (own.verdict.block, own.verdict.allowed) = (verdict.block, None);
+        own.verdict.ask = verdict.ask.or(own.verdict.ask.take()).filter(|_| own.verdict.block.is_none());
+        own.verdict.warnings.extend(verdict.warnings);
+        let text =
+            "the call writes shell lines that the agent runs by itself later: they were judged like a call"
+                .to_owned();
+        own.verdict.warnings.push(Warning { hook: None, text });
+        own.report.hooks.extend(report.hooks);
+    }
+
     /// Runs the observers that come after a block. They cannot change the verdict.
     pub(crate) async fn observe(&mut self, clocks: &mut Clocks) {
         let Fired { event, verdict, report } = &mut *self.fired;
@@ -110,6 +131,23 @@ impl Ruled {
             report.duration = self.began.elapsed();
         }
     }
+}
+
+/// Returns the call of a shell with the lines that a call writes to a skill or a command file: an agent runs them by itself
+/// later. `None` if there are none.
+pub(crate) fn written_lines(event: &Event, options: &ChainOptions) -> Option<Event> {
+    let EventData::BeforeToolCall(call) = &event.data else { return None };
+    let cwd = Path::new(&event.context.cwd);
+    let lines = facts::written_lines(call, cwd, options.home.as_deref(), &options.command_files);
+    if lines.is_empty() {
+        return None;
+    }
+    let line = serde_json::json!({ "command": lines.join("\n") });
+    let shell = ToolCall { id: call.id.clone(), ..ToolCall::new(SHELL, line) };
+    let mut context = Context::clone(&event.context);
+    // The payload is one of the whole call.
+    context.payload = None;
+    Some(Event { context: Arc::new(context), data: EventData::BeforeToolCall(shell) })
 }
 
 /// Creates the span of an event for the host's log.

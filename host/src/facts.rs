@@ -7,6 +7,7 @@
 
 mod checkout;
 mod command;
+mod command_files;
 mod paths;
 mod tools;
 
@@ -15,6 +16,8 @@ use std::path::Path;
 use serde_json::Value;
 
 pub use self::checkout::Checkout;
+pub(crate) use self::checkout::main_tree;
+pub(crate) use self::command_files::lines as written_lines;
 pub(crate) use self::paths::{MAX_PATHS, expand};
 pub(crate) use self::tools::claude_name;
 pub use self::tools::claude_names;

@@ -23,6 +23,7 @@ pub fn protection() -> Protection {
         protection.targets.push(agent.as_str());
         let unseen = agent.spec().tools.unseen_input;
         protection.unseen_input.extend(unseen.map(|tool| (agent.as_str(), tool)));
+        protection.command_files.extend(agent.spec().command_files);
     }
     protection.shared_directories.extend(SHARED);
     protection

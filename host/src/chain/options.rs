@@ -22,6 +22,9 @@ pub struct ChainOptions {
     pub allow_nested: bool,
     /// Lets the user allow what a hook blocks. It needs a private data directory.
     pub allowances: bool,
+    /// The directories of skills and command files with shell lines that an agent runs by itself, as the end of a path,
+    /// such as `.agent/commands`. The lines that a call writes there are judged like a call of the shell. None.
+    pub command_files: Vec<&'static str>,
 }
 
 impl Default for ChainOptions {
@@ -34,6 +37,7 @@ impl Default for ChainOptions {
             depth: 0,
             allow_nested: false,
             allowances: true,
+            command_files: Vec::new(),
         }
     }
 }

@@ -56,6 +56,18 @@ fn git_directory(git: &Path) -> Option<PathBuf> {
     to.is_dir().then_some(to)
 }
 
+/// Returns the main working tree of a linked one (`git worktree add`). Both sides have to name each other, so that no
+/// directory makes itself a working tree of a repository.
+pub(crate) fn main_tree(linked: &Path) -> Option<PathBuf> {
+    let git = linked.join(".git").canonicalize().ok().filter(|git| git.is_file())?;
+    let own = git_directory(&git)?.canonicalize().ok()?;
+    let shared = own.join(read(&own.join("commondir"))?.trim()).canonicalize().ok()?;
+    let names_it = own.join(read(&own.join("gitdir"))?.trim()).canonicalize().ok()? == git;
+    let is_below = own.parent() == Some(&*shared.join("worktrees"));
+    let is_usual = shared.file_name().is_some_and(|name| name == ".git");
+    shared.parent().filter(|_| names_it && is_below && is_usual).map(Path::to_owned)
+}
+
 /// Returns `org/repo` of the remote `origin`, whatever the form of its URL.
 fn origin(config: &str) -> Option<String> {
     let section = config.split_once("[remote \"origin\"]")?.1;

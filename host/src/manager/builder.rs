@@ -143,6 +143,7 @@ impl Builder {
     /// Sets further files that `builtin:self-protection` guards: the configuration of hooks of other programs (default:
     /// none).
     pub fn protect(mut self, protection: Protection) -> Self {
+        self.chain.command_files.clone_from(&protection.command_files);
         self.protection = protection;
         self
     }

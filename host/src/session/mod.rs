@@ -352,8 +352,14 @@ impl Session {
         let file = snapshot.trust_file.as_ref().filter(|_| options.allowances && !clocks.is_nested());
         let door = file.and_then(|it| Door::of(AllowanceFile::new(it.directory()), &event, self.opens));
         let door = door.map(|door| if self.looks { door.looking() } else { door });
+        let written = chain::written_lines(&event, options);
         let mut ruled =
             chain::rule(&snapshot.hooks, event, &mut clocks, options, snapshot.text_rules(), door).await;
+        if let (Some(lines), None) = (written, &ruled.fired.verdict.block) {
+            let mut clocks = Clocks::new(options);
+            let rules = snapshot.text_rules();
+            ruled.add(Box::pin(chain::rule(&snapshot.hooks, lines, &mut clocks, options, rules, None)).await);
+        }
         if let EventData::AgentStop(stop) = &ruled.fired.event.data {
             self.count_follow_ups(stop.follow_ups, &mut ruled.fired);
         }

@@ -37,6 +37,7 @@ pub(crate) static SPEC: Spec = Spec {
         at(SYSTEM, "/etc/codex/requirements.toml", Holds::TomlHooks),
     ],
     moved_by: Some(MovedBy { variable: "CODEX_HOME", directory: ".codex", reads_tilde: false }),
+    command_files: &[],
     config: ConfigFormat {
         parser: Some(ParserRules { reads_mark: false, check: hooks_file::check }),
         entry: EntryForm {

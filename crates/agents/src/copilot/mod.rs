@@ -32,6 +32,7 @@ pub(crate) static SPEC: Spec = Spec {
         at(LOCAL, ".claude/settings.local.json", Holds::HooksOf(Agent::Claude)),
     ],
     moved_by: Some(MovedBy { variable: "COPILOT_HOME", directory: ".copilot", reads_tilde: false }),
+    command_files: &[],
     config: ConfigFormat {
         entry: EntryForm {
             groups: Groups::Optional,

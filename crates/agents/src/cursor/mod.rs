@@ -23,6 +23,7 @@ pub(crate) static SPEC: Spec = Spec {
     project_variable: Some("CURSOR_PROJECT_DIR"),
     places: &[at(BOTH, ".cursor/hooks.json", Holds::Hooks), at(BOTH, ".cursor/hooks", Holds::Beside)],
     moved_by: None,
+    command_files: &[],
     config: ConfigFormat {
         reads_comments: true,
         parser: None,

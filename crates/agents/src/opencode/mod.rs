@@ -33,6 +33,12 @@ pub(crate) static SPEC: Spec = Spec {
         at(PROJECT, "opencode.jsonc", Holds::Beside),
     ],
     moved_by: Some(MovedBy { variable: "XDG_CONFIG_HOME", directory: ".config", reads_tilde: false }),
+    command_files: &[
+        ".opencode/command",
+        ".opencode/commands",
+        ".config/opencode/command",
+        ".config/opencode/commands",
+    ],
     config: ConfigFormat { parser: None, reads_above: Above::All, ..ConfigFormat::BASE },
     // The time that the plugin waits.
     wait: Wait::new(Unit::Seconds, 20),

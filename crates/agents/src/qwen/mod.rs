@@ -35,6 +35,7 @@ pub(crate) static SPEC: Spec = Spec {
         at(SYSTEM, SYSTEM_FILE, Holds::Hooks),
     ],
     moved_by: Some(MovedBy { variable: "QWEN_HOME", directory: ".qwen", reads_tilde: true }),
+    command_files: &[".qwen/commands"],
     config: ConfigFormat {
         reads_comments: true,
         parser: Some(ParserRules { reads_mark: true, check: |_| None }),

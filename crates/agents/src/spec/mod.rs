@@ -42,6 +42,8 @@ pub(crate) struct Spec {
     pub(crate) places: &'static [HookPlace],
     /// The variable that moves its files in the home directory.
     pub(crate) moved_by: Option<MovedBy>,
+    /// The directories of its skills and command files with shell lines that it runs by itself.
+    pub(crate) command_files: &'static [&'static str],
     /// Its configuration files.
     pub(crate) config: ConfigFormat,
     /// The time that it waits for a hook.
