@@ -418,3 +418,34 @@ fn the_advice_about_an_untrusted_hook_works_as_it_is_printed() {
         assert_eq!(run().json()["blocked"], true, "{command}");
     }
 }
+
+#[test]
+fn trust_holds_in_a_linked_working_tree_at_the_same_content() {
+    const BLOCKS: &str = r#"echo '{"blocked": true, "reason": "no"}'"#;
+    let env = TestEnvironment::new();
+    env.native("repo/.hookbox/hooks/guard", "before_tool_call", BLOCKS);
+    let git = |words: &[&str]| {
+        let who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
+        let output = env.command("git").args(who).args(words).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    git(&["init", "--quiet"]);
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "--message", "guard"]);
+    git(&["worktree", "add", "--quiet", "../linked"]);
+    // A directory that names the repository, which does not name it.
+    env.native("other/.hookbox/hooks/guard", "before_tool_call", BLOCKS);
+    env.file("other/.git", env.read("linked/.git").unwrap());
+    let blocks = |directory: &str| {
+        let at = env.path(directory);
+        let call = json!({"tool_name": "bash", "tool_input": {"command": "ls"}});
+        let args = ["run", "before_tool_call", "--cwd", at.to_str().unwrap()];
+        env.hookbox_with(args, call.to_string()).json()["blocked"] == true
+    };
+    assert!(!blocks("repo") && !blocks("linked"));
+    assert_eq!(env.hookbox(["trust", "guard", "--yes"]).code, Some(0));
+    assert!(blocks("repo") && blocks("linked") && !blocks("other"));
+    env.native("linked/.hookbox/hooks/guard", "before_tool_call", &format!("touch \"$HOME/ran\"; {BLOCKS}"));
+    assert!(!blocks("linked") && blocks("repo"));
+    assert_eq!(env.read("home/ran"), None);
+}

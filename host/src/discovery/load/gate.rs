@@ -12,6 +12,7 @@ use crate::discovery::find::options::Options;
 use crate::discovery::find::scan::Scan;
 use crate::discovery::find::settings::Table;
 use crate::discovery::problem::Problem;
+use crate::facts::main_tree;
 use crate::hook::{Cause, Digest, HookError, Origin, Tier};
 use crate::native::Verify;
 use crate::rules::Counters;
@@ -29,6 +30,8 @@ pub(super) struct Gate {
     granted: Arc<Granted>,
     /// The scope of the repository's hooks; `None` if its real path is not known.
     repo: Option<Scope>,
+    /// The scope of the main working tree, if the repository is a linked one: the same contents are trusted here.
+    main: Option<Scope>,
     home: Option<PathBuf>,
     /// The private data directory.
     data: Option<PathBuf>,
@@ -177,6 +180,7 @@ impl Gate {
         Self {
             granted,
             repo: repo.and_then(|repo| repo.canonicalize().ok()).map(Scope::Repository),
+            main: repo.and_then(main_tree).map(Scope::Repository),
             home: options.home.clone(),
             data: options.data.clone(),
             protected: Arc::new(ProtectedDirs::new(
@@ -277,7 +281,12 @@ impl Gate {
             TrustLevel::of(options.trust, dir.tier, *kind)
         };
         let key = self.key(candidate);
-        let record = key.as_ref().and_then(|(scope, path)| self.granted.records.get(scope, path)).cloned();
+        let records = &self.granted.records;
+        let record = key.as_ref().and_then(|(scope, path)| {
+            let main = self.main.as_ref().filter(|_| self.repo.as_ref() == Some(scope));
+            records.get(scope, path).or_else(|| records.get(main?, path))
+        });
+        let record = record.cloned();
         let mut judged = Judgement {
             standing,
             key,
