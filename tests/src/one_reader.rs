@@ -136,6 +136,66 @@ fn what_cannot_mean_what_its_writer_meant_is_a_problem_in_the_list() {
 }
 
 #[test]
+fn a_declared_hook_gets_what_the_agent_sent_and_its_words_reach_the_user() {
+    let env = TestEnvironment::new();
+    let hook = json!({"hooks": {
+        "SessionStart": [{"hooks": [{"type": "command", "command": "cat > \"$HOME/start\"; echo 'noise'; echo '{\"continue\": true}'", "commandWindows": "x"}]}],
+        "PreToolUse": [{"hooks": [{"type": "command", "command": "cat > \"$HOME/call\"; echo '{\"hookSpecificOutput\": {\"hookEventName\": \"PreToolUse\", \"permissionDecision\": \"deny\"}, \"systemMessage\": \"says no rm\"}'"}]}],
+    }});
+    env.file("home/.hookbox/hooks.json", hook.to_string());
+    let sent = |event: &str, more: Value| {
+        let mut payload = json!({
+            "session_id": "s", "transcript_path": "/t.jsonl", "cwd": env.path("repo"), "hook_event_name": event,
+        });
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        payload
+    };
+    let start = sent("SessionStart", json!({"source": "startup", "model": "opus"}));
+    let output = env.hookbox_with(["bridge", "claude"], start.to_string());
+    // Text before an answer is text: the model reads it, as it does in Claude Code.
+    assert!(output.stdout.contains("noise\\n"), "{output:#?}");
+    let seen: Value = serde_json::from_str(&env.read("home/start").unwrap()).unwrap();
+    assert_eq!((&seen["transcript_path"], &seen["model"]), (&json!("/t.jsonl"), &json!("opus")), "{seen}");
+    let call = sent(
+        "PreToolUse",
+        json!({
+            "permission_mode": "acceptEdits", "tool_name": "Bash", "tool_input": {"command": "ls"}, "prompt_id": "p",
+        }),
+    );
+    let output = env.hookbox_with(["bridge", "claude"], call.to_string());
+    let answer: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert!(answer["systemMessage"].as_str().unwrap().contains("says no rm"), "{output:#?}");
+    let reason = answer.pointer("/hookSpecificOutput/permissionDecisionReason").unwrap();
+    assert!(reason.as_str().unwrap().starts_with("says no rm"), "{output:#?}");
+    let seen: Value = serde_json::from_str(&env.read("home/call").unwrap()).unwrap();
+    for field in ["transcript_path", "permission_mode", "prompt_id"] {
+        assert_eq!(seen[field], call[field], "{field}: {seen}");
+    }
+}
+
+#[test]
+fn a_source_that_is_no_plugin_says_what_it_is() {
+    let market =
+        json!({"name": "m", "plugins": [{"name": "alpha", "source": "./plugins/alpha"}]}).to_string();
+    let project = json!({"version": 1, "hooks": {"preToolUse": [{"command": "./guard.sh"}]}}).to_string();
+    for (file, text, words) in [
+        (
+            ".claude-plugin/marketplace.json",
+            market,
+            "is a marketplace, and not a plugin; its plugins are alpha (./plugins/alpha)",
+        ),
+        (".cursor/hooks.json", project, "is a project with hooks in .cursor/hooks.json, and not a plugin"),
+        ("README.md", "# Nothing\n".to_owned(), "expected files in skills/"),
+    ] {
+        let env = TestEnvironment::new();
+        env.file(&format!("source/{file}"), text);
+        let output = env.hookbox(["plugin", "add", "../source", "--name", "a/b", "--yes"]);
+        assert_eq!(output.code, Some(1), "{output:#?}");
+        assert!(output.stderr.contains(words) && output.stderr.contains("hint: "), "{output:#?}");
+    }
+}
+
+#[test]
 fn the_script_of_another_machine_or_of_a_container_is_not_missing() {
     for line in [
         "ssh host python3 /opt/x.py",
@@ -218,6 +278,49 @@ fn a_shell_line_of_a_skill_is_judged_as_a_call() {
     assert_eq!(denied["hookSpecificOutput"]["hookEventName"], "PreSkillShellCommand", "{denied}");
     assert_eq!(denied["hookSpecificOutput"]["permissionDecision"], "deny", "{denied}");
     assert_eq!(line("echo hi"), Value::Null);
+}
+
+#[test]
+fn shell_lines_of_a_skill_or_a_command_file_are_judged_when_they_are_written() {
+    let env = TestEnvironment::new();
+    let guard = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [
+        {"type": "command", "command": "grep -q 'push --force' && { echo no force >&2; exit 2; }; exit 0"}
+    ]}]}});
+    env.file("home/.hookbox/hooks.json", guard.to_string());
+    let skill = |line: &str| format!("---\nname: s\n---\nState: !`{line}`\n");
+    for (agent, tool, input, blocks) in [
+        (
+            "claude",
+            "Write",
+            json!({"file_path": ".claude/skills/s/SKILL.md", "content": skill("git push --force")}),
+            true,
+        ),
+        (
+            "claude",
+            "Write",
+            json!({"file_path": ".claude/skills/s/SKILL.md", "content": skill("git status")}),
+            false,
+        ),
+        (
+            "claude",
+            "Write",
+            json!({"file_path": "docs/push.md", "content": skill("git push --force")}),
+            false,
+        ),
+        (
+            "qwen",
+            "write_file",
+            json!({"file_path": ".qwen/commands/s.toml", "content": "prompt = \"!{git push --force}\""}),
+            true,
+        ),
+    ] {
+        let event = json!({
+            "hook_event_name": "PreToolUse", "session_id": "s", "cwd": env.path("repo"), "tool_name": tool,
+            "tool_input": input, "tool_use_id": "t",
+        });
+        let output = env.hookbox_with(["bridge", agent], event.to_string());
+        assert_eq!(output.stdout.contains("no force"), blocks, "{input}: {output:#?}");
+    }
 }
 
 #[test]

@@ -29,6 +29,8 @@ pub(crate) struct Plan {
     /// The message with which the agent goes on.
     pub(crate) follow_up: Option<String>,
     pub(crate) warnings: Vec<String>,
+    /// Those of the trusted hook that blocks or asks.
+    pub(crate) said: Vec<String>,
     /// The code with which the user can allow a blocked tool call.
     pub(crate) code: Option<String>,
 }

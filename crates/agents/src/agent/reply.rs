@@ -71,23 +71,26 @@ pub(crate) fn write(spec: &Spec, event: &AgentEvent, mut plan: Plan) -> Reply {
         None => (spec.answers.write)(event, &plan),
         Some(message) => (spec.answers.follow_up)(event, message),
     };
-    // A block, a question or a change has no other field beside it: some agents would drop it then.
+    // Some agents drop a block, a question or a change with another field beside it. Where that is not so, the user reads
+    // the words of the hook that blocks, and no others: a block may be for the model alone.
     let is_plain = plan.decision == Decision::Pass && plan.changed.is_none() && plan.follow_up.is_none();
-    if spec.answers.shows_warnings && is_plain && !plan.warnings.is_empty() {
-        let mut lines: Vec<String> =
-            plan.warnings.iter().take(MAX_SHOWN).map(|it| text::escape_lines(it, WARNING_SHOWN)).collect();
+    let mut lines: Vec<String> = Vec::new();
+    if !is_plain && spec.answers.code == CodePlace::SystemMessage {
+        lines.extend(plan.said.iter().take(MAX_SHOWN).map(|it| text::escape_lines(it, WARNING_SHOWN)));
+    } else if is_plain && spec.answers.shows_warnings {
+        lines.extend(plan.warnings.iter().take(MAX_SHOWN).map(|it| text::escape_lines(it, WARNING_SHOWN)));
         if let more @ 1.. = plan.warnings.len().saturating_sub(MAX_SHOWN) {
             lines.push(format!("and {more} more, which hookbox writes to standard error"));
         }
-        answer.insert("systemMessage".to_owned(), lines.join("\n").into());
     }
     // Only the user may read the code. Where an agent has no place for it, `hookbox allow` lists it.
     match (spec.answers.code, code) {
-        (CodePlace::SystemMessage, Some(code)) => {
-            answer.insert("systemMessage".to_owned(), code.into());
-        }
+        (CodePlace::SystemMessage, Some(code)) => lines.push(code),
         (CodePlace::StandardError, Some(code)) => plan.warnings.push(code),
         (CodePlace::Nowhere, _) | (_, None) => {}
+    }
+    if !lines.is_empty() {
+        answer.insert("systemMessage".to_owned(), lines.join("\n").into());
     }
     let held = match &plan.decision {
         Decision::Block(reason) | Decision::Ask(reason) | Decision::Stop(reason) => Some(reason.clone()),

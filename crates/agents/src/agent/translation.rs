@@ -7,7 +7,7 @@ use super::event::{AgentEvent, EventKind, Fate};
 use super::output::ChangedOutput;
 use super::plan::{Decision, Plan};
 use crate::event::{Event, EventData};
-use crate::outcome::{Ruling, Verdict};
+use crate::outcome::{Ruling, Verdict, Warning};
 use crate::spec::Spec;
 use crate::text;
 
@@ -27,8 +27,12 @@ impl Plan {
         events: Option<(&Event, &Event)>,
     ) -> Self {
         let warnings = verdict.warnings.iter().map(|warning| warning.text.clone()).collect();
-        let mut translation =
-            Translation { spec, at, plan: Self { warnings, ..Self::default() }, context: Vec::new() };
+        let ruling = verdict.block.as_ref().or(verdict.ask.as_ref()).filter(|ruling| ruling.trusted);
+        let is_its = |warning: &&Warning| ruling.is_some_and(|it| warning.hook.as_ref() == Some(&it.by));
+        let said = verdict.warnings.iter().filter(is_its).map(|warning| warning.text.clone());
+        let said = said.filter(|text| !text.trim().is_empty()).collect();
+        let plan = Self { warnings, said, ..Self::default() };
+        let mut translation = Translation { spec, at, plan, context: Vec::new() };
         // The words of an untrusted hook are for the user's eyes, as its name is.
         let untrusted = verdict.block.as_ref().or(verdict.ask.as_ref()).filter(|ruling| !ruling.trusted);
         if let Some(ruling) = untrusted.filter(|ruling| !ruling.for_user().trim().is_empty()) {

@@ -240,13 +240,15 @@ fn plain(event: &EventName, shown: &str, stdout: &[u8], style: &Style) -> Result
         "\"permission\"",
         "\"continue\"",
     ];
-    if shown.contains('{') && keys.iter().any(|key| shown.contains(key)) {
+    let is_context = matches!(event, EventName::UserMessageSend | EventName::SessionStart);
+    let is_hidden = shown.contains('{') && keys.iter().any(|key| shown.contains(key));
+    // At these events Claude Code gives the model the text as it is.
+    if is_hidden && !(is_context && style.text == Text::Context) {
         return Err(malformed(format!(
             "printed an answer with text before it, which hides it: {}",
             excerpt(stdout)
         )));
     }
-    let is_context = matches!(event, EventName::UserMessageSend | EventName::SessionStart);
     match style.text {
         Text::Context if is_context => return Ok(Outcome::inject(shown)),
         Text::Shown => return Ok(Outcome::pass().warn(shown)),
@@ -318,7 +320,10 @@ fn answer(mut reply: Reply, blocks: bool, style: &Style) -> Result<Outcome, Hook
     match at {
         Block::Stops if blocks => {
             let said = if stops { stop_reason.or(reason) } else { reason };
-            outcome.action = Action::Block(specific.reason.or(said).unwrap_or_default());
+            // A hook may say to the user alone why it blocks.
+            let reason = specific.reason.or(said).filter(|reason| !reason.trim().is_empty());
+            let reason = reason.or_else(|| outcome.warnings.first().cloned()).unwrap_or_default();
+            outcome.action = Action::Block(reason);
             if specific.output.is_some() {
                 reply.warn("\"hookSpecificOutput.updatedToolOutput\" is not applied beside a block");
             }

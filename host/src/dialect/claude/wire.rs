@@ -1,11 +1,12 @@
 //! The wire of a command hook that was written for Claude Code.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Matcher, Session, Split, encode, name, outcome_of, split};
 use crate::dialect::Wire;
 use crate::event::Event;
 use crate::hook::HookError;
+use crate::json;
 use crate::outcome::Outcome;
 
 /// The wire of a command hook that was written for Claude Code.
@@ -16,6 +17,25 @@ pub struct ClaudeWire {
     pub name: Option<String>,
     /// The tools, sources or reasons that the hook is for; all of them if `None`.
     pub matcher: Option<Matcher>,
+}
+
+/// Adds the fields that the agent sent and that an event does not have: of Claude Code all of them, of another agent the
+/// file of the conversation.
+fn fill(input: &mut Map<String, Value>, event: &Event) {
+    let Some(sent) = event.context.payload.as_ref().and_then(|it| json::object(&it.json).ok()) else {
+        return;
+    };
+    let is_claude = event.context.agent.as_deref() == Some("claude");
+    for (name, raw) in sent {
+        let is_own = match name.as_str() {
+            "transcript_path" => true,
+            "permission_mode" => is_claude && input.contains_key(&name),
+            _ => is_claude && !input.contains_key(&name),
+        };
+        if is_own {
+            input.insert(name, json::value(&raw));
+        }
+    }
 }
 
 impl Wire for ClaudeWire {
@@ -29,7 +49,11 @@ impl Wire for ClaudeWire {
     }
 
     fn encode(&self, event: &Event) -> Option<Value> {
-        encode(event, &Session::default())
+        let mut input = encode(event, &Session::default())?;
+        if let Value::Object(input) = &mut input {
+            fill(input, event);
+        }
+        Some(input)
     }
 
     fn outcome(

@@ -42,17 +42,7 @@ const KEYS: [&str; 16] = [
 ];
 
 /// Keys of agents that have no effect in hookbox.
-const WITHOUT_EFFECT: [&str; 9] = [
-    "name",
-    "powershell",
-    "once",
-    "rewakeMessage",
-    "rewakeSummary",
-    "holdsTools",
-    "cloud",
-    "source",
-    "commandWindows",
-];
+const WITHOUT_EFFECT: [&str; 5] = ["name", "powershell", "holdsTools", "cloud", "source"];
 
 impl File<'_> {
     fn spec(&self) -> &'static Spec {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::document::{Form, Member, Node, Object};
 use super::guard::{hides_guard, is_policy, policy};
-use super::reader::{MAX_WORDS, Reader, at, describes, twice, unknown, words, wrong};
+use super::reader::{MAX_WORDS, Reader, at, is_harmless, twice, unknown, words, wrong};
 use super::{Declared, Handler, Source};
 use crate::hook::{Kind, OnFailure};
 use crate::native::command::CommandLine;
@@ -50,7 +50,7 @@ impl Reader {
                 _ => unknowns.push(member),
             }
         }
-        unknowns.retain(|it| !describes(&it.name));
+        unknowns.retain(|it| !is_harmless(&it.name));
         // A repeated key has two values: the stricter one counts, because the entry may be a guard.
         for member in &again {
             match member.name.as_str() {

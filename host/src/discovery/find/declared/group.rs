@@ -7,7 +7,7 @@ use super::Declared;
 use super::document::{Form, Member, Node, Object};
 use super::entry::MAX_TIMEOUT;
 use super::guard::{self, hides_guard, is_policy};
-use super::reader::{Reader, at, describes, twice, unknown, words, wrong};
+use super::reader::{Reader, at, is_harmless, twice, unknown, words, wrong};
 use crate::dialect::Condition;
 use crate::hook::{Digest, OnFailure};
 use crate::native::command::CommandLine;
@@ -61,8 +61,7 @@ impl CommandForm {
         command_keys: &["command"],
         timeout_keys: &["timeout"],
         keys: &COMMAND_KEYS,
-        // Claude Code ignores `once` in a file of settings or of a plugin. No model is woken.
-        silent_keys: &["once", "rewakeMessage", "rewakeSummary"],
+        silent_keys: &[],
         time: |seconds| Duration::try_from_secs_f64(seconds).ok(),
         times: "seconds above zero such as 2 or 0.5, or a time such as \"500ms\"",
         has_args: true,
@@ -143,7 +142,7 @@ impl Reader {
                     self.common(&member, &mut own);
                 }
                 "sequential" | "name" if !form.is_own => {}
-                key if describes(key) => {}
+                key if is_harmless(key) => {}
                 _ if form.is_own => self.unknown(&member, &GROUP_KEYS),
                 _ => self.fault(|| format!("{}; it is left out", unknown(&member, &["matcher", "hooks"]))),
             }
@@ -239,7 +238,7 @@ impl Reader {
         }
         let mut line = repeated.map_or_else(|| self.line(&members, node, form), Err);
         let is_known =
-            |name: &str| form.keys.contains(&name) || form.silent_keys.contains(&name) || describes(name);
+            |name: &str| form.keys.contains(&name) || form.silent_keys.contains(&name) || is_harmless(name);
         // Another type has keys of its own.
         let is_command = find("type").is_none_or(|it| it.value.is_text("command"));
         for member in members.iter().filter(|it| !is_known(&it.name)) {

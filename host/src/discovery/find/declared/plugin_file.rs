@@ -69,7 +69,9 @@ impl Files {
             run.words.iter().map(|it| if it.is_plain() { it.text.as_str() } else { "" }).collect();
         let Some((program, args)) = words.split_first() else { return };
         if let Some(path) = self.path(program, false) {
-            self.found.push(PluginFile { path, is_program: true });
+            // They run a script by its name, as an interpreter does.
+            let is_run_by = |it: &String| matches!(base_name(it), "uv" | "bun" | "deno" | "npx" | "poetry");
+            self.found.push(PluginFile { path, is_program: !run.via.iter().any(is_run_by) });
         }
         let is_shell = use_of(&words) == Use::Shell;
         if !is_shell && !is_interpreter(base_name(program)) {

@@ -33,13 +33,28 @@ pub fn at(spot: Spot, what: &str) -> String {
     format!("{spot}: {what}")
 }
 
-/// Keys that only describe an entry, in the formats of all agents.
-const DESCRIBING: [&str; 7] =
-    ["$comment", "$schema", "_comment", "comment", "description", "id", "statusMessage"];
+/// Keys that describe an entry or mean something elsewhere only, in the formats of all agents and in published plugins.
+const HARMLESS: [&str; 13] = [
+    "$comment",
+    "$schema",
+    "_comment",
+    "additionalContextLimit",
+    "command_windows",
+    "commandWindows",
+    "comment",
+    "description",
+    "id",
+    // Claude Code ignores it in a file of settings or of a plugin.
+    "once",
+    // No model is woken.
+    "rewakeMessage",
+    "rewakeSummary",
+    "statusMessage",
+];
 
-/// Returns true if a key only describes its entry: it is passed over in silence.
-pub fn describes(key: &str) -> bool {
-    DESCRIBING.contains(&key)
+/// Returns true if a key changes nothing about its entry here: it is passed over in silence.
+pub fn is_harmless(key: &str) -> bool {
+    HARMLESS.contains(&key)
 }
 
 /// The number of words of a command, and of tools that a matcher names.
