@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use crate::interrupt::unless_interrupted;
 use anstyle::AnsiColor;
 use clap::Args;
-use hookbox::escape;
+use hookbox::{EventName, escape};
 use hookbox_agents::Agent;
-use hookbox_agents::bridge::doctor::{self, Examination, Status};
+use hookbox_agents::bridge::doctor::{self, Examination, Status, Trial};
 use hookbox_agents::config::Surroundings;
 
 use crate::commands::guard::warn_of_no_git;
@@ -58,7 +58,12 @@ impl Doctor {
         let surroundings = Surroundings::new(project).variables(|name| std::env::var_os(name));
         let surroundings = Surroundings { home, system, ..surroundings };
         let version = format!("hookbox {}", crate::version());
-        let doctor = doctor::Doctor::new(surroundings, version).line(&self.line);
+        let trials = hookbox_guards::GUARDS.iter().map(|guard| Trial {
+            hook: guard.hook(),
+            text: guard.trial.to_owned(),
+            is_output: !guard.events.contains(&EventName::BeforeToolCall),
+        });
+        let doctor = doctor::Doctor::new(surroundings, version).line(&self.line).trials(trials.collect());
         let agents = if self.agents.is_empty() { Agent::ALL.to_vec() } else { self.agents.clone() };
         let mut found = Vec::new();
         for agent in agents {

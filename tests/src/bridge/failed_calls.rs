@@ -50,6 +50,28 @@ fn a_hook_after_a_call_judges_each_failed_call_of_a_batch_once() {
 }
 
 #[test]
+fn a_call_that_hookbox_blocked_is_no_failed_call_of_the_batch() {
+    let env = TestEnvironment::new();
+    env.directory("repo/.git");
+    env.native(
+        "home/.hookbox/hooks/guard",
+        "before_tool_call",
+        "echo '{\"blocked\": true, \"reason\": \"no\"}'",
+    );
+    env.native("home/.hookbox/hooks/judge", "after_tool_call", "cat >> \"$HOME/seen\"");
+    for (agent, tool) in [("claude", "Bash"), ("qwen", "run_shell_command")] {
+        let call = json!({
+            "hook_event_name": "PreToolUse", "session_id": "s", "cwd": env.path("repo"), "tool_name": tool,
+            "tool_input": {"command": "make"}, "tool_use_id": "two",
+        });
+        let blocked = env.hookbox_with(["bridge", agent], call.to_string());
+        assert!(blocked.stdout.contains("deny"), "{agent}: {blocked:#?}");
+        env.hookbox_with(["bridge", agent], batch(&env, agent).to_string());
+        assert_eq!(env.read("home/seen"), None, "{agent}");
+    }
+}
+
+#[test]
 fn a_failed_call_without_a_name_or_outside_a_list_is_judged_as_well() {
     let env = TestEnvironment::new();
     env.native("home/.hookbox/hooks/judge", "after_tool_call", "cat >> \"$HOME/seen\"; exit 2");

@@ -204,6 +204,33 @@ fn a_guard_in_shadow_mode_does_not_guard_and_doctor_tells() {
 }
 
 #[test]
+fn each_installed_guard_is_tried_with_a_call_of_its_own() {
+    let env = place(Agent::Claude);
+    // No other hook blocks first.
+    fs::remove_file(env.path("home/.hookbox/hooks/guardrail.wasm")).unwrap();
+    env.file("home/.hookbox/hookbox.toml", "");
+    let added =
+        env.hookbox(["guard", "add", "destructive", "git", "injection", "secrets", "supply-chain", "--yes"]);
+    assert_eq!(added.code, Some(0), "{added:#?}");
+    let of_guards = |env: &TestEnvironment| -> Vec<(String, String)> {
+        let all = findings(&doctor(env, &["claude", "--json"]));
+        let tried =
+            all.into_iter().filter(|(_, about, message)| about == "guard" && message.contains(".wasm "));
+        tried.map(|(status, _, message)| (status, message.split('`').next().unwrap().to_owned())).collect()
+    };
+    let answers = |name: &str| ("ok".to_owned(), format!("{name}.wasm answers to "));
+    let tried = of_guards(&env);
+    for name in ["destructive", "git", "injection", "secrets", "supply-chain"] {
+        assert!(tried.contains(&answers(name)), "{name}: {tried:#?}");
+    }
+    let settings = env.read("home/.hookbox/hookbox.toml").unwrap();
+    let own = "[hooks.\"git.wasm\".settings]\nallow = [\"git push --force origin main\"]\n";
+    env.file("home/.hookbox/hookbox.toml", format!("{settings}\n{own}"));
+    let tried = of_guards(&env);
+    assert!(tried.contains(&("warning".to_owned(), "git.wasm says nothing to ".to_owned())), "{tried:#?}");
+}
+
+#[test]
 fn an_agent_whose_guard_fires_is_guarded_and_nothing_is_changed() {
     for agent in Agent::with_commands() {
         let env = place(agent);

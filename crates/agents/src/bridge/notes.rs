@@ -19,9 +19,13 @@ pub(super) fn signed(verdict: &mut Verdict, manager: &Manager) {
         let is_it = |entry: &&Entry| entry.name == ruling.by && entry.kind != Kind::Builtin;
         let Some(entry) = entries.iter().find(is_it).filter(|_| !reason.trim().is_empty()) else { continue };
         let name = text::escape(&ruling.by, 200);
-        let file = entry.settings_file().map_or_else(String::new, |file| {
-            format!("; the user can change it in {}", text::escape(&from_home(&file), 1000))
-        });
+        let file = match &entry.plugin {
+            // A change of its files would end the trust in them.
+            Some(plugin) => format!("; it is of the plugin {}", text::escape(plugin, 200)),
+            None => entry.settings_file().map_or_else(String::new, |file| {
+                format!("; the user can change it in {}", text::escape(&from_home(&file), 1000))
+            }),
+        };
         let mut signed = Ruling::trusted(ruling.by.as_str(), format!("{reason} (hookbox: {name}{file})"));
         signed.code = ruling.code.take();
         *ruling = signed;

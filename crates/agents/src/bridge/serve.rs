@@ -263,12 +263,17 @@ impl Bridge {
         if let Some(count) = count {
             keep(&count, fired);
         }
-        let (withheld, mut rest) = self.judge_failed(&manager, &mut request, fired).await;
-        let mut shown = request.notes.clone();
-        // The user hears once in a session of an untrusted hook and of a broken file: each event finds them anew.
         let data = manager.trust_file();
         let session = &request.event.context.conversation_id;
         let told = Told::of(data.as_ref().map(|file| file.directory()), self.agent, session);
+        if let (EventData::BeforeToolCall(call), true) = (&fired.event.data, fired.verdict.block.is_some()) {
+            told.block(call);
+        }
+        // A blocked call did not happen, and the batch has it among its failed ones.
+        request.failed.retain(|result| !told.has_blocked(&result.call));
+        let (withheld, mut rest) = self.judge_failed(&manager, &mut request, fired).await;
+        let mut shown = request.notes.clone();
+        // The user hears once in a session of an untrusted hook and of a broken file: each event finds them anew.
         let standing: Vec<String> = standing.into_iter().chain(untrusted(fired, &manager)).collect();
         if request.event.name() == EventName::SessionStart {
             told.forget();

@@ -1,5 +1,6 @@
 //! The notes that a session has heard: a small private file for each session, because every event is a process of its own.
-//! A note about an untrusted hook or a broken file is told once, and not at every event.
+//! A note about an untrusted hook or a broken file is told once, and not at every event. The file also has the calls that
+//! were blocked.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -11,6 +12,7 @@ use rustix::fs::OFlags;
 
 use super::follow_ups::tidy;
 use crate::agent::Agent;
+use crate::event::ToolCall;
 use crate::files::private_dir;
 use crate::hook::Digest;
 
@@ -45,18 +47,40 @@ impl Told {
     /// Returns the notes that the session has not heard, and keeps them as heard. A note that cannot be kept is told again.
     pub(super) fn unheard(&self, notes: Vec<String>) -> Vec<String> {
         let Some(file) = self.file.as_ref().filter(|_| !notes.is_empty()) else { return notes };
-        let kept = private_dir::read_file(file, MAX_FILE).unwrap_or_default();
-        let kept = String::from_utf8_lossy(&kept);
-        let heard: BTreeSet<&str> = kept.lines().collect();
-        let key = |note: &String| Digest::of(note.as_bytes()).hex();
-        let unheard: Vec<String> =
-            notes.into_iter().filter(|note| !heard.contains(key(note).as_str())).collect();
+        let heard = self.kept();
+        let unheard: Vec<String> = notes.into_iter().filter(|note| !heard.contains(&key(note))).collect();
         if !unheard.is_empty() {
             let lines: String = unheard.iter().map(|note| key(note) + "\n").collect();
             let _ = append(file, &lines);
         }
         unheard
     }
+
+    /// Keeps that a call was blocked.
+    pub(super) fn block(&self, call: &ToolCall) {
+        self.unheard(blocked(call).into_iter().collect());
+    }
+
+    /// Returns true if this call was blocked.
+    pub(super) fn has_blocked(&self, call: &ToolCall) -> bool {
+        blocked(call).is_some_and(|note| self.kept().contains(&key(&note)))
+    }
+
+    /// Returns the keys of the notes that are kept.
+    fn kept(&self) -> BTreeSet<String> {
+        let kept = self.file.as_ref().and_then(|file| private_dir::read_file(file, MAX_FILE).ok());
+        String::from_utf8_lossy(&kept.unwrap_or_default()).lines().map(str::to_owned).collect()
+    }
+}
+
+/// Returns the key of a note in the file.
+fn key(note: &str) -> String {
+    Digest::of(note.as_bytes()).hex()
+}
+
+/// Returns the note of a blocked call, if the agent gave it an id.
+fn blocked(call: &ToolCall) -> Option<String> {
+    call.id.as_deref().filter(|id| !id.is_empty()).map(|id| format!("blocked {id}"))
 }
 
 fn append(file: &Path, lines: &str) -> io::Result<()> {
@@ -90,6 +114,23 @@ mod tests {
         of("../one").forget();
         assert_eq!(hears("../one", &["a"]), ["a"]);
         assert_eq!((hears("", &["a"]), hears("", &["a"])), (vec!["a".to_owned()], vec!["a".to_owned()]));
+    }
+
+    #[test]
+    fn a_blocked_call_is_known_by_its_id() {
+        let temp = tempfile::tempdir().unwrap();
+        let told = Told::of(Some(temp.path()), Agent::Claude, "one");
+        let call = |id: Option<&str>| {
+            let mut call = ToolCall::new("Bash", serde_json::json!({}));
+            call.id = id.map(str::to_owned);
+            call
+        };
+        for id in [Some("toolu_1"), Some(""), None] {
+            assert!(!told.has_blocked(&call(id)), "{id:?}");
+            told.block(&call(id));
+        }
+        assert!(told.has_blocked(&call(Some("toolu_1"))) && !told.has_blocked(&call(Some("toolu_2"))));
+        assert!(!told.has_blocked(&call(Some(""))) && !told.has_blocked(&call(None)));
     }
 
     #[test]

@@ -45,9 +45,17 @@ pub(crate) static SPEC: Spec = Spec {
         at(SYSTEM, SYSTEM_FILE, Holds::Hooks),
     ],
     moved_by: Some(MovedBy { variable: "CLAUDE_CONFIG_DIR", directory: ".claude", reads_tilde: false }),
+    command_files: &[".claude/skills", ".claude/commands", ".claude/agents"],
     config: ConfigFormat {
         parser: Some(ParserRules { reads_mark: true, check: settings::check }),
-        entry: EntryForm { has_args: true, runs_sh: true, takes_null_matcher: false, ..EntryForm::GROUPED },
+        entry: EntryForm {
+            // Since 2.1.332; older versions ignore the key.
+            blocks_without_program: Some(("onFailure", "block")),
+            has_args: true,
+            runs_sh: true,
+            takes_null_matcher: false,
+            ..EntryForm::GROUPED
+        },
         disable_settings: &[
             DisableSetting::ALL,
             DisableSetting {

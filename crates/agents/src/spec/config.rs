@@ -92,6 +92,8 @@ pub(crate) struct EntryForm {
     pub(crate) name_key: Option<&'static str>,
     /// The key that lets a failed command block.
     pub(crate) strict_key: Option<&'static str>,
+    /// The key and its value with which a program that is gone or hangs blocks the call.
+    pub(crate) blocks_without_program: Option<(&'static str, &'static str)>,
     /// True if `args` are the arguments of a program.
     pub(crate) has_args: bool,
     /// True if an entry has variables of its own.
@@ -121,6 +123,7 @@ impl EntryForm {
         has_version: false,
         name_key: None,
         strict_key: None,
+        blocks_without_program: None,
         has_args: false,
         has_env: false,
         has_cwd: false,

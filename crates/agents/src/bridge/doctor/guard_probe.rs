@@ -1,18 +1,20 @@
 //! The proof that a guard fires: the answers of the configured command to payloads of the agent.
 
+use hookbox::report::Status as Reported;
+use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
 use super::configured::{Configured, HookCommand};
-use super::{Doctor, SESSION};
+use super::{Doctor, SESSION, Trial};
 use crate::agent::{Agent, AgentEvent, Effect};
 use crate::builtin::SELF_PROTECTION;
-use crate::event::{Context, EventName};
+use crate::event::{Context, EventData, EventName, ToolCall};
 use crate::finding::Examination;
 use crate::hook::{Mode, OnFailure};
-use crate::manager::EntryStatus;
 use crate::manager::Manager;
+use crate::manager::{Entry, EntryStatus};
 use crate::outcome::Ruling;
-use crate::text;
+use crate::{text, tool_result};
 
 /// A line that `builtin:self-protection` blocks, whatever else is configured.
 const PROTECTED: &str = "hookbox trust hookbox-doctor --yes";
@@ -118,7 +120,39 @@ impl GuardProbe<'_> {
             }
         }
         check_hooks(manager, is_guarded, found);
+        for trial in &self.doctor.trials {
+            self.try_hook(trial, manager, found).await;
+        }
         self.check_failure(manager, found).await;
+    }
+
+    /// Checks that a hook speaks at its trial. A hook before it may have blocked the call.
+    async fn try_hook(&self, trial: &Trial, manager: &Manager, found: &mut Examination) {
+        let runs = |it: &Entry| it.status == EntryStatus::Active && it.mode == Mode::Enforce;
+        if !manager.entries().iter().any(|it| it.name == trial.hook && runs(it)) {
+            return;
+        }
+        let session = manager.session(SESSION).cwd(self.doctor.project().to_string_lossy());
+        let call = |line: &str| ToolCall::new("bash", json!({ "command": line }));
+        let data = if trial.is_output {
+            EventData::AfterToolCall(tool_result(call(HARMLESS), json!(trial.text)))
+        } else {
+            EventData::BeforeToolCall(call(&trial.text))
+        };
+        let Ok(fired) = timeout_at(self.until, session.fire(data)).await else { return };
+        let status = fired.report.hooks.iter().find(|it| it.name == trial.hook).map(|it| it.status);
+        let (name, text) = (text::escape(&trial.hook, 200), text::escape(&trial.text, 200));
+        match status {
+            Some(Reported::Blocked | Reported::Asked | Reported::Changed) => {
+                found.ok("guard", format!("{name} answers to `{text}`"));
+            }
+            Some(Reported::Skipped | Reported::Observed) => {}
+            _ => found.warn(
+                "guard",
+                format!("{name} says nothing to `{text}`, which it is made to stop"),
+                format!("see its settings, and hookbox explain {}", text::shell_word(&text)),
+            ),
+        }
     }
 
     /// Returns true if a harmless line runs, or if a hook blocks it. A command that blocks every line proves

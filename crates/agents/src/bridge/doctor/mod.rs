@@ -33,7 +33,19 @@ pub struct Doctor {
     surroundings: Surroundings,
     version: String,
     line: String,
+    trials: Vec<Trial>,
     search: Vec<PathBuf>,
+}
+
+/// A call for which a hook has to speak.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// The full name of the hook.
+    pub hook: String,
+    /// The line of the shell tool, or the output of one.
+    pub text: String,
+    /// True for an output.
+    pub is_output: bool,
 }
 
 impl Doctor {
@@ -45,6 +57,7 @@ impl Doctor {
             surroundings,
             version: version.into(),
             line: LINE.to_owned(),
+            trials: Vec::new(),
             search: search.unwrap_or_default(),
         }
     }
@@ -53,6 +66,12 @@ impl Doctor {
     #[must_use]
     pub fn line(self, line: impl Into<String>) -> Self {
         Self { line: line.into(), ..self }
+    }
+
+    /// Sets the calls that are tried, each for one hook (default: none). A hook that does not run is left out.
+    #[must_use]
+    pub fn trials(self, trials: Vec<Trial>) -> Self {
+        Self { trials, ..self }
     }
 
     fn project(&self) -> &Path {

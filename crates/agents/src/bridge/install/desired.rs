@@ -132,7 +132,8 @@ fn one(agent: Agent, options: &InstallOptions, event: &'static AgentEvent) -> De
             (Some(options.deadline.min(waits.saturating_sub(SLACK))), waits)
         }
     };
-    let is_strict = options.is_strict && event.event == EventKind::BeforeToolCall;
+    let is_before = event.event == EventKind::BeforeToolCall;
+    let is_strict = options.is_strict && is_before;
     let from: Vec<Agent> = options.from.iter().copied().filter(|from| *from != agent).collect();
     let line = bridge_command::write(
         &options.program,
@@ -148,6 +149,9 @@ fn one(agent: Agent, options: &InstallOptions, event: &'static AgentEvent) -> De
     says.insert(form.timeout().to_owned(), agent.spec().wait.unit.number(waits).into());
     if let Some(key) = form.strict_key.filter(|_| is_strict) {
         says.insert(key.to_owned(), true.into());
+    }
+    if let Some((key, value)) = form.blocks_without_program.filter(|_| is_before) {
+        says.insert(key.to_owned(), value.into());
     }
     let mut entry = Map::new();
     if form.has_type {
@@ -237,6 +241,16 @@ mod tests {
                     other.name
                 );
             }
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_gone_blocks_a_call_of_claude_code() {
+        for desired in desired_entries(Agent::Claude, &InstallOptions::new("hookbox")).unwrap() {
+            let blocks = desired.says.get("onFailure").is_some_and(|it| it == "block");
+            let is_call = ["PreToolUse", "PreSkillShellCommand"].contains(&desired.event);
+            assert_eq!(blocks, is_call, "{}", desired.event);
+            assert_eq!(desired.fresh().pointer("/hooks/0/onFailure").is_some(), is_call);
         }
     }
 

@@ -218,6 +218,12 @@ impl Node {
                 (_, None) => {}
             }
         }
+        // A value that the user gave stays.
+        if let Some((key, _)) = form.blocks_without_program.filter(|(key, _)| self.entry.get(key).is_none())
+            && let Some(want) = desired.says.get(key)
+        {
+            self.entry.append(key, input(want));
+        }
     }
 
     /// Takes the entry out, and its group and its event's list if that leaves them empty. A list that was
