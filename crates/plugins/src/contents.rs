@@ -270,6 +270,15 @@ fn subscriptions(found: &Approvable, row: &Entry) -> Vec<Subscription> {
 /// hooks.json names needs none.
 fn without_execute_bit(dir: &Path, hooks: &[PluginHook]) -> Vec<Problem> {
     let at = Path::new("hooks");
+    // Beside commands of another agent's events (`hooks.json#PreToolUse[0]`) no file there is a native hook, with or without
+    // the bit.
+    let is_of_agent = |hook: &PluginHook| {
+        let event = hook.name.rsplit_once('#').map(|(_, event)| event.rsplit(':').next().unwrap_or(event));
+        event.is_some_and(|event| event.starts_with(|c: char| c.is_ascii_uppercase()))
+    };
+    if hooks.iter().any(is_of_agent) {
+        return Vec::new();
+    }
     let Ok(access) = FileAccess::repository(dir) else { return Vec::new() };
     let (names, _) = access.names(&dir.join(at)).unwrap_or_default();
     let is_program = |name: &str| {

@@ -15,8 +15,25 @@ const MAX_LIST: u64 = 1 << 20;
 /// The most plugins of a marketplace that are named.
 const MAX_NAMED: usize = 50;
 
-/// Returns the error for a marketplace; `None` if a source without the parts of a plugin is something else.
+/// Returns the error for a marketplace and for a project with hooks; `None` if a source without the parts of a plugin is
+/// something else.
 pub(super) fn of(tree: &Dir) -> Option<PluginError> {
+    marketplace(tree).or_else(|| project(tree))
+}
+
+/// Returns the error for a project whose hooks an agent reads, as in `.cursor/hooks.json`.
+fn project(tree: &Dir) -> Option<PluginError> {
+    let names = tree.entries().ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut files = names.filter(|name| name.starts_with('.')).map(|name| format!("{name}/hooks.json"));
+    let file = files.find(|file| tree.is_file(file))?;
+    let what = format!("is a project with hooks in {}, and not a plugin", escape(&file, 200));
+    let error = PluginError::new("the source", PluginErrorKind::OtherKind(what));
+    Some(error.hint(
+        "clone it: hookbox runs an agent's hooks of a project with --from AGENT, after you trusted them",
+    ))
+}
+
+fn marketplace(tree: &Dir) -> Option<PluginError> {
     let mut text = Vec::new();
     tree.open(MARKETPLACE).ok()?.take(MAX_LIST).read_to_end(&mut text).ok()?;
     let list: Value = serde_json::from_slice(&text).unwrap_or_default();

@@ -83,8 +83,7 @@ fn settle(lock: &PluginsLock<'_>) -> Result<Option<String>, PluginError> {
     let found = dir_ops::entry_kind(lock.dir(), &dir).map_err(|error| PluginError::io(&path, error))?;
     let is_done = match after.get(&name) {
         Some(locked) => {
-            found == Some(EntryKind::Directory)
-                && digest(&path, Some(locked)).is_ok_and(|tree| tree == locked.tree)
+            found == Some(EntryKind::Directory) && digest(&path, None).is_ok_and(|tree| tree == locked.tree)
         }
         None => found.is_none(),
     };

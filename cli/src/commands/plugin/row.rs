@@ -200,6 +200,9 @@ impl HookRow {
         let mut events = hook.events();
         if let Some(entry) = entries.iter().find(is_this) {
             hook.status = entry.status;
+            if hook.status == EntryStatus::Invalid {
+                hook.problem = hook.problem.or_else(|| entry.problem.clone());
+            }
             if !entry.events.is_empty() {
                 events.clone_from(&entry.events);
                 (hook.priority, hook.on_failure) = (entry.priority, entry.on_failure);
