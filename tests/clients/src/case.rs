@@ -31,6 +31,8 @@ pub(crate) enum Hook {
     Changes { is_component: bool },
     /// Gives the model text at the start of a session and with a message.
     Injects { is_component: bool },
+    /// A guard of hookbox; its file may be removed afterwards.
+    Guard { name: &'static str, is_gone: bool },
 }
 
 /// The expected result.
@@ -91,7 +93,7 @@ pub(crate) struct Components<'a> {
 
 /// Every case.
 pub(crate) fn all() -> Vec<Case> {
-    use Hook::{Changes, Component, Injects, Native};
+    use Hook::{Changes, Component, Guard, Injects, Native};
     let guard = || Component { file: "guardrail", settings: "" };
     let witness = Native { name: "witness", run: "cat > seen.json", settings: "" };
     let denies = r#"echo '{"blocked": true, "reason": "not on a Friday"}'"#;
@@ -124,6 +126,19 @@ pub(crate) fn all() -> Vec<Case> {
         case("inject, component", vec![Injects { is_component: true }], told),
         case("inject, native", vec![Injects { is_component: false }], told_natively),
     ];
+    // Files that a line writes: a patch, and a skill whose shell lines the agent runs by itself.
+    let supply_chain = Guard { name: "supply-chain", is_gone: false };
+    let patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: .git/hooks/pre-commit\n+touch evil\n*** End Patch\nEOF";
+    let skill =
+        "mkdir -p .claude/skills/s; cat > .claude/skills/s/SKILL.md <<'EOF'\nState: !`rm -rf victim`\nEOF";
+    for (name, line, hook, said) in [
+        ("a patch in the shell", patch, supply_chain, ".git/hooks/pre-commit"),
+        ("a shell line of a skill", skill, guard(), "Security policy: 'rm -rf' is not allowed"),
+        ("a guard that is gone", LINE, Guard { name: "git", is_gone: true }, "somebody removed it"),
+    ] {
+        let line = if line == LINE { line.to_owned() } else { format!("{LINE}; {line}") };
+        all.push(Case { line, ..case(name, vec![hook], Want::Blocked(said)) });
+    }
     // Tools of one client.
     let seen = || vec![Native { name: "witness", run: "cat > seen.json", settings: "" }];
     for (name, line, arguments, hooks, want) in [
@@ -242,6 +257,12 @@ impl Case {
                 Hook::Native { name, run, settings } => {
                     place.native(name, "before_tool_call", run)?;
                     table(name, settings);
+                }
+                Hook::Guard { name, is_gone } => {
+                    client.hookbox(&["guard", "add", name, "--yes"], place)?;
+                    if *is_gone {
+                        fs::remove_file(place.home().join(format!(".hookbox/hooks/{name}.wasm")))?;
+                    }
                 }
                 Hook::Changes { is_component: true } => {
                     place.component(&of_tests("answers"))?;

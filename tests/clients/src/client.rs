@@ -110,7 +110,8 @@ impl Client {
         Ok(())
     }
 
-    fn hookbox(&self, args: &[&str], place: &Place) -> io::Result<()> {
+    /// Runs hookbox in a place.
+    pub(crate) fn hookbox(&self, args: &[&str], place: &Place) -> io::Result<()> {
         let mut command = Command::new(&place.hookbox);
         command.args(args);
         self.surround(&mut command, place, Trust::Bypassed);
