@@ -276,7 +276,7 @@ fn without_execute_bit(dir: &Path, hooks: &[PluginHook]) -> Vec<Problem> {
         let event = hook.name.rsplit_once('#').map(|(_, event)| event.rsplit(':').next().unwrap_or(event));
         event.is_some_and(|event| event.starts_with(|c: char| c.is_ascii_uppercase()))
     };
-    if hooks.iter().any(is_of_agent) {
+    if hooks.iter().any(is_of_agent) && !hooks.iter().any(|hook| hook.kind == Kind::Native) {
         return Vec::new();
     }
     let Ok(access) = FileAccess::repository(dir) else { return Vec::new() };

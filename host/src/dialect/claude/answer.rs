@@ -242,8 +242,9 @@ fn plain(event: &EventName, shown: &str, stdout: &[u8], style: &Style) -> Result
     ];
     let is_context = matches!(event, EventName::UserMessageSend | EventName::SessionStart);
     let is_hidden = shown.contains('{') && keys.iter().any(|key| shown.contains(key));
-    // At these events Claude Code gives the model the text as it is.
-    if is_hidden && !(is_context && style.text == Text::Context) {
+    // At these events Claude Code gives the model the text as it is. A word of a block in it is not passed over.
+    let may_block = ["\"block\"", "\"deny\"", "false"].iter().any(|word| shown.contains(word));
+    if is_hidden && (may_block || !is_context || style.text != Text::Context) {
         return Err(malformed(format!(
             "printed an answer with text before it, which hides it: {}",
             excerpt(stdout)
