@@ -31,8 +31,8 @@ const NOTED: Duration = Duration::from_secs(24 * 60 * 60);
 /// The number of components that are compiled between two prunings, in a process that compiles many.
 const PRUNE_EVERY: usize = 64;
 
-/// The bytes of compiled code for a byte of a component, at most: 5 of a guard, 9 of an interpreter.
-const CODE_PER_BYTE: usize = 10;
+/// The bytes for which there has to be room for each byte of a component. The code of a guard has three.
+const CODE_PER_BYTE: usize = 4;
 
 /// The time between two looks at a component that another process compiles.
 const PAUSE: Duration = Duration::from_millis(5);
