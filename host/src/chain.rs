@@ -99,13 +99,13 @@ impl Ruled {
     /// Adds the block or the question about the lines that the call writes, with the report of their hooks.
     pub(crate) fn add(&mut self, of_lines: Self) {
         let Fired { verdict, report, .. } = *of_lines.fired;
+        let own = &mut *self.fired;
+        own.verdict.warnings.extend(verdict.warnings);
         if verdict.block.is_none() && verdict.ask.is_none() {
             return;
         }
-        let own = &mut *self.fired;
         (own.verdict.block, own.verdict.allowed) = (verdict.block, None);
         own.verdict.ask = verdict.ask.or(own.verdict.ask.take()).filter(|_| own.verdict.block.is_none());
-        own.verdict.warnings.extend(verdict.warnings);
         let text =
             "the call writes shell lines that the agent runs by itself later: they were judged like a call"
                 .to_owned();
@@ -138,12 +138,9 @@ impl Ruled {
 pub(crate) fn written_lines(event: &Event, options: &ChainOptions) -> Option<Event> {
     let EventData::BeforeToolCall(call) = &event.data else { return None };
     let cwd = Path::new(&event.context.cwd);
-    let lines = facts::written_lines(call, cwd, options.home.as_deref(), &options.command_files);
-    if lines.is_empty() {
-        return None;
-    }
-    let line = serde_json::json!({ "command": lines.join("\n") });
-    let shell = ToolCall { id: call.id.clone(), ..ToolCall::new(SHELL, line) };
+    let line = facts::written_line(call, cwd, options.home.as_deref(), &options.command_files)?;
+    let shell =
+        ToolCall { id: call.id.clone(), ..ToolCall::new(SHELL, serde_json::json!({ "command": line })) };
     let mut context = Context::clone(&event.context);
     // The payload is one of the whole call.
     context.payload = None;

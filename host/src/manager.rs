@@ -24,6 +24,7 @@ pub use crate::discovery::{
     DEFAULT_ROOTS, Entry, EntryStatus, Kept, Problem, Progress, SwitchedOff, Tightened,
 };
 use crate::event::EventName;
+pub use crate::facts::CommandFiles;
 use crate::files::program;
 use crate::hook::{Hook, Kind, OnFailure, Subscription};
 use crate::journal::{Journal, JournalSettings};

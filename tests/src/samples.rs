@@ -95,6 +95,7 @@ fn every_sample_names_its_event_and_has_a_page() {
     let env = TestEnvironment::new();
     for &(name, event) in COMPONENTS {
         let file = sample(name);
+        env.warm(&file);
         let hook = ["exec".as_ref(), file.as_os_str(), "hook".as_ref()];
         assert_eq!(env.hookbox(hook).stdout.trim(), event, "{name}");
         let output = env.run(env.command(twin(name)).arg("hook"), "");

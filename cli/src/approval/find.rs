@@ -91,8 +91,13 @@ pub(crate) fn find_record(manager: &Manager, records: &Records, word: &str) -> R
     let repo = manager.repository().and_then(|repo| repo.canonicalize().ok());
     let hooks = manager.approvable();
     let path = absolute(word);
-    let by_path = hooks.iter().find(|hook| hook.reference == path).and_then(|hook| hook.key.as_ref());
-    if let Some(record) = by_path.and_then(|(scope, path)| records.get(scope, path)) {
+    // In a linked working tree the record may be that of the main one.
+    let key = |hook: &Approvable| {
+        let of_record = hook.record.as_ref().map(|record| (record.scope.clone(), record.path.clone()));
+        of_record.or_else(|| hook.key.clone())
+    };
+    let by_path = hooks.iter().find(|hook| hook.reference == path).and_then(key);
+    if let Some(record) = by_path.and_then(|(scope, path)| records.get(&scope, &path)) {
         return Ok(record.clone());
     }
     let file = |record: &Record| match &record.scope {
@@ -104,8 +109,8 @@ pub(crate) fn find_record(manager: &Manager, records: &Records, word: &str) -> R
     }
     // A component of the user has one record, with the name of one of the entries that declare it.
     let mut of_name: Vec<&Record> = Vec::new();
-    let keys = hooks.iter().filter(|hook| hook.name == word).filter_map(|hook| hook.key.as_ref());
-    for record in keys.filter_map(|(scope, path)| records.get(scope, path)) {
+    let keys = hooks.iter().filter(|hook| hook.name == word).filter_map(key);
+    for record in keys.filter_map(|(scope, path)| records.get(&scope, &path)) {
         if !of_name.contains(&record) {
             of_name.push(record);
         }

@@ -17,7 +17,7 @@ use hookbox_shell::{Known, Reading, Sort, Unread, Use, base_name, runs};
 
 use self::expansion::without_variables;
 use self::seen::Seen;
-use super::hookbox_process;
+use super::hookbox_process::{self, CommandLines};
 use super::programs::{self, is_hookbox};
 use super::protected::Protected;
 
@@ -47,7 +47,7 @@ pub(super) enum Finding {
 
 /// Judges a line of an agent that works in one of these directories.
 pub(super) fn judge(line: &str, protected: &Protected, directories: &[PathBuf]) -> Option<Finding> {
-    let mut judge = Judge { protected, read: BTreeSet::new(), text: 0 };
+    let mut judge = Judge { protected, read: BTreeSet::new(), text: 0, lines: None };
     directories.iter().find_map(|from| judge.line(line, from, 0))
 }
 
@@ -84,6 +84,8 @@ struct Judge<'a> {
     read: BTreeSet<(String, PathBuf)>,
     /// The total length of these scripts.
     text: usize,
+    /// Made when a command ends processes.
+    lines: Option<CommandLines>,
 }
 
 impl Judge<'_> {
@@ -149,16 +151,27 @@ impl Judge<'_> {
         }
         let sources = sources(seen.at, reading);
         let flow: Vec<&Seen> = all.iter().filter(|it| sources.contains(&it.at)).collect();
-        let live = |seen: &Seen| seen.used != Use::Keeps;
-        let ends = |it: &&Seen| live(it) && it.texts().flat_map(tokens).any(programs::ends);
-        // A substitution is a command of its own.
-        if live(seen)
-            && flow.iter().any(ends)
-            && all.iter().any(|it| live(it) && hookbox_process::selects(&it.words, self.protected.targets()))
-        {
+        if seen.used != Use::Keeps && self.selects_hookbox(&flow, all) {
             return Some(Finding::Ends);
         }
         self.flow(&flow, seen.used != Use::Keeps, depth)
+    }
+
+    /// Returns true if commands that feed each other end processes, and may select hookbox. A search counts if its output
+    /// reaches the command that ends them, also by a substitution.
+    fn selects_hookbox(&mut self, flow: &[&Seen], all: &[Seen]) -> bool {
+        let ends = |it: &&&Seen| it.used != Use::Keeps && it.texts().flat_map(tokens).any(programs::ends);
+        let Some(end) = flow.iter().find(ends) else { return false };
+        let inner: Vec<&str> =
+            end.strings().filter(|word| word.contains("$(") || word.contains('`')).collect();
+        let is_inner = |it: &&Seen| {
+            hookbox_process::is_search(&it.words)
+                && inner.iter().any(|text| it.strings().all(|word| text.contains(word)))
+        };
+        let searches = all.iter().filter(|_| !inner.is_empty()).filter(is_inner);
+        let live = flow.iter().copied().filter(|it| it.used != Use::Keeps).chain(searches);
+        let lines = self.lines.get_or_insert_with(|| CommandLines::new(self.protected.targets()));
+        live.into_iter().any(|it| lines.has(&it.words))
     }
 
     /// Judges commands that feed one that may change something, or run words.

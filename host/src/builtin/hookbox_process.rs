@@ -1,5 +1,6 @@
 //! The program hookbox: its files, the program that answers for it, and the subcommands that install it into another program.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use hookbox_shell::{Arg, base_name};
@@ -37,8 +38,8 @@ pub(super) fn gits() -> Vec<PathBuf> {
     all.filter(|it| geteuid().is_root() || program::fixed(it).as_ref() != Some(it)).collect()
 }
 
-/// Options with which a program selects processes otherwise than by a pattern.
-const SELECTORS: [&str; 14] = [
+/// Options of these programs with a value that is no pattern.
+const VALUES: [&str; 24] = [
     "-u",
     "-U",
     "-t",
@@ -46,6 +47,11 @@ const SELECTORS: [&str; 14] = [
     "-G",
     "-P",
     "-s",
+    "-A",
+    "-B",
+    "-C",
+    "-m",
+    "-y",
     "--user",
     "--euid",
     "--uid",
@@ -53,98 +59,145 @@ const SELECTORS: [&str; 14] = [
     "--group",
     "--parent",
     "--session",
+    "--signal",
+    "--after-context",
+    "--before-context",
+    "--context",
+    "--max-count",
 ];
 
-/// The subcommands with which these programs remove another one.
-const REMOVES: [&str; 15] = [
-    "autoremove",
-    "del",
-    "delete",
-    "erase",
-    "purge",
-    "remove",
-    "rm",
-    "un",
-    "uninstall",
-    "unlink",
-    "-R",
-    "-Rs",
-    "-Rns",
-    "-e",
-    "--remove",
+/// Package managers, each with the words by which it removes a program.
+const REMOVALS: [(&str, &str); 12] = [
+    ("apk port", "del uninstall"),
+    ("apt apt-get aptitude", "remove purge autoremove"),
+    ("asdf mise brew choco flatpak gem scoop snap volta winget", "uninstall remove rm unlink"),
+    ("cargo pip pip3 pipx", "uninstall"),
+    ("conda", "remove uninstall"),
+    ("dnf yum zypper", "remove erase"),
+    ("dpkg", "-r -P --remove --purge"),
+    ("nix-env", "-e --uninstall"),
+    ("npm pnpm yarn bun", "uninstall remove rm un r unlink"),
+    ("pacman", "-R -Rs -Rn -Rns -Rc -Rsc --remove"),
+    ("rpm", "-e --erase"),
+    ("uv", "uninstall"),
 ];
 
-/// Returns true if a package manager removes hookbox.
+/// Returns true if a package manager removes hookbox from the machine, not from a project.
 pub(super) fn is_removed<'a>(program: &str, words: impl Iterator<Item = &'a str>) -> bool {
     let words: Vec<&str> = words.collect();
-    let is_packager =
-        PACKAGERS.contains(&program) || matches!(program, "dpkg" | "rpm" | "apt-mark" | "rustup");
-    let named = |word: &&str| is_hookbox(word.rsplit('/').next().unwrap_or(word));
-    is_packager && words.iter().any(|word| REMOVES.contains(word)) && words.iter().any(named)
+    let has = |list: &str, word: &str| list.split(' ').any(|it| it == word);
+    let Some((_, removes)) = REMOVALS.iter().find(|(programs, _)| has(programs, program)) else {
+        return false;
+    };
+    let is_of_machine = !matches!(program, "npm" | "pnpm" | "yarn" | "bun")
+        || words.iter().any(|word| matches!(*word, "-g" | "--global" | "global"));
+    // `uv tool uninstall`, `yarn global remove`
+    let mut named = words.iter().skip_while(|word| !has(removes, word));
+    let is_early = words.iter().take(3).any(|word| has(removes, word));
+    is_of_machine
+        && is_early
+        && named.next().is_some()
+        && named.any(|word| is_hookbox(word.trim_end_matches(['*', '.'])) && !word.contains('/'))
 }
 
-/// Returns true if a command selects processes, and hookbox may be among them: by a pattern that matches one of its command
-/// lines or cannot be read, by its user, or all of them.
-pub(super) fn selects(words: &[Arg], targets: &[&str]) -> bool {
-    let Some((program, rest)) = words.split_first() else { return false };
-    match base_name(&program.text) {
-        // The number -1 is all processes. After the signal, which it may be as well.
-        "kill" => rest.iter().enumerate().any(|(at, it)| it.text == "-1" && (at > 0 || rest.len() == 1)),
-        "killall5" => true,
-        name @ ("pkill" | "pgrep" | "killall" | "skill" | "grep" | "egrep" | "rg") => {
-            let is_search = matches!(name, "grep" | "egrep" | "rg");
-            let (mut patterns, mut by_user) = (Vec::new(), false);
-            let mut words = rest.iter().map(|it| it.text.as_str());
-            while let Some(word) = words.next() {
-                by_user |= matches!(word, "-u" | "-U" | "--user" | "--euid" | "--uid");
-                if !is_search && SELECTORS.contains(&word) {
-                    words.next();
-                } else if !word.starts_with('-') {
-                    patterns.push(word);
-                }
-            }
-            // Of a search, the others are files.
-            patterns.truncate(if is_search { 1 } else { patterns.len() });
-            by_user && patterns.is_empty() || patterns.iter().any(|it| fits(it, targets))
-        }
-        _ => false,
-    }
+/// Returns true if a command selects processes by other signs than a number, as those do that only search.
+pub(super) fn is_search(words: &[Arg]) -> bool {
+    words
+        .first()
+        .is_some_and(|it| matches!(base_name(&it.text), "pgrep" | "grep" | "egrep" | "rg" | "awk" | "gawk"))
 }
 
-/// Returns true if a regular expression matches a command line of hookbox, or is none. A variable may be any text.
-fn fits(text: &str, targets: &[&str]) -> bool {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let mut known = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('$') {
-        known.push_str(before);
-        let name =
-            after.trim_start_matches(['{', '(']).trim_start_matches(is_name).trim_start_matches(['}', ')']);
-        known.push_str(if name.len() == after.len() { "$" } else { ".*" });
-        rest = name;
-    }
-    known.push_str(rest);
-    let Ok(expression) = pattern::compile(&format!("(?i){known}")) else { return true };
-    command_lines(targets).iter().any(|line| expression.is_match(line))
+/// The command lines of hookbox below an agent, and the patterns that were compared with them.
+pub(super) struct CommandLines {
+    lines: Vec<String>,
+    /// True for a pattern that matches one.
+    compared: BTreeMap<String, bool>,
 }
 
-/// Returns the beginnings of the command lines of hookbox below an agent, each with one more word.
-fn command_lines(targets: &[&str]) -> Vec<String> {
-    let mut lines = Vec::new();
-    for shell in ["", "sh -c "] {
+impl CommandLines {
+    /// The number of patterns that are compared. A line with more selects hookbox.
+    const MAX: usize = 32;
+
+    /// Returns the lines for these agents: each beginning, because a pattern may name the end of the line.
+    pub(super) fn new(targets: &[&str]) -> Self {
+        let mut lines = BTreeSet::new();
         for target in targets {
-            for before in ["PreToolUse", "BeforeTool", "preToolUse"] {
-                let line = format!(
-                    "{shell}/usr/bin/hookbox bridge {target} --event {before} --deadline 15s --strict"
-                );
+            for event in ["PreToolUse", "BeforeTool", "preToolUse"] {
+                let line =
+                    format!("sh -c /usr/bin/hookbox bridge {target} --event {event} --deadline 15s --strict");
                 let ends = line.match_indices(' ').map(|(at, _)| at).chain([line.len()]);
-                lines.extend(ends.filter_map(|end| line.get(..end)).map(str::to_owned));
+                let whole = ends.filter_map(|end| line.get(..end));
+                lines.extend(
+                    whole.flat_map(|it| [Some(it), it.strip_prefix("sh -c ")]).flatten().map(str::to_owned),
+                );
             }
         }
+        Self { lines: lines.into_iter().collect(), compared: BTreeMap::new() }
     }
-    lines.sort();
-    lines.dedup();
-    lines
+
+    /// Returns true if a command selects processes, and hookbox may be among them: by a pattern that matches one of its
+    /// command lines or cannot be read, by its user, or all of them.
+    pub(super) fn has(&mut self, words: &[Arg]) -> bool {
+        let Some((program, rest)) = words.split_first() else { return false };
+        match base_name(&program.text) {
+            // The number -1 is all processes. After the signal, which it may be as well.
+            "kill" => rest.iter().enumerate().any(|(at, it)| it.text == "-1" && (at > 0 || rest.len() == 1)),
+            "killall5" => true,
+            "awk" | "gawk" => rest.iter().any(|it| {
+                let (Some(start), Some(end)) = (it.text.find('/'), it.text.rfind('/')) else { return false };
+                it.text.get(start + 1..end).is_some_and(|pattern| self.fits(pattern))
+            }),
+            name @ ("pkill" | "pgrep" | "killall" | "skill" | "grep" | "egrep" | "rg") => {
+                let is_search = matches!(name, "grep" | "egrep" | "rg");
+                let (mut patterns, mut by_user, mut inverts, mut is_over) = (Vec::new(), false, false, false);
+                let mut words = rest.iter().map(|it| it.text.as_str());
+                while let Some(word) = words.next() {
+                    if is_over || !word.starts_with('-') {
+                        patterns.push(word);
+                        continue;
+                    }
+                    is_over = word == "--";
+                    by_user |= matches!(word, "-u" | "-U" | "--user" | "--euid" | "--uid");
+                    inverts |= !is_search && matches!(word, "-v" | "--inverse");
+                    // The pattern of a search may be the value of an option.
+                    if is_search && matches!(word, "-e" | "--regexp") {
+                        patterns.insert(0, words.next().unwrap_or_default());
+                    } else if VALUES.contains(&word)
+                        || name == "killall" && matches!(word, "-o" | "--older-than")
+                    {
+                        words.next();
+                    }
+                }
+                // Of a search, the others are files.
+                patterns.truncate(if is_search { 1 } else { patterns.len() });
+                inverts || by_user && patterns.is_empty() || patterns.iter().any(|it| self.fits(it))
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns true if a regular expression matches a line, or is none. A variable may be any text.
+    fn fits(&mut self, text: &str) -> bool {
+        if let Some(known) = self.compared.get(text) {
+            return *known;
+        }
+        if self.compared.len() >= Self::MAX {
+            return true;
+        }
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let (mut pattern, mut rest) = (String::new(), text);
+        while let Some((before, after)) = rest.split_once('$') {
+            pattern.push_str(before);
+            let bare = after.trim_start_matches(['{', '(']);
+            rest = bare.trim_start_matches(is_name).trim_start_matches(['}', ')']);
+            pattern.push_str(if rest.len() == after.len() { "$" } else { ".*" });
+        }
+        pattern.push_str(rest);
+        let expression = pattern::compile(&format!("(?i){pattern}"));
+        let fits = expression.map_or(true, |it| self.lines.iter().any(|line| it.is_match(line)));
+        self.compared.insert(text.to_owned(), fits);
+        fits
+    }
 }
 
 /// Returns `install` or `uninstall` if a program of any name does that to one of these targets: it may be hookbox.

@@ -73,7 +73,9 @@ pub(super) fn privileged(words: &[(&str, bool)]) -> Option<&'static str> {
             let own = words.iter().take_while(|(word, _)| *word != "--");
             own.clone().any(|word| *word == (option, true)) && words.iter().all(|(_, is_whole)| *is_whole)
         };
-        if let Some(found) = PRIVILEGED.into_iter().find(|it| it == word) {
+        // `pytest tests/hookbox -k run` names a test.
+        let is_value = after_option && matches!(*word, "bridge" | "mcp" | "run");
+        if let Some(found) = PRIVILEGED.into_iter().find(|it| it == word && !is_value) {
             let named = |words: &[&str]| rest.iter().any(|(word, _)| words.contains(word));
             let first = rest.iter().map(|(word, _)| *word).find(|word| !word.starts_with('-'));
             let reads = match found {

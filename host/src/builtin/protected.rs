@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
+use crate::facts::CommandFiles;
 use crate::files::normalize_path;
 
 /// Files of other programs that decide about hooks: `builtin:self-protection` guards them, too.
@@ -23,7 +24,7 @@ pub struct Protection {
     /// name, and the name of its tool. A program that would wait for commands is not started there.
     pub unseen_input: Vec<(&'static str, &'static str)>,
     /// The directories of skills and command files: see [`ChainOptions`](crate::chain::ChainOptions).
-    pub command_files: Vec<&'static str>,
+    pub command_files: Vec<CommandFiles>,
 }
 
 /// Files in a directory of a certain name, wherever that directory stands: an agent works in many repositories, and

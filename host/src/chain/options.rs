@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::facts::CommandFiles;
 use crate::outcome::MAX_CONTEXT;
 
 /// The limits of a chain.
@@ -22,9 +23,9 @@ pub struct ChainOptions {
     pub allow_nested: bool,
     /// Lets the user allow what a hook blocks. It needs a private data directory.
     pub allowances: bool,
-    /// The directories of skills and command files with shell lines that an agent runs by itself, as the end of a path,
-    /// such as `.agent/commands`. The lines that a call writes there are judged like a call of the shell. None.
-    pub command_files: Vec<&'static str>,
+    /// The directories of skills and command files with shell lines that an agent runs by itself. The lines that a call
+    /// writes there are judged like a call of the shell. None.
+    pub command_files: Vec<CommandFiles>,
 }
 
 impl Default for ChainOptions {

@@ -59,10 +59,13 @@ fn git_directory(git: &Path) -> Option<PathBuf> {
 /// Returns the main working tree of a linked one (`git worktree add`). Both sides have to name each other, so that no
 /// directory makes itself a working tree of a repository.
 pub(crate) fn main_tree(linked: &Path) -> Option<PathBuf> {
-    let git = linked.join(".git").canonicalize().ok().filter(|git| git.is_file())?;
+    let git = linked.canonicalize().ok()?.join(".git");
+    // A symlink would make it the working tree that it leads to.
+    fs::symlink_metadata(&git).ok().filter(fs::Metadata::is_file)?;
     let own = git_directory(&git)?.canonicalize().ok()?;
     let shared = own.join(read(&own.join("commondir"))?.trim()).canonicalize().ok()?;
-    let names_it = own.join(read(&own.join("gitdir"))?.trim()).canonicalize().ok()? == git;
+    let back = own.join(read(&own.join("gitdir"))?.trim());
+    let names_it = back.parent()?.canonicalize().ok()?.join(".git") == git && back.ends_with(".git");
     let is_below = own.parent() == Some(&*shared.join("worktrees"));
     let is_usual = shared.file_name().is_some_and(|name| name == ".git");
     shared.parent().filter(|_| names_it && is_below && is_usual).map(Path::to_owned)

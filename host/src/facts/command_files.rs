@@ -8,70 +8,92 @@ use serde_json::Value;
 
 use crate::event::{ToolCall, ToolKind};
 
-/// The beginnings of a line: `` !`LINE` `` in Claude Code and OpenCode, `!{LINE}` in Gemini CLI and Qwen Code, and Claude
-/// Code's block of lines.
-const MARKS: [&str; 3] = ["!`", "!{", FENCE];
+/// A directory of an agent's skills or command files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommandFiles {
+    /// The directory, as the end of a path, such as `.agent/commands`.
+    pub directory: &'static str,
+    /// True for `!{LINE}` in TOML and Markdown, as in Gemini CLI and Qwen Code; false for `` !`LINE` `` and blocks that begin
+    /// with three backquotes and `!` in Markdown, as in Claude Code and OpenCode.
+    pub has_braces: bool,
+}
 
-/// The beginning of a block of lines, which ends with three such quotes.
-const FENCE: &str = "```!";
+impl CommandFiles {
+    /// Returns true if the agent reads lines in a file at this path.
+    fn has(&self, path: &str) -> bool {
+        let is_read = path.ends_with(".md") || self.has_braces && path.ends_with(".toml");
+        is_read
+            && path.match_indices(self.directory).any(|(at, found)| {
+                let is_whole = |before: &str| before.is_empty() || before.ends_with('/');
+                let after = path.get(at + found.len()..);
+                path.get(..at).is_some_and(is_whole) && after.is_some_and(|it| it.starts_with('/'))
+            })
+    }
 
-/// Returns the lines that a call writes to a file below one of these directories, such as `.agent/commands`, wherever such
-/// a directory is.
-pub(crate) fn lines(
+    /// Returns the lines in a text of such a file.
+    fn lines<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        if self.has_braces { braced(text) } else { quoted(text) }
+    }
+}
+
+/// Returns the lines that a call writes to such files, as one line of a shell. `None` if there are none.
+pub(crate) fn written_line(
     call: &ToolCall,
     cwd: &Path,
     home: Option<&Path>,
-    directories: &[&'static str],
-) -> Vec<String> {
+    places: &[CommandFiles],
+) -> Option<String> {
     let mut texts = Vec::new();
     collect(call.input.value(), &mut texts);
-    if directories.is_empty() || !texts.iter().any(|text| MARKS.iter().any(|mark| text.contains(mark))) {
-        return Vec::new();
+    if places.is_empty()
+        || !texts.iter().any(|text| text.contains("!`") || text.contains("!{") || text.contains("```!"))
+    {
+        return None;
     }
-    let is_below = |path: &str| directories.iter().any(|directory| is_below(path, directory));
     let facts = super::of(&call.name, &call.input, cwd, home);
-    let is_written = match facts.kind {
-        ToolKind::Shell => facts.command.as_deref().is_some_and(|line| writes(line, cwd, is_below)),
-        ToolKind::Write | ToolKind::Edit => facts.paths.iter().any(|it| is_below(&it.path)),
+    let paths: Vec<String> = match facts.kind {
+        ToolKind::Shell => written(facts.command.as_deref()?, cwd),
+        ToolKind::Write | ToolKind::Edit => facts.paths.iter().map(|it| it.path.clone()).collect(),
         // A tool of an MCP server has its own names for a path.
-        ToolKind::Mcp | ToolKind::Other => texts.iter().any(|text| !text.contains('\n') && is_below(text)),
-        ToolKind::Read | ToolKind::Search | ToolKind::Fetch | ToolKind::Agent => false,
+        ToolKind::Mcp | ToolKind::Other => {
+            texts.iter().filter(|text| !text.contains('\n')).map(|text| (*text).to_owned()).collect()
+        }
+        ToolKind::Read | ToolKind::Search | ToolKind::Fetch | ToolKind::Agent => Vec::new(),
     };
-    if is_written { texts.into_iter().flat_map(marked).map(str::to_owned).collect() } else { Vec::new() }
+    let place = places.iter().find(|place| paths.iter().any(|path| place.has(path)))?;
+    let lines: Vec<&str> = texts.into_iter().flat_map(|text| place.lines(text)).collect();
+    // Each line is one of its own, whatever is open at its end.
+    super::command_of("run_commands", &serde_json::json!({ "commands": lines })).filter(|_| !lines.is_empty())
 }
 
-/// Adds all texts in a value.
+/// Adds all texts in a value, but for those that an edit replaces.
 fn collect<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
     match value {
         Value::String(text) => texts.push(text),
         Value::Array(list) => list.iter().for_each(|it| collect(it, texts)),
-        Value::Object(object) => object.values().for_each(|it| collect(it, texts)),
+        Value::Object(object) => {
+            let new = object.iter().filter(|(name, _)| !super::plain(name).starts_with("old"));
+            new.for_each(|(_, it)| collect(it, texts));
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
-/// Returns true if a shell line writes such a file.
-fn writes(line: &str, cwd: &Path, is_below: impl Fn(&str) -> bool) -> bool {
-    runs(line, &Known::default()).runs.iter().any(|run| {
-        let cwd = cwd.to_string_lossy();
+/// Returns the files that a shell line writes, as far as its text shows them.
+fn written(line: &str, cwd: &Path) -> Vec<String> {
+    let cwd = cwd.to_string_lossy();
+    let reading = runs(line, &Known::default());
+    let files = reading.runs.iter().flat_map(|run| {
         let directory = join_path(&cwd, run.directory.as_deref().unwrap_or("."));
-        run.writes().into_iter().any(|file| is_below(&join_path(&directory, file)))
-    })
+        run.writes().into_iter().map(move |file| join_path(&directory, file))
+    });
+    files.collect()
 }
 
-/// Returns true if a path leads below a directory of this name.
-fn is_below(path: &str, directory: &str) -> bool {
-    path.match_indices(directory).any(|(at, found)| {
-        let is_whole = |before: &str| before.is_empty() || before.ends_with('/');
-        path.get(..at).is_some_and(is_whole)
-            && path.get(at + found.len()..).is_some_and(|it| it.starts_with('/'))
-    })
-}
-
-/// Returns the marked lines of a text.
-fn marked(text: &str) -> Vec<&str> {
+/// Returns the lines in backquotes behind `!`, and those of blocks.
+fn quoted(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
-    for (mark, end) in [("!`", "`"), (FENCE, "```")] {
+    for (mark, end) in [("!`", "`"), ("```!", "```")] {
         let mut rest = text;
         while let Some((_, after)) = rest.split_once(mark) {
             let (line, after) = after.split_once(end).unwrap_or((after, ""));
@@ -79,7 +101,13 @@ fn marked(text: &str) -> Vec<&str> {
             rest = after;
         }
     }
-    let mut rest = text;
+    lines.retain(|line| !line.is_empty());
+    lines
+}
+
+/// Returns the lines in braces behind `!`, which may have braces themselves.
+fn braced(text: &str) -> Vec<&str> {
+    let (mut lines, mut rest) = (Vec::new(), text);
     while let Some((_, after)) = rest.split_once("!{") {
         let mut depth = 1_usize;
         let end = after.find(|c| {
@@ -108,40 +136,50 @@ mod tests {
     fn the_marked_lines_of_a_text_are_found() {
         for (text, want) in [
             ("Look: !`git status` and !`git push -f`.", &["git status", "git push -f"][..]),
-            ("prompt = \"!{cat {{args}} | sh}\" !{ls}", &["cat {{args}} | sh", "ls"]),
             ("# Do\n```!\ngit status\nrm -rf x\n```\n", &["git status\nrm -rf x"]),
             ("!`never ends", &["never ends"]),
-            ("!{never {ends}", &["never {ends}"]),
-            ("Hello! `ls` {x} ``` !``", &[]),
+            ("Hello! `ls` {x} ``` !`` !{ls}", &[]),
         ] {
-            assert_eq!(marked(text), want, "{text}");
+            assert_eq!(quoted(text), want, "{text}");
+        }
+        for (text, want) in [
+            ("prompt = \"!{cat {{args}} | sh}\" !{ls}", &["cat {{args}} | sh", "ls"][..]),
+            ("!{never {ends}", &["never {ends}"]),
+            ("!`ls` vec! {x}", &[]),
+        ] {
+            assert_eq!(braced(text), want, "{text}");
         }
     }
 
     #[test]
     fn a_call_writes_lines_to_a_file_of_commands_and_to_no_other() {
         let text = "Go on: !`git push --force`";
-        let lines_of = |name: &str, input: Value| {
-            lines(
-                &ToolCall::new(name, input),
-                Path::new("/work"),
-                None,
-                &[".claude/skills", ".gemini/commands"],
-            )
-        };
+        let places = [(".claude/skills", false), (".gemini/commands", true)];
+        let places = places.map(|(directory, has_braces)| CommandFiles { directory, has_braces });
         for (name, input, is_found) in [
             ("Write", json!({"file_path": "/work/.claude/skills/a/SKILL.md", "content": text}), true),
             ("Write", json!({"file_path": ".claude/skills/a/SKILL.md", "content": text}), true),
+            ("Write", json!({"file_path": "/work/.claude/skills/a/lib.rs", "content": text}), false),
+            (
+                "Write",
+                json!({"file_path": "/work/.claude/skills/a.md", "content": "!{git push --force}"}),
+                false,
+            ),
             ("Write", json!({"file_path": "/work/docs/a.md", "content": text}), false),
             ("Write", json!({"file_path": "/work/my.claude/skills/a.md", "content": text}), false),
             (
                 "Edit",
-                json!({"file_path": "/home/ada/.claude/skills/a.md", "old_string": "x", "new_string": text}),
+                json!({"file_path": "/a/.claude/skills/a.md", "old_string": "x", "new_string": text}),
                 true,
             ),
             (
+                "Edit",
+                json!({"file_path": "/a/.claude/skills/a.md", "old_string": text, "new_string": "x"}),
+                false,
+            ),
+            (
                 "write_file",
-                json!({"file_path": "/work/.gemini/commands/a.toml", "content": "!{git push --force}"}),
+                json!({"file_path": ".gemini/commands/a.toml", "content": "!{git push --force}"}),
                 true,
             ),
             ("mcp__fs__save", json!({"to": "/work/.claude/skills/a.md", "data": {"text": text}}), true),
@@ -150,8 +188,14 @@ mod tests {
             ("Bash", json!({"command": "cat .claude/skills/a.md; echo '!`git push --force`'"}), false),
             ("Read", json!({"file_path": "/work/.claude/skills/a.md", "note": text}), false),
         ] {
-            let found = lines_of(name, input.clone());
-            assert_eq!(found, if is_found { vec!["git push --force"] } else { vec![] }, "{name} {input}");
+            let call = ToolCall::new(name, input.clone());
+            let found = written_line(&call, Path::new("/work"), None, &places);
+            assert_eq!(found.is_some_and(|it| it.contains("git push --force")), is_found, "{name} {input}");
         }
+        // No line takes a part of the next one.
+        let call = json!({"file_path": ".claude/skills/a.md", "content": "!`cat <<X` !`git push`"});
+        let line = written_line(&ToolCall::new("Write", call), Path::new("/work"), None, &places).unwrap();
+        let reading = runs(&line, &Known::default());
+        assert!(reading.runs.iter().any(|run| run.program() == Some("git")), "{line}");
     }
 }

@@ -53,10 +53,14 @@ pub fn default_data(home: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// Returns the directory of compiled code if the default one cannot be written: `$XDG_RUNTIME_DIR/hookbox`. The system
-/// empties it at the end of the user's last session.
-pub fn second_cache() -> Option<PathBuf> {
-    let base = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
-    base.map(|base| base.join("hookbox"))
+/// empties it at the end of the user's last session. `None` if nobody made a private directory for that user, outside of
+/// the repository.
+pub fn second_cache(repository: Option<&Path>) -> Option<PathBuf> {
+    let base = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute())?;
+    let about = fs::metadata(&base).ok()?;
+    let is_own = about.uid() == rustix::process::geteuid().as_raw() && about.mode() & 0o077 == 0;
+    let own = base.canonicalize().ok().filter(|_| is_own)?.join("hookbox");
+    open(&own, repository).ok()
 }
 
 /// Opens a private directory, and creates it with mode 0700 if it is missing. Returns its path without symlinks.

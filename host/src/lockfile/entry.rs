@@ -48,11 +48,6 @@ impl InstalledFiles {
     pub fn iter(&self) -> impl Iterator<Item = &Path> {
         self.0.iter().map(PathBuf::as_path)
     }
-
-    /// Returns true if no files are known.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 impl FromIterator<PathBuf> for InstalledFiles {

@@ -89,8 +89,8 @@ impl Builder {
             directory.map(|directory| private_dir::open(directory, repo.as_deref())).transpose()
         };
         let mut problems = Vec::new();
+        let second = private_dir::second_cache(repo.as_deref()).filter(|_| cache.is_some());
         let cache = open(cache).unwrap_or_else(|error| {
-            let second = open(private_dir::second_cache().as_deref()).ok().flatten();
             let consequence = match &second {
                 Some(second) => {
                     format!("compiled code is kept in {}", text::escape(&second.to_string_lossy(), 1024))
@@ -98,7 +98,7 @@ impl Builder {
                 None => "compiled code is not kept".to_owned(),
             };
             problems.push(unusable(error, &consequence));
-            second
+            second.clone()
         });
         self.discovery.data = open(data).unwrap_or_else(|error| {
             problems.push(unusable(error, "nothing is trusted or granted"));
@@ -106,7 +106,7 @@ impl Builder {
         });
         problems.extend(self.discovery.data.as_deref().and_then(|data| self.broken_allowances(data)));
         self.discovery.cache = cache.clone();
-        let runtime = self.engine.runtime(self.runtime.take(), cache.as_deref());
+        let runtime = self.engine.runtime(self.runtime.take(), cache.as_deref(), second.as_deref());
         if self.discovery.one_event {
             runtime.leak();
         }

@@ -356,9 +356,11 @@ impl Session {
         let mut ruled =
             chain::rule(&snapshot.hooks, event, &mut clocks, options, snapshot.text_rules(), door).await;
         if let (Some(lines), None) = (written, &ruled.fired.verdict.block) {
-            let mut clocks = Clocks::new(options);
-            let rules = snapshot.text_rules();
-            ruled.add(Box::pin(chain::rule(&snapshot.hooks, lines, &mut clocks, options, rules, None)).await);
+            // The same time for both.
+            let (clocks, rules) = (&mut clocks, snapshot.text_rules());
+            let door = file.and_then(|it| Door::of(AllowanceFile::new(it.directory()), &lines, self.opens));
+            let door = door.map(|door| if self.looks { door.looking() } else { door });
+            ruled.add(Box::pin(chain::rule(&snapshot.hooks, lines, clocks, options, rules, door)).await);
         }
         if let EventData::AgentStop(stop) = &ruled.fired.event.data {
             self.count_follow_ups(stop.follow_ups, &mut ruled.fired);

@@ -142,7 +142,9 @@ impl DigestInput {
         if let Some(own) = dirs.remove(&self.dir) {
             fields.add("directory", own.hex().as_bytes());
         }
-        fields.add("hook", beneath(&self.dir, &self.file).as_os_str().as_bytes());
+        // A file that declares hooks is beside the hooks directory. Other clones have the same digest.
+        let own = self.file.strip_prefix(&self.dir).unwrap_or_else(|_| beneath(&self.repo, &self.file));
+        fields.add("hook", own.as_os_str().as_bytes());
         for (dir, digest) in dirs {
             fields.add("led to", beneath(&self.repo, &dir).as_os_str().as_bytes());
             fields.add("digest", digest.hex().as_bytes());

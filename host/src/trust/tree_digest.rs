@@ -26,9 +26,6 @@ const SCRIPTS: [&str; 18] = [
     "tcl", "r", "ps1",
 ];
 
-/// The endings of compiled modules, which Python and Node.js load before or beside the script of the same name.
-const COMPILED: [&str; 4] = ["pyc", "so", "dylib", "node"];
-
 /// The reason why the files of a hook have no digest, so that it cannot be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -116,7 +113,7 @@ pub fn of_plugin(
 ) -> Result<Digest, TreeError> {
     let allowance = &mut Allowance { files, bytes, ..Allowance::of_one() };
     let files = FileAccess::repository(dir).map_err(|error| unreadable(dir, &error))?;
-    let covered = Covered { plugin: dir.to_owned(), installed: Arc::new(installed), new_code: false };
+    let covered = Covered { plugin: dir.to_owned(), installed: Arc::new(installed) };
     let mut walk = Walk { may_lead_out: true, ..Walk::new(&files, dir, allowance, &covered) };
     walk.entry(dir, 0)?;
     Ok(walk.fields.digest())
@@ -130,9 +127,6 @@ pub(crate) struct Covered {
     pub(crate) plugin: PathBuf,
     /// The files.
     pub(crate) installed: Arc<InstalledFiles>,
-    /// True if new files count that an interpreter may load by itself. Whoever may change a repository could add them to
-    /// a plugin in it, such as a `json.py` beside a script that imports `json`.
-    pub(crate) new_code: bool,
 }
 
 /// The digest of a directory in a repository.
@@ -182,42 +176,15 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns true if an entry counts.
-    fn counts(&mut self, path: &Path, depth: usize) -> Result<bool, TreeError> {
-        let Covered { plugin, installed, new_code } = self.covered;
-        if path.strip_prefix(plugin).map_or(true, |path| installed.contains(path)) {
-            return Ok(true);
-        }
+    fn counts(&self, path: &Path) -> bool {
+        let Covered { plugin, installed } = self.covered;
         // Below a symlink to a directory, the same files have other paths.
-        if let (Ok(real), Ok(plugin)) = (self.files.canonicalize(path), self.files.canonicalize(plugin))
-            && real.strip_prefix(plugin).is_ok_and(|path| installed.contains(path))
-        {
-            return Ok(true);
-        }
-        Ok(*new_code && self.has_code(path, depth)?)
-    }
-
-    /// Returns true for a file that an interpreter may load by itself, and for a directory with one.
-    fn has_code(&mut self, path: &Path, depth: usize) -> Result<bool, TreeError> {
-        self.allowance.file()?;
-        if self.files.is_symlink(path) {
-            return Ok(true);
-        }
-        match self.files.entry_kind(path) {
-            Ok(EntryKind::File { executable, .. }) => Ok(executable || is_loaded(path)),
-            Ok(EntryKind::Directory) => {
-                let (names, has_more) = self.files.names(path).map_err(|error| unreadable(path, &error))?;
-                if has_more || depth > MAX_DEPTH {
-                    return Err(TreeError::TooManyFiles);
-                }
-                for name in names {
-                    if self.has_code(&path.join(name), depth + 1)? {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
-            }
-            _ => Ok(false),
-        }
+        let is_installed_really = || {
+            let (real, plugin) = (self.files.canonicalize(path).ok()?, self.files.canonicalize(plugin).ok()?);
+            Some(real.strip_prefix(plugin).is_ok_and(|path| installed.contains(path)))
+        };
+        path.strip_prefix(plugin).map_or(true, |path| installed.contains(path))
+            || is_installed_really() == Some(true)
     }
 
     /// Adds the entry at a path, and everything below a directory.
@@ -263,16 +230,11 @@ impl<'a> Walk<'a> {
             self.fields.add("again", b"");
             return Ok(());
         }
-        let (all, has_more) = self.files.names(path).map_err(|error| unreadable(path, &error))?;
+        let (mut names, has_more) = self.files.names(path).map_err(|error| unreadable(path, &error))?;
         if has_more || depth > MAX_DEPTH {
             return Err(TreeError::TooManyFiles);
         }
-        let mut names = Vec::with_capacity(all.len());
-        for name in all {
-            if self.counts(&path.join(&name), depth + 1)? {
-                names.push(name);
-            }
-        }
+        names.retain(|name| self.counts(&path.join(name)));
         self.fields.add("directory", &(names.len() as u64).to_le_bytes());
         names.iter().try_for_each(|name| self.entry(&path.join(name), depth + 1))
     }
@@ -299,12 +261,6 @@ impl Fields {
 pub(crate) fn is_script(path: &Path) -> bool {
     let ending = path.extension().and_then(|it| it.to_str()).map(str::to_ascii_lowercase);
     ending.is_some_and(|it| SCRIPTS.contains(&it.as_str()))
-}
-
-/// Returns true for a name that an interpreter loads as code, of a script or of a compiled module.
-fn is_loaded(path: &Path) -> bool {
-    let ending = path.extension().and_then(|it| it.to_str()).map(str::to_ascii_lowercase);
-    is_script(path) || ending.is_some_and(|it| COMPILED.contains(&it.as_str()))
 }
 
 pub(super) fn beneath<'a>(base: &Path, path: &'a Path) -> &'a Path {

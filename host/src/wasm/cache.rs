@@ -34,6 +34,9 @@ const PRUNE_EVERY: usize = 64;
 /// The bytes for which there has to be room for each byte of a component. The code of a guard has three.
 const CODE_PER_BYTE: usize = 4;
 
+/// The most bytes that are written to see whether there is room.
+const MOST_TRIED: usize = 16 << 20;
+
 /// The time between two looks at a component that another process compiles.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -86,7 +89,7 @@ impl CodeDir {
     /// test has the name of a lock, so that it is removed with those if this process is killed now.
     fn has_room(&self, digest: &Digest, size: usize) -> bool {
         let name = format!("{}.lock", Digest::of(digest.hex().as_bytes()).hex());
-        let written = self.write(&name, &vec![0; size.saturating_mul(CODE_PER_BYTE)]);
+        let written = self.write(&name, &vec![0; size.saturating_mul(CODE_PER_BYTE).min(MOST_TRIED)]);
         let _ = std::fs::remove_file(self.path.join(name));
         if let Err(error) = &written {
             tracing::warn!(directory = %self.path.display(), %error, "cannot keep compiled code");
@@ -111,11 +114,9 @@ impl Drop for Turn {
 }
 
 impl CodeCache {
-    /// Names the cache in a directory that is already private to the user, and the second one.
-    pub(super) fn new(private: &Path) -> Self {
-        let second = private_dir::second_cache().filter(|second| second != private);
-        let second = second.map(|second| CodeDir::new(&second));
-        Self { first: CodeDir::new(private), second, stored: AtomicUsize::new(0) }
+    /// Names the cache in one or two directories that are already private to the user.
+    pub(super) fn new(first: &Path, second: Option<&Path>) -> Self {
+        Self { first: CodeDir::new(first), second: second.map(CodeDir::new), stored: AtomicUsize::new(0) }
     }
 
     /// Returns the first directory.
@@ -257,7 +258,11 @@ impl CodeCache {
 
     /// Removes code that was not used for long, and the least recently used code if there is too much.
     pub(super) fn prune(&self, engine: &Engine) -> io::Result<RemovedCode> {
-        kept_code::prune(&self.first.path, settings_of(engine), SystemTime::now())
+        let mut removed = RemovedCode::default();
+        for dir in self.dirs() {
+            removed += kept_code::prune(dir, settings_of(engine), SystemTime::now())?;
+        }
+        Ok(removed)
     }
 }
 
@@ -328,7 +333,7 @@ mod tests {
     #[test]
     fn code_that_is_compiled_once_runs_in_every_engine() {
         let temp = tempfile::tempdir().unwrap();
-        let cache = CodeCache::new(temp.path());
+        let cache = CodeCache::new(temp.path(), None);
         let digest = Digest::of(EMPTY);
         let compiled = Compiled::new(&engine::compiler().unwrap(), EMPTY).unwrap();
         let engines =
@@ -351,7 +356,7 @@ mod tests {
     #[test]
     fn a_file_that_was_cut_short_or_replaced_is_not_loaded() {
         let temp = tempfile::tempdir().unwrap();
-        let cache = CodeCache::new(temp.path());
+        let cache = CodeCache::new(temp.path(), None);
         let digest = Digest::of(EMPTY);
         let compiled = Compiled::new(&engine::compiler().unwrap(), EMPTY).unwrap();
         let engine = Linked::new(Allocation::OnDemand).unwrap().engine;
@@ -373,7 +378,7 @@ mod tests {
     #[test]
     fn the_use_of_code_is_noted_once_a_day_and_its_bytes_stay() {
         let temp = tempfile::tempdir().unwrap();
-        let cache = CodeCache::new(temp.path());
+        let cache = CodeCache::new(temp.path(), None);
         let digest = Digest::of(EMPTY);
         let engine = Linked::new(Allocation::OnDemand).unwrap().engine;
         cache.store(&digest, &engine, Compiled::new(&engine::compiler().unwrap(), EMPTY).unwrap().bytes());
@@ -396,7 +401,7 @@ mod tests {
     #[tokio::test]
     async fn one_process_after_the_other_has_the_turn_and_a_killed_one_blocks_nobody() {
         let temp = tempfile::tempdir().unwrap();
-        let (one, other) = (CodeCache::new(temp.path()), CodeCache::new(temp.path()));
+        let (one, other) = (CodeCache::new(temp.path(), None), CodeCache::new(temp.path(), None));
         let (digest, second) = (Digest::of(EMPTY), Digest::of(b"another one"));
         let turn = one.turn(&digest, Duration::ZERO).await.unwrap();
         assert!(other.turn(&digest, Duration::ZERO).await.is_none(), "it compiles as well");
@@ -418,7 +423,7 @@ mod tests {
     #[test]
     fn a_directory_that_others_may_write_to_is_not_used() {
         let temp = tempfile::tempdir().unwrap();
-        let cache = CodeCache::new(temp.path());
+        let cache = CodeCache::new(temp.path(), None);
         let digest = Digest::of(EMPTY);
         let compiled = Compiled::new(&engine::compiler().unwrap(), EMPTY).unwrap();
         let engine = Linked::new(Allocation::OnDemand).unwrap().engine;
@@ -427,7 +432,7 @@ mod tests {
         cache.store(&digest, &engine, compiled.bytes());
         for (bits, used) in [(0o700, true), (0o755, true), (0o720, false), (0o702, false), (0o777, false)] {
             mode(bits);
-            assert_eq!(CodeCache::new(temp.path()).has(&digest, &engine), used, "{bits:o}");
+            assert_eq!(CodeCache::new(temp.path(), None).has(&digest, &engine), used, "{bits:o}");
         }
         fs::remove_file(cache.first.path(&digest, &engine)).unwrap();
         cache.store(&digest, &engine, compiled.bytes());

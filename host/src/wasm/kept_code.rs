@@ -45,6 +45,13 @@ pub struct RemovedCode {
     pub bytes: u64,
 }
 
+impl std::ops::AddAssign for RemovedCode {
+    fn add_assign(&mut self, more: Self) {
+        self.components += more.components;
+        self.bytes += more.bytes;
+    }
+}
+
 impl Runtime {
     /// Lists the compiled code in the cache, the most recently used first.
     ///
@@ -63,7 +70,12 @@ impl Runtime {
     /// If a file cannot be removed.
     pub fn prune_cache(&self) -> io::Result<RemovedCode> {
         self.inner.known.as_ref().map_or(Ok(()), KnownComponents::prune)?;
-        self.in_cache(|dir, settings| prune(dir, settings, SystemTime::now()))
+        let mut removed = RemovedCode::default();
+        let settings = self.inner.settings().map_err(io::Error::other)?;
+        for dir in self.inner.cache.iter().flat_map(|cache| cache.dirs()) {
+            removed += prune(dir, settings, SystemTime::now())?;
+        }
+        Ok(removed)
     }
 
     /// Removes all code from the cache, also that of other versions, and the descriptions of components. Hooks that are
@@ -76,9 +88,7 @@ impl Runtime {
         self.inner.known.as_ref().map_or(Ok(()), KnownComponents::clear)?;
         let mut removed = RemovedCode::default();
         for dir in self.inner.cache.iter().flat_map(|cache| cache.dirs()) {
-            let more = clear(dir)?;
-            removed.components += more.components;
-            removed.bytes += more.bytes;
+            removed += clear(dir)?;
         }
         Ok(removed)
     }

@@ -119,6 +119,9 @@ impl Runtime {
                     return Ok(());
                 };
                 tracing::debug!(%digest, "a process compiles a component");
+                if let Some(failure) = KnownComponents::new(root).failure(digest, settings) {
+                    return Err(failure);
+                }
                 compiler.launch(bytes.to_vec(), root).await?;
             }
         }

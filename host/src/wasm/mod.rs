@@ -101,9 +101,14 @@ pub(crate) struct EngineOptions {
 
 impl EngineOptions {
     /// Makes the engine, or takes the one that is given; a network of these options replaces its own.
-    pub(crate) fn runtime(&self, given: Option<Runtime>, cache: Option<&Path>) -> Runtime {
-        let runtime =
-            given.unwrap_or_else(|| Runtime::compiled_by(self.allocation, cache, self.compiler.clone()));
+    pub(crate) fn runtime(
+        &self,
+        given: Option<Runtime>,
+        cache: Option<&Path>,
+        second: Option<&Path>,
+    ) -> Runtime {
+        let make = || Runtime::within(self.allocation, cache, second, self.compiler.clone());
+        let runtime = given.unwrap_or_else(make);
         #[cfg(feature = "http")]
         let runtime = match &self.network {
             Some(network) => Runtime { network: network.clone(), ..runtime },
@@ -150,7 +155,18 @@ impl Runtime {
     /// Makes a runtime like [`Runtime::new`], in which this program compiles components. Without it they are
     /// compiled in this process, without limits of memory and time.
     pub fn compiled_by(allocation: Allocation, cache: Option<&Path>, compiler: Option<Compiler>) -> Self {
-        let (cache, known) = (cache.map(CodeCache::new), cache.map(KnownComponents::new));
+        Self::within(allocation, cache, None, compiler)
+    }
+
+    /// Makes a runtime with a second private directory for code, in which it is kept if the first one has no room.
+    fn within(
+        allocation: Allocation,
+        cache: Option<&Path>,
+        second: Option<&Path>,
+        compiler: Option<Compiler>,
+    ) -> Self {
+        let known = cache.map(KnownComponents::new);
+        let cache = cache.map(|first| CodeCache::new(first, second.filter(|second| *second != first)));
         let inner = RuntimeInner { allocation, cache, known, process: compiler, ..RuntimeInner::default() };
         Self {
             inner: Arc::new(inner),

@@ -179,8 +179,9 @@ fn a_changed_module_ends_the_trust_in_the_script_that_loads_it() {
 }
 
 #[test]
-fn a_plugin_that_writes_beside_itself_stays_trusted() {
-    for location in [&["--global"][..], &[]] {
+fn a_plugin_in_the_home_that_writes_beside_itself_stays_trusted() {
+    // In a repository the lock file and the directory are those of whoever may change it.
+    for (location, stays) in [(&["--global"][..], true), (&[], false)] {
         let env = TestEnvironment::new();
         let add = [&["add", "../source", "--name", "a/b", "--yes"], location].concat();
         env.file(
@@ -196,21 +197,15 @@ fn a_plugin_that_writes_beside_itself_stays_trusted() {
              echo no >&2\nexit 2\n",
         );
         let output = done(&env, &add);
-        assert!(output.stderr.contains("none that a hook writes beside them"), "{output:#?}");
-        for _ in 0..2 {
-            assert_eq!(
-                env.event(
-                    &["before_tool_call"],
-                    &json!({"tool_name": "bash", "tool_input": {"command": "ls"}})
-                )["blocked"],
-                true,
-                "{location:?}"
-            );
+        assert!(output.stderr.contains("trust covers the installed files"), "{output:#?}");
+        let call = json!({"tool_name": "bash", "tool_input": {"command": "ls"}});
+        for blocks in [true, stays] {
+            assert_eq!(env.event(&["before_tool_call"], &call)["blocked"], blocks, "{location:?}");
         }
         let shown = done(&env, &["show", "a/b"]);
         assert!(shown.stdout.contains("added     hook.log state/\n"), "{shown:#?}");
         let details = &done(&env, &["list", "--json"]).json()[0]["details"];
-        assert_eq!((&details["changed"], &details["trusted"]), (&json!(false), &json!(true)), "{details:#}");
+        assert_eq!((&details["changed"], &details["trusted"]), (&json!(false), &json!(stays)), "{details:#}");
         assert_eq!(details["added"], json!(["hook.log", "state/"]));
     }
 }

@@ -206,7 +206,7 @@ impl FetchedPlugin {
         contents.hooks.iter().flat_map(|it| describe::hook(it, false)).for_each(say);
         if contents.enabled().any(|it| !it.kind.is_one_file()) {
             say("  once they are trusted, native hooks and commands run with all your rights");
-            say("  trust covers the files that are installed now, and none that a hook writes beside them");
+            say("  trust covers the installed files; in a repository, a new file beside them ends it");
         }
         describe::problems(&name, contents);
         if self.signed {

@@ -19,7 +19,7 @@ use crate::hook::Digest;
 /// The directory in the private data directory.
 const DIRECTORY: &str = "told";
 
-/// The largest file, in bytes. With a larger one, each note is told again.
+/// The largest file, in bytes. A larger one begins anew, and each note is told again.
 const MAX_FILE: u64 = 64 << 10;
 
 /// The notes that one session has heard.
@@ -78,16 +78,21 @@ fn key(note: &str) -> String {
     Digest::of(note.as_bytes()).hex()
 }
 
-/// Returns the note of a blocked call, if the agent gave it an id.
+/// Returns the note of a blocked call, if the agent gave it an id. Some agents give an id again: another call with it is
+/// another note.
 fn blocked(call: &ToolCall) -> Option<String> {
-    call.id.as_deref().filter(|id| !id.is_empty()).map(|id| format!("blocked {id}"))
+    let id = call.id.as_deref().filter(|id| !id.is_empty())?;
+    Some(format!("blocked {id} {} {}", call.name, call.input.value()))
 }
 
 fn append(file: &Path, lines: &str) -> io::Result<()> {
     let directory = file.parent().ok_or(io::ErrorKind::NotFound)?;
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    if !file.exists() {
-        tidy(directory);
+    match fs::metadata(file) {
+        // It begins anew.
+        Ok(about) if about.len() > MAX_FILE => fs::remove_file(file)?,
+        Ok(_) => {}
+        Err(_) => tidy(directory),
     }
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
@@ -120,6 +125,11 @@ mod tests {
     fn a_blocked_call_is_known_by_its_id() {
         let temp = tempfile::tempdir().unwrap();
         let told = Told::of(Some(temp.path()), Agent::Claude, "one");
+        let other = |id: &str| {
+            let mut call = ToolCall::new("Bash", serde_json::json!({"command": "ls"}));
+            call.id = Some(id.to_owned());
+            call
+        };
         let call = |id: Option<&str>| {
             let mut call = ToolCall::new("Bash", serde_json::json!({}));
             call.id = id.map(str::to_owned);
@@ -130,6 +140,7 @@ mod tests {
             told.block(&call(id));
         }
         assert!(told.has_blocked(&call(Some("toolu_1"))) && !told.has_blocked(&call(Some("toolu_2"))));
+        assert!(!told.has_blocked(&other("toolu_1")), "the id of another call");
         assert!(!told.has_blocked(&call(Some(""))) && !told.has_blocked(&call(None)));
     }
 

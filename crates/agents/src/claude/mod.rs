@@ -45,7 +45,7 @@ pub(crate) static SPEC: Spec = Spec {
         at(SYSTEM, SYSTEM_FILE, Holds::Hooks),
     ],
     moved_by: Some(MovedBy { variable: "CLAUDE_CONFIG_DIR", directory: ".claude", reads_tilde: false }),
-    command_files: &[".claude/skills", ".claude/commands", ".claude/agents"],
+    command_files: &[quoted(".claude/skills"), quoted(".claude/commands"), quoted(".claude/agents")],
     config: ConfigFormat {
         parser: Some(ParserRules { reads_mark: true, check: settings::check }),
         entry: EntryForm {

@@ -34,7 +34,7 @@ pub(crate) static SPEC: Spec = Spec {
         at(SYSTEM, SYSTEM_FILE, Holds::Hooks),
     ],
     moved_by: Some(MovedBy { variable: "GEMINI_CLI_HOME", directory: "", reads_tilde: false }),
-    command_files: &[".gemini/commands"],
+    command_files: &[braced(".gemini/commands")],
     config: ConfigFormat {
         reads_comments: true,
         parser: Some(ParserRules { reads_mark: false, check: |_| None }),

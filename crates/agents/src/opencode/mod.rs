@@ -34,10 +34,10 @@ pub(crate) static SPEC: Spec = Spec {
     ],
     moved_by: Some(MovedBy { variable: "XDG_CONFIG_HOME", directory: ".config", reads_tilde: false }),
     command_files: &[
-        ".opencode/command",
-        ".opencode/commands",
-        ".config/opencode/command",
-        ".config/opencode/commands",
+        quoted(".opencode/command"),
+        quoted(".opencode/commands"),
+        quoted(".config/opencode/command"),
+        quoted(".config/opencode/commands"),
     ],
     config: ConfigFormat { parser: None, reads_above: Above::All, ..ConfigFormat::BASE },
     // The time that the plugin waits.

@@ -35,7 +35,7 @@ pub(crate) static SPEC: Spec = Spec {
         at(SYSTEM, SYSTEM_FILE, Holds::Hooks),
     ],
     moved_by: Some(MovedBy { variable: "QWEN_HOME", directory: ".qwen", reads_tilde: true }),
-    command_files: &[".qwen/commands"],
+    command_files: &[braced(".qwen/commands")],
     config: ConfigFormat {
         reads_comments: true,
         parser: Some(ParserRules { reads_mark: true, check: |_| None }),

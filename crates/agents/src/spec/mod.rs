@@ -12,6 +12,7 @@ pub(crate) mod prelude;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use hookbox::manager::CommandFiles;
 use serde_json::Value;
 
 pub(crate) use self::answers::{Answers, CodePlace};
@@ -43,7 +44,7 @@ pub(crate) struct Spec {
     /// The variable that moves its files in the home directory.
     pub(crate) moved_by: Option<MovedBy>,
     /// The directories of its skills and command files with shell lines that it runs by itself.
-    pub(crate) command_files: &'static [&'static str],
+    pub(crate) command_files: &'static [CommandFiles],
     /// Its configuration files.
     pub(crate) config: ConfigFormat,
     /// The time that it waits for a hook.

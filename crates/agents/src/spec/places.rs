@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use hookbox::manager::CommandFiles;
+
 use crate::agent::Agent;
 
 /// The owner of a configuration.
@@ -44,6 +46,16 @@ impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// Returns a directory of files with lines in backquotes.
+pub(crate) const fn quoted(directory: &'static str) -> CommandFiles {
+    CommandFiles { directory, has_braces: false }
+}
+
+/// Returns a directory of files with lines in braces.
+pub(crate) const fn braced(directory: &'static str) -> CommandFiles {
+    CommandFiles { directory, has_braces: true }
 }
 
 /// The contents of a [`HookPlace`].

@@ -1,6 +1,6 @@
 //! The names with which the table of an agent is written.
 
-pub(crate) use super::places::{BOTH, HOME, Holds, LOCAL, Level, PROJECT, SYSTEM, at};
+pub(crate) use super::places::{BOTH, HOME, Holds, LOCAL, Level, PROJECT, SYSTEM, at, braced, quoted};
 pub(crate) use super::{
     Above, Answers, ClaudeNames, CodePlace, CommandHooks, ConfigFormat, DoctorRules, EntryForm, Groups,
     ParserRules, PluginFile, ProcessSigns, Spec, ToolEvent, ToolNames,

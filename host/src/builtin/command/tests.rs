@@ -121,6 +121,16 @@ fn what_ends_hookbox_or_installs_it_under_another_name_is_found() {
         ("ps aux | grep node | awk '{print $2}' | xargs kill", None),
         ("pgrep -f bridge", None),
         ("killall node", None),
+        ("pkill -f -- '--deadline'", Some(Finding::Ends)),
+        ("pkill -v -f node", Some(Finding::Ends)),
+        ("ps aux | grep -m 9 '[b]ridge' | awk '{print $2}' | xargs kill", Some(Finding::Ends)),
+        ("ps aux | awk '/[b]ridge/{print $2}' | xargs kill", Some(Finding::Ends)),
+        ("killall -o 1s -u ada", Some(Finding::Ends)),
+        ("kill $PID; grep -rn event src/", None),
+        ("npm test; grep -n 'event' out.txt; pkill node", None),
+        ("timeout 5 server & sleep 1; kill $!; grep -c . out.log", None),
+        ("make dev & sleep 3; grep -E 'ready|strict' dev.log; kill %1", None),
+        ("grep -A 5 error log; kill $PID", None),
         ("pkill -u ada node", None),
         ("cargo uninstall hookbox", Some(Finding::Changes("hookbox".into()))),
         ("sudo apt-get remove -y hookbox", Some(Finding::Changes("hookbox".into()))),
@@ -128,6 +138,13 @@ fn what_ends_hookbox_or_installs_it_under_another_name_is_found() {
         ("brew uninstall hookbox", Some(Finding::Changes("hookbox".into()))),
         ("pacman -Rns hookbox", Some(Finding::Changes("hookbox".into()))),
         ("cargo uninstall ripgrep", None),
+        ("dpkg -P hookbox", Some(Finding::Changes("hookbox".into()))),
+        ("apt purge 'hookbox*'", Some(Finding::Changes("hookbox".into()))),
+        ("uv tool uninstall hookbox", Some(Finding::Changes("hookbox".into()))),
+        ("pip install -e ./hookbox", None),
+        ("cargo remove hookbox", None),
+        ("npm remove hookbox-client", None),
+        ("pytest tests/hookbox -k run", None),
         ("echo '{}' | hookbox bridge claude", Some(Finding::Runs("bridge"))),
         ("hookbox run before_tool_call < event.json", Some(Finding::Runs("run"))),
         ("hookbox mcp", Some(Finding::Runs("mcp"))),
@@ -358,5 +375,26 @@ fn a_hostile_line_is_judged_to_its_end_and_panics_nowhere() {
         for length in [1_000, MAX_LINE, MAX_LINE + 10] {
             judged(&piece.repeat(length / piece.len()));
         }
+    }
+}
+
+#[test]
+fn a_line_with_many_patterns_is_judged_in_time_and_to_its_end() {
+    let many = |part: &str, times: usize| format!("{}hookbox trust evil --yes", part.repeat(times));
+    for (line, part) in [
+        (many("kill 1; pkill -f '(\\w){9}q|zz'; ", 40), "one pattern"),
+        (many("kill 1; grep zzz f; ", 300), "a search"),
+        (
+            (0..400).map(|n| format!("pkill z{n}; ")).collect::<String>() + "hookbox trust evil --yes",
+            "many patterns",
+        ),
+    ] {
+        assert!(judged(&line).is_some(), "{part}");
+    }
+    // Each pattern is compared once.
+    let mut lines = CommandLines::new(&["claude"]);
+    let word = |text: &str| hookbox_shell::Arg { text: text.to_owned(), sort: hookbox_shell::Sort::Plain };
+    for n in 0..100 {
+        assert_eq!(lines.has(&[word("pkill"), word(&format!("z{n}"))]), n >= 32, "{n}");
     }
 }

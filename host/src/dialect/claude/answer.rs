@@ -321,10 +321,7 @@ fn answer(mut reply: Reply, blocks: bool, style: &Style) -> Result<Outcome, Hook
     match at {
         Block::Stops if blocks => {
             let said = if stops { stop_reason.or(reason) } else { reason };
-            // A hook may say to the user alone why it blocks.
-            let reason = specific.reason.or(said).filter(|reason| !reason.trim().is_empty());
-            let reason = reason.or_else(|| outcome.warnings.first().cloned()).unwrap_or_default();
-            outcome.action = Action::Block(reason);
+            outcome.action = Action::Block(specific.reason.or(said).unwrap_or_default());
             if specific.output.is_some() {
                 reply.warn("\"hookSpecificOutput.updatedToolOutput\" is not applied beside a block");
             }

@@ -17,9 +17,12 @@ pub(super) struct Installed {
 }
 
 impl Installed {
-    /// Reads the lock file beside a `plugins` directory. All hooks of a repository need trust, whatever its lock file says,
-    /// so that a broken one there is no problem.
+    /// Reads the lock file beside a `plugins` directory of the user's. Whoever may change a repository writes its lock file,
+    /// so that nothing depends on that one.
     pub(super) fn read(access: &FileAccess, tier: Tier, plugins: &Path, problems: &mut Vec<Problem>) -> Self {
+        if tier != Tier::GlobalPlugin {
+            return Self::default();
+        }
         let unknown = Self { perhaps_all: true, ..Self::default() };
         let pending = plugins.with_file_name(lockfile::PENDING);
         if access.entry_kind(&pending).is_ok() || access.is_symlink(&pending) {
@@ -34,10 +37,8 @@ impl Installed {
                 Err(error) => error.to_string(),
             },
         };
-        if tier == Tier::GlobalPlugin {
-            let message = format!("{why}: the plugins beside it run only as far as you trust their hooks");
-            problems.push(Problem::new(&file, message).hint(lockfile::hint(&file)));
-        }
+        let message = format!("{why}: the plugins beside it run only as far as you trust their hooks");
+        problems.push(Problem::new(&file, message).hint(lockfile::hint(&file)));
         unknown
     }
 

@@ -282,11 +282,13 @@ impl Gate {
         };
         let key = self.key(candidate);
         let records = &self.granted.records;
-        let record = key.as_ref().and_then(|(scope, path)| {
-            let main = self.main.as_ref().filter(|_| self.repo.as_ref() == Some(scope));
-            records.get(scope, path).or_else(|| records.get(main?, path))
-        });
-        let record = record.cloned();
+        let own = key.as_ref().and_then(|(scope, path)| records.get(scope, path));
+        let of_main = || {
+            let (scope, path) = key.as_ref().filter(|_| own.is_none())?;
+            records.get(self.main.as_ref().filter(|_| self.repo.as_ref() == Some(scope))?, path)
+        };
+        let of_main = of_main();
+        let record = own.or(of_main).cloned();
         let mut judged = Judgement {
             standing,
             key,
@@ -326,6 +328,10 @@ impl Gate {
             record.name == candidate.name
                 && digest.as_ref().and_then(|it| it.as_ref().ok()) == Some(&record.digest)
         });
+        // Other contents in another working tree are no change.
+        if of_main.is_some() && !judged.is_current {
+            judged.record = None;
+        }
         if !standing.is_trusted() && judged.is_current {
             judged.standing = TrustLevel::Trusted;
             judged.by_record = true;
@@ -370,7 +376,7 @@ impl Gate {
             declared: candidate.declared.as_ref().map(Declared::fields).unwrap_or_default(),
             lines: candidate.declared.as_ref().map(Declared::words).unwrap_or_default(),
             settings: table.map(Table::fields).unwrap_or_default(),
-            covered: Covered { plugin: base.clone(), installed: Arc::clone(installed), new_code: is_repo },
+            covered: Covered { plugin: base.clone(), installed: Arc::clone(installed) },
         })
     }
 

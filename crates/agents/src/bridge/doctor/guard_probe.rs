@@ -132,7 +132,8 @@ impl GuardProbe<'_> {
         if !manager.entries().iter().any(|it| it.name == trial.hook && runs(it)) {
             return;
         }
-        let session = manager.session(SESSION).cwd(self.doctor.project().to_string_lossy());
+        let session = manager.session(SESSION).without_allowances();
+        let session = session.cwd(self.doctor.project().to_string_lossy());
         let call = |line: &str| ToolCall::new("bash", json!({ "command": line }));
         let data = if trial.is_output {
             EventData::AfterToolCall(tool_result(call(HARMLESS), json!(trial.text)))
@@ -147,6 +148,9 @@ impl GuardProbe<'_> {
                 found.ok("guard", format!("{name} answers to `{text}`"));
             }
             Some(Reported::Skipped | Reported::Observed) => {}
+            Some(Reported::Failed) => {
+                found.fail("guard", format!("{name} failed at `{text}`"), "see hookbox list");
+            }
             _ => found.warn(
                 "guard",
                 format!("{name} says nothing to `{text}`, which it is made to stop"),
@@ -219,7 +223,7 @@ impl GuardProbe<'_> {
         let defaults = Context::new(SESSION, self.doctor.project().to_string_lossy());
         let payload = self.payload(line);
         let request = self.agent.read(payload.as_bytes(), Some(self.event.name), &defaults).ok()??;
-        let session = manager.session(SESSION);
+        let session = manager.session(SESSION).without_allowances();
         let fired = timeout_at(self.until, session.fire_event(request.event)).await.ok()?;
         fired.verdict.block
     }
