@@ -36,7 +36,12 @@ pub(crate) struct EngineOptions(());
 
 impl EngineOptions {
     /// Makes the engine, or takes the one that is given.
-    pub(crate) fn runtime(&self, given: Option<Runtime>, _cache: Option<&Path>) -> Runtime {
+    pub(crate) fn runtime(
+        &self,
+        given: Option<Runtime>,
+        _cache: Option<&Path>,
+        _second: Option<&Path>,
+    ) -> Runtime {
         given.unwrap_or_default()
     }
 }
