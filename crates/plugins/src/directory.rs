@@ -143,7 +143,7 @@ impl Plugins {
         }
     }
 
-    /// Reads the lock file; a missing one is empty. A symlink is not followed.
+    /// Reads the lock file; a missing one is empty. A symlink is not followed. That of a repository has no lists of files.
     ///
     /// # Errors
     ///
@@ -154,7 +154,10 @@ impl Plugins {
         let wrong =
             |error: LockError| PluginError::new(path.to_string_lossy(), error).hint(lockfile::hint(&path));
         match dir_ops::read(&self.dir, lockfile::FILE, lockfile::MAX_FILE) {
-            Ok(Some(bytes)) => Lock::from_bytes(&bytes).map_err(wrong),
+            Ok(Some(bytes)) => {
+                let lock = Lock::from_bytes(&bytes).map_err(wrong)?;
+                Ok(if self.location == Location::Local { lock.without_files() } else { lock })
+            }
             Ok(None) => Ok(Lock::default()),
             Err(error) if error.kind() == InvalidData => Err(wrong(LockError::TooLarge)),
             Err(error) if error.kind() == InvalidInput => {

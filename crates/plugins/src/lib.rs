@@ -35,7 +35,7 @@ pub use entry_path::{EntryPath, EntryPathError};
 pub use error::{PluginError, PluginErrorKind};
 pub use files::Files;
 pub use hookbox::internal::lockfile::{
-    FILE as LOCK_FILE, Lock, LockError, Locked, LockedHook, NameError, PluginName,
+    FILE as LOCK_FILE, InstalledFiles, Lock, LockError, Locked, LockedHook, NameError, PluginName,
 };
 pub use installed::{Installed, installed};
 pub use lock::PluginsLock;

@@ -168,7 +168,7 @@ impl CommandLines {
                         words.next();
                     }
                 }
-                // Of a search, the others are files.
+                // The further words of a search are files.
                 patterns.truncate(if is_search { 1 } else { patterns.len() });
                 inverts || by_user && patterns.is_empty() || patterns.iter().any(|it| self.fits(it))
             }

@@ -43,11 +43,12 @@ pub(crate) fn written_line(
     home: Option<&Path>,
     places: &[CommandFiles],
 ) -> Option<String> {
+    if places.is_empty() {
+        return None;
+    }
     let mut texts = Vec::new();
     collect(call.input.value(), &mut texts);
-    if places.is_empty()
-        || !texts.iter().any(|text| text.contains("!`") || text.contains("!{") || text.contains("```!"))
-    {
+    if !texts.iter().any(|text| ["!`", "!{", "```!"].iter().any(|mark| text.contains(mark))) {
         return None;
     }
     let facts = super::of(&call.name, &call.input, cwd, home);

@@ -65,6 +65,13 @@ impl Lock {
         self.plugins.iter().find(|it| it.name.dir().eq_ignore_ascii_case(directory))
     }
 
+    /// Removes the lists of files: whoever may change a repository could leave out a file that a hook loads.
+    #[must_use]
+    pub fn without_files(mut self) -> Self {
+        self.plugins.iter_mut().for_each(|it| it.files = InstalledFiles::default());
+        self
+    }
+
     /// Adds a plugin, or replaces its entry. Returns the replaced entry.
     pub fn insert(&mut self, locked: Locked) -> Option<Locked> {
         let before = self.remove(&locked.name);

@@ -203,10 +203,16 @@ fn a_plugin_in_the_home_that_writes_beside_itself_stays_trusted() {
             assert_eq!(env.event(&["before_tool_call"], &call)["blocked"], blocks, "{location:?}");
         }
         let shown = done(&env, &["show", "a/b"]);
-        assert!(shown.stdout.contains("added     hook.log state/\n"), "{shown:#?}");
+        assert_eq!(shown.stdout.contains("added     hook.log state/\n"), stays, "{shown:#?}");
         let details = &done(&env, &["list", "--json"]).json()[0]["details"];
-        assert_eq!((&details["changed"], &details["trusted"]), (&json!(false), &json!(stays)), "{details:#}");
-        assert_eq!(details["added"], json!(["hook.log", "state/"]));
+        assert_eq!(
+            (&details["changed"], &details["trusted"]),
+            (&json!(!stays), &json!(stays)),
+            "{details:#}"
+        );
+        // A repository's lock file is not asked which files count.
+        let lock = env.read(if stays { "home/.hookbox/plugins.lock" } else { "repo/.hookbox/plugins.lock" });
+        assert_eq!(lock.unwrap().contains("files = "), stays);
     }
 }
 

@@ -91,9 +91,19 @@ fn on_a_terminal_it_is_asked_once_and_installed_either_way() {
 
 #[test]
 fn a_plugin_that_changes_while_the_user_reads_is_not_trusted() {
+    // In the home, a file that comes after the installation is no part of the plugin: this one comes before.
+    for (more, root, file) in
+        [(&[][..], "repo", "guard"), (&["--global"], "home", "guard"), (&["--global"], "home", "json.py")]
+    {
+        changes_while_the_user_reads(more, root, file);
+    }
+}
+
+fn changes_while_the_user_reads(more: &[&str], root: &str, file: &str) {
     let env = TestEnvironment::new();
     written(&env, "tools");
-    let mut command = env.on_a_terminal(&["plugin", "add", "../tools", "--name", "org/tools"]);
+    let mut command =
+        env.on_a_terminal(&[&["plugin", "add", "../tools", "--name", "org/tools"], more].concat());
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let mut shown = String::new();
@@ -101,9 +111,9 @@ fn a_plugin_that_changes_while_the_user_reads_is_not_trusted() {
     while !shown.contains("[y/N]") && stdout.read(&mut byte).unwrap() == 1 {
         shown.push(char::from(byte[0]));
     }
-    let plugins = std::fs::read_dir(env.path("repo/.hookbox/plugins")).unwrap();
+    let plugins = std::fs::read_dir(env.path(format!("{root}/.hookbox/plugins"))).unwrap();
     let stage = plugins.map(|it| it.unwrap().path()).find(|path| path.join("tree").is_dir()).unwrap();
-    std::fs::write(stage.join("tree/hooks/guard"), "#!/bin/sh\ntouch \"$HOME/evil\"\n").unwrap();
+    std::fs::write(stage.join("tree/hooks").join(file), "#!/bin/sh\ntouch \"$HOME/evil\"\n").unwrap();
     stdin.write_all(b"y\n").unwrap();
     stdout.read_to_string(&mut shown).unwrap();
     assert!(!child.wait().unwrap().success(), "{shown}");

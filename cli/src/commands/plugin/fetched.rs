@@ -5,8 +5,8 @@ use hookbox::escape;
 use hookbox::internal::text::shell_word;
 use hookbox_plugins::registry::{Options, PublicKey, Registry};
 use hookbox_plugins::{
-    Contents, Files, Locked, PluginError, PluginErrorKind, PluginName, Plugins, Replace, Resolved, Silent,
-    Source, Stage, Staged,
+    Contents, Files, InstalledFiles, Location, Locked, PluginError, PluginErrorKind, PluginName, Plugins,
+    Replace, Resolved, Silent, Source, Stage, Staged,
 };
 
 use super::describe;
@@ -76,7 +76,10 @@ impl FetchRequest {
             tree: staged.digest().clone(),
             key: key.as_ref().map(PublicKey::fingerprint),
             installed: hookbox::trust::now(),
-            files: staged.files().clone(),
+            files: match plugins.location() {
+                Location::Global => staged.files().clone(),
+                Location::Local => InstalledFiles::default(),
+            },
             hooks: contents.locked(),
         };
         let locked = match pinned {
