@@ -134,11 +134,12 @@ pub(crate) fn all() -> Vec<Case> {
     for (name, line, hook, said) in [
         ("a patch in the shell", patch, supply_chain, ".git/hooks/pre-commit"),
         ("a shell line of a skill", skill, guard(), "Security policy: 'rm -rf' is not allowed"),
-        ("a guard that is gone", LINE, Guard { name: "git", is_gone: true }, "somebody removed it"),
     ] {
-        let line = if line == LINE { line.to_owned() } else { format!("{LINE}; {line}") };
+        let line = format!("{LINE}; {line}");
         all.push(Case { line, ..case(name, vec![hook], Want::Blocked(said)) });
     }
+    // It fails in every event: the message does not reach the model either.
+    all.push(case("a guard that is gone", vec![Guard { name: "git", is_gone: true }], Want::Closed));
     // Tools of one client.
     let seen = || vec![Native { name: "witness", run: "cat > seen.json", settings: "" }];
     for (name, line, arguments, hooks, want) in [
@@ -311,7 +312,9 @@ impl Case {
             found.note("the client did not end in time");
         }
         // A client may refuse to work in a folder that is not trusted, or stop at the message.
-        if model.seen().is_empty() && self.trust != Trust::Missing && !self.installed.is_gone {
+        let may_be_silent =
+            self.trust == Trust::Missing || self.installed.is_gone || matches!(self.want, Want::Closed);
+        if model.seen().is_empty() && !may_be_silent {
             found.note("the model was asked nothing");
         }
         if self.trust != Trust::Bypassed {
