@@ -49,7 +49,7 @@ pub(crate) static SPEC: Spec = Spec {
     config: ConfigFormat {
         parser: Some(ParserRules { reads_mark: true, check: settings::check }),
         entry: EntryForm {
-            // Since 2.1.332; older versions ignore the key.
+            // Seen in 2.1.329: a program that is gone blocks the call.
             blocks_without_program: Some(("onFailure", "block")),
             has_args: true,
             runs_sh: true,

@@ -55,7 +55,7 @@ pub(crate) const ALL: [Client; 8] = [
         command: run_claude,
         frees: &["--allowedTools", "Bash"],
         switch: Some((".claude/settings.json", r#"{"disableAllHooks": true}"#)),
-        runs_unguarded: true,
+        runs_unguarded: false,
         trust: None,
         node: None,
         injects_at_start: true,
