@@ -29,7 +29,7 @@ impl Tree {
         self.components("sample-hooks", "hooks")?;
         self.components("guards", "guards")?;
         self.twins(if args.contains(&UNOPTIMIZED) { "dev" } else { "release" }, "hooks/native")?;
-        self.components("tests/guests", "test-hooks").and_then(|()| self.forge())?;
+        self.test_hooks()?;
         if !args.contains(&"--quick") {
             self.dist()?;
             for (name, peer) in [("Extism", self.extism()), (SAFETY_NET, self.safety_net().map(drop))] {

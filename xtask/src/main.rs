@@ -17,14 +17,14 @@ use std::error::Error;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::SystemTime;
 
 const USAGE: &str = "\
 usage: cargo run -p xtask -- COMMAND
 
   hooks       build every sample hook into target/hooks/NAME.wasm, and the sample plugin into target/plugin
-  demo        start the demo of the reference agent, with hooks at work
+  demo        build every sample, and start the demo of the reference agent
   plugin      build the sample plugin into target/plugin, and nothing else
   twins       build the native form of every sample hook into target/hooks/native/NAME
   test-twins  build it for the tests, without optimization, into target/test-hooks/native/NAME
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
         ["test", "--under-load"] => tree.test(true),
         ["test-all"] => tree.test_all(false),
         ["test-all", "--under-load"] => tree.test_all(true),
-        ["test-hooks"] => tree.components("tests/guests", "test-hooks").and_then(|()| tree.forge()),
+        ["test-hooks"] => tree.test_hooks(),
         ["test-clients", args @ ..] => tree.test_clients(args),
         ["bench", args @ ..] => tree.bench(args),
         ["wit-reference"] => tree.wit_reference(),
@@ -113,7 +113,7 @@ impl Tree {
     /// Builds every crate of a workspace as a component, and copies it to `target/<out>/<name>.wasm`.
     fn components(&self, workspace: &str, out: &str) -> Result<(), Box<dyn Error>> {
         nested::require_target()?;
-        for name in self.crates(workspace)?.iter().filter(|name| ![FORGE, RATES].contains(&name.as_str())) {
+        for name in self.crates(workspace)?.iter().filter(|name| *name != RATES) {
             self.component(workspace, out, name)?;
         }
         Ok(())
@@ -123,6 +123,20 @@ impl Tree {
     fn component(&self, workspace: &str, out: &str, name: &str) -> Result<(), Box<dyn Error>> {
         let built = nested::component(&self.root.join(workspace), &self.guests(), name)?;
         self.install(&built, &self.target.join(out).join(format!("{name}.wasm")))
+    }
+
+    /// Builds the components of the tests. One cargo builds most of them at the same time: they have no native form.
+    fn test_hooks(&self) -> Result<(), Box<dyn Error>> {
+        nested::require_target()?;
+        let workspace = "tests/guests";
+        let mut build = nested::cargo(&self.root.join(workspace), &self.guests());
+        build.args(["build", "--quiet", "--release", "--lib", "--target", nested::TARGET]);
+        run(build.args(["--workspace", "--exclude", FORGE]), "build the hooks of the tests")?;
+        for name in self.crates(workspace)?.iter().filter(|name| *name != FORGE) {
+            let built = nested::built(&self.guests(), name);
+            self.install(&built, &self.target.join(format!("test-hooks/{name}.wasm")))?;
+        }
+        self.forge()
     }
 
     /// Copies the sample plugin and its component to `target/plugin`, and removes older files there.
@@ -204,9 +218,17 @@ impl Tree {
         run(&mut build, &format!("build {}", names.join(" and ")))
     }
 
-    /// Builds the reference agent, and starts its demo in the directory of the caller.
+    /// Builds the reference agent and beside it the samples, and starts its demo in the directory of the caller.
     fn demo(&self, args: &[&str]) -> Result<(), Box<dyn Error>> {
-        self.programs(&["hookbox-agent"])?;
+        // The lines about each component would come between those of the other build.
+        let hooks = Command::new(env::current_exe()?).arg("hooks").stdout(Stdio::null()).spawn();
+        let mut hooks = hooks.map_err(|error| format!("failed to build the samples: {error}"))?;
+        let programs = self.programs(&["hookbox-agent"]);
+        let are_built = hooks.wait()?.success();
+        programs?;
+        if !are_built {
+            return Err("failed to build the samples".into());
+        }
         let mut command = Command::new(self.target.join("debug/hookbox-agent"));
         run(command.arg("demo").args(args), "show the demo")
     }
@@ -214,7 +236,7 @@ impl Tree {
     /// Builds the programs of the test with real clients, and runs it.
     fn test_clients(&self, args: &[&str]) -> Result<(), Box<dyn Error>> {
         self.components("sample-hooks", "hooks")?;
-        self.components("tests/guests", "test-hooks").and_then(|()| self.forge())?;
+        self.test_hooks()?;
         self.programs(&["hookbox", "test-clients"])?;
         let mut command = Command::new(self.target.join("debug").join("test-clients"));
         command.arg("--target").arg(&self.target).args(args);

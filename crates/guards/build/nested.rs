@@ -51,7 +51,12 @@ pub(crate) fn component(workspace: &Path, target: &Path, name: &str) -> Result<P
     if !status.success() {
         return Err(format!("failed to build {name} of {}", workspace.display()));
     }
-    Ok(target.join(TARGET).join("release").join(format!("{}.wasm", name.replace('-', "_"))))
+    Ok(built(target, name))
+}
+
+/// Returns the path of a component that cargo has built.
+pub(crate) fn built(target: &Path, name: &str) -> PathBuf {
+    target.join(TARGET).join("release").join(format!("{}.wasm", name.replace('-', "_")))
 }
 
 /// Fails with a hint if the compiler has no library for components.

@@ -1,5 +1,8 @@
 //! Random core modules as hooks.
 
+use std::panic::resume_unwind;
+use std::thread;
+
 use arbitrary::Unstructured;
 use wasm_smith::{Config, Module};
 
@@ -41,7 +44,21 @@ const RUNS: [&str; 2] = [
 
 /// Random components by name. What no component can be made of is left out.
 pub(crate) fn components(wrap: &Wrap) -> Vec<(String, Vec<u8>)> {
-    (0..TRIES).filter_map(|seed| Some((format!("smith-{seed:03}"), component(wrap, seed)?))).collect()
+    let of =
+        |seeds: Vec<u64>| seeds.into_iter().filter_map(|seed| Some((name(seed), component(wrap, seed)?)));
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let share = |worker| (worker as u64..TRIES).step_by(workers).collect();
+    let mut made: Vec<_> = thread::scope(|scope| {
+        let all: Vec<_> =
+            (0..workers).map(|worker| scope.spawn(move || of(share(worker)).collect::<Vec<_>>())).collect();
+        all.into_iter().flat_map(|it| it.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    made.sort();
+    made
+}
+
+fn name(seed: u64) -> String {
+    format!("smith-{seed:03}")
 }
 
 fn component(wrap: &Wrap, seed: u64) -> Option<Vec<u8>> {

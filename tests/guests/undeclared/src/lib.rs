@@ -7,10 +7,10 @@ pub struct Undeclared;
 
 impl Hook for Undeclared {
     fn manifest() -> Manifest {
-        Manifest { answers: Vec::new(), ..answers::manifest("undeclared") }
+        Manifest { answers: Vec::new(), ..answering::manifest("undeclared") }
     }
 
-    answers::every_event!();
+    answering::every_event!();
 }
 
 hookbox_sdk::export_hook!(Undeclared);
