@@ -35,12 +35,10 @@ pub(super) async fn build(project: &Project) -> Result<PathBuf, BuildError> {
     let mut command = cargo.command(&project.dir);
     command.args(["rustc", "--release", "--lib", "--crate-type", "cdylib", "--target", TARGET]);
     command.arg("--message-format=json-render-diagnostics");
-    for path in paths(project) {
-        // Names of directories are in messages of panics. The same source has the same digest in any directory.
-        let flag = format!("--remap-path-prefix={}={}", path.0.display(), path.1);
-        let flags = format!("target.{TARGET}.rustflags=[{}]", serde_json::Value::from(flag));
-        command.args(["--config", &flags]);
-    }
+    // The dependencies have the same flags in every project, so that projects can share what cargo made of them.
+    let flags: Vec<String> = dirs_of_dependencies(project).iter().map(renamed).collect();
+    command.args(["--config", &format!("target.{TARGET}.rustflags={}", serde_json::Value::from(flags))]);
+    command.args(["--", &renamed(&(project.dir.clone(), "project"))]);
     let messages = cargo.run(command, MAX_MESSAGES).await?;
     let manifest = project.dir.join("Cargo.toml");
     let made =
@@ -53,12 +51,20 @@ pub(super) async fn build(project: &Project) -> Result<PathBuf, BuildError> {
     })
 }
 
-/// Returns directories that differ from machine to machine, each with the name that takes its place.
-fn paths(project: &Project) -> Vec<(PathBuf, &'static str)> {
+/// Returns the compiler's flag that gives a directory another name. Names of directories are in messages of panics, and
+/// the same source has the same digest in any directory.
+fn renamed((directory, name): &(PathBuf, &str)) -> String {
+    format!("--remap-path-prefix={}={name}", directory.display())
+}
+
+/// Returns directories that differ from machine to machine, each with the name that takes its place: those with the
+/// sources of dependencies, and with the code that their build scripts write.
+fn dirs_of_dependencies(project: &Project) -> Vec<(PathBuf, &'static str)> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from);
     let home = std::env::home_dir();
-    let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(home?.join(".cargo")));
-    let project = (project.dir.clone(), "project");
-    cargo.map(|it| (it, "cargo")).into_iter().chain([project]).collect()
+    let cargo = variable("CARGO_HOME").or_else(|| Some(home?.join(".cargo")));
+    let target = variable("CARGO_TARGET_DIR").unwrap_or_else(|| project.dir.join("target"));
+    cargo.map(|it| (it, "cargo")).into_iter().chain([(target, "target")]).collect()
 }
 
 /// Checks that the compiler has the library of components.
