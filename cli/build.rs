@@ -4,6 +4,9 @@
 //! The program then needs glibc 2.36 (2022) or later. Set `HOOKBOX_PACK_RELOCATIONS=0` to build one for older
 //! systems.
 //!
+//! Links the program of the tests at a fixed address: they start it some thousand times, and every start would adjust
+//! addresses in 700 pages. A program for use keeps its random address, which an attacker cannot know.
+//!
 //! Links the unwinder into the program, where the C compiler has it as a library for that. Every start would load
 //! `libgcc_s.so.1` only for panics.
 //!
@@ -21,6 +24,7 @@ const COMMIT: &str = "HOOKBOX_COMMIT";
 
 fn main() {
     pack_relocations();
+    fix_address();
     link_unwinder();
     tell_commit();
 }
@@ -45,6 +49,15 @@ fn pack_relocations() {
     let is_wanted = variable("HOOKBOX_PACK_RELOCATIONS") != "0";
     if is_glibc && is_this_system && is_wanted && glibc().is_some_and(|version| version >= SINCE) {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    }
+}
+
+fn fix_address() {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let is_linux = variable("CARGO_CFG_TARGET_OS") == "linux" && variable("CARGO_CFG_TARGET_ENV") == "gnu";
+    // The profiles `dev` and `test`, and no profile that is made from `release`.
+    if is_linux && variable("PROFILE") == "debug" {
+        println!("cargo::rustc-link-arg-bins=-no-pie");
     }
 }
 
