@@ -13,7 +13,7 @@ hooks:
     cargo hooks
 
 # An agent session with native and component hooks at work.
-demo: setup hooks
+demo: setup
     cargo demo
 
 # All tests.
