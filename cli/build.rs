@@ -39,34 +39,38 @@ fn tell_commit() {
     }
 }
 
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
+}
+
+/// Returns true if the program is for this system, and this system has glibc. The loader and the compiler of another
+/// system are not known here.
+fn is_glibc() -> bool {
+    let has = |name: &str, value: &str| variable(name) == value;
+    has("CARGO_CFG_TARGET_OS", "linux")
+        && has("CARGO_CFG_TARGET_ENV", "gnu")
+        && has("HOST", &variable("TARGET"))
+}
+
 fn pack_relocations() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=HOOKBOX_PACK_RELOCATIONS");
-    let variable = |name: &str| std::env::var(name).unwrap_or_default();
-    let is_glibc = variable("CARGO_CFG_TARGET_OS") == "linux" && variable("CARGO_CFG_TARGET_ENV") == "gnu";
-    // The loader of another system is not known here.
-    let is_this_system = variable("HOST") == variable("TARGET");
     let is_wanted = variable("HOOKBOX_PACK_RELOCATIONS") != "0";
-    if is_glibc && is_this_system && is_wanted && glibc().is_some_and(|version| version >= SINCE) {
+    if is_glibc() && is_wanted && glibc().is_some_and(|version| version >= SINCE) {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
 }
 
 fn fix_address() {
-    let variable = |name: &str| std::env::var(name).unwrap_or_default();
-    let is_linux = variable("CARGO_CFG_TARGET_OS") == "linux" && variable("CARGO_CFG_TARGET_ENV") == "gnu";
     // The profiles `dev` and `test`, and no profile that is made from `release`.
-    if is_linux && variable("PROFILE") == "debug" {
+    if is_glibc() && variable("PROFILE") == "debug" {
         println!("cargo::rustc-link-arg-bins=-no-pie");
     }
 }
 
 /// Puts a linker script before the shared library of the same name, like `-static-libgcc` for what rustc names itself.
 fn link_unwinder() {
-    let variable = |name: &str| std::env::var(name).unwrap_or_default();
-    let is_glibc = variable("CARGO_CFG_TARGET_OS") == "linux" && variable("CARGO_CFG_TARGET_ENV") == "gnu";
-    // The compiler for another system is not known here.
-    if !is_glibc || variable("HOST") != variable("TARGET") || !has_unwinder() {
+    if !is_glibc() || !has_unwinder() {
         return;
     }
     let directory = variable("OUT_DIR");
