@@ -6,6 +6,7 @@
 //! machine; with one (Linux, `unshare`) it cannot. There `/etc` is a copy, so that hookbox can be installed
 //! for the whole system.
 
+mod answers;
 mod api;
 mod case;
 mod client;
@@ -23,7 +24,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use hookbox::trust::{AllowanceFile, Term, now_ms};
 
@@ -34,12 +35,13 @@ use crate::mock::Mock;
 use crate::place::Place;
 
 const USAGE: &str = "\
-usage: cargo test-clients [--agent NAME]... [--all] [--case TEXT] [--keep DIR]
+usage: cargo test-clients [--agent NAME]... [--all] [--case TEXT] [--keep DIR] [--record-answers]
 
   --agent NAME  codex, gemini, claude, qwen, copilot, opencode, kimi or cline; may be given again [default: codex and gemini]
   --all         every agent
   --case TEXT   only the cases whose name holds this
-  --keep DIR    leave what the clients wrote, printed and asked in DIR";
+  --keep DIR    leave what the clients wrote, printed and asked in DIR
+  --record-answers  record how the clients take odd answers of a hook, in tests/data/odd-answers.json, and nothing else";
 
 /// The longest time of a client for one case: several times the time on a slow machine.
 const LIMIT: Duration = Duration::from_secs(150);
@@ -69,6 +71,8 @@ struct Options {
     clients: Vec<&'static Client>,
     cases: Vec<Case>,
     keep: Option<PathBuf>,
+    /// True if the clients' handling of odd answers is recorded instead.
+    records: bool,
     /// The directory of the builds.
     target: PathBuf,
 }
@@ -76,7 +80,7 @@ struct Options {
 impl Options {
     fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
         let (mut clients, mut cases, mut keep) = (Vec::new(), case::all(), None);
-        let mut target = PathBuf::new();
+        let (mut target, mut records) = (PathBuf::new(), false);
         while let Some(name) = args.next() {
             let mut value = || args.next().ok_or_else(|| format!("expected a value after {name}"));
             match name.as_str() {
@@ -90,6 +94,7 @@ impl Options {
                     cases.retain(|case| case.name.contains(&text));
                 }
                 "--keep" => keep = Some(PathBuf::from(value()?)),
+                "--record-answers" => records = true,
                 "--target" => target = PathBuf::from(value()?),
                 _ => return Err(format!("unknown argument {name:?}")),
             }
@@ -97,7 +102,7 @@ impl Options {
         if clients.is_empty() {
             clients.extend(client::ALL.iter().take(2));
         }
-        Ok(Self { clients, cases, keep, target })
+        Ok(Self { clients, cases, keep, records, target })
     }
 
     /// Returns whether every case had the expected result.
@@ -114,6 +119,9 @@ impl Options {
         let scratch = tempfile::Builder::new().prefix("hookbox-clients-").tempdir();
         let scratch = scratch.map_err(|error| format!("no scratch directory: {error}"))?;
         let root = self.keep.as_deref().unwrap_or(scratch.path());
+        if self.records {
+            return self.record(&dirs, root).map(|()| true).map_err(|error| error.to_string());
+        }
         let (mut all, mut good) = (0_u32, 0_u32);
         for (client, dir) in self.clients.iter().zip(&dirs) {
             for case in self.cases.iter().filter(|case| case.is_for(client, has_system)) {
@@ -134,9 +142,26 @@ impl Options {
         Ok(good == all && all > 0)
     }
 
+    /// Records how the clients take odd answers.
+    fn record(&self, dirs: &[PathBuf], root: &Path) -> io::Result<()> {
+        let file = answers::file();
+        let mut whole: Value = serde_json::from_slice(&fs::read(&file)?)?;
+        // The hooks of the others are plugins, which hookbox itself writes.
+        let with_commands = |it: &(&&Client, &PathBuf)| !["cline", "opencode"].contains(&it.0.name);
+        for (client, dir) in self.clients.iter().zip(dirs).filter(with_commands) {
+            let odd = whole.get("answers").and_then(Value::as_array).cloned().unwrap_or_default();
+            let recorded = answers::record(client, dir, &self.target.join("debug/hookbox"), root, &odd)?;
+            say(&format!("{:<9} {:<9} {} answers", client.name, client.version, odd.len()));
+            if let Some(all) = whole.get_mut("recorded").and_then(Value::as_object_mut) {
+                all.insert(client.name.to_owned(), recorded);
+            }
+        }
+        fs::write(&file, format!("{whole:#}\n"))
+    }
+
     fn run_case(&self, client: &Client, dir: &Path, case: &Case, root: &Path) -> io::Result<Vec<String>> {
         let data = root.join(format!("{}/home/.local/share/hookbox", case.dir(client)));
-        let wish = Wish { line: case.line.clone(), times: case.times };
+        let wish = Wish { lines: vec![case.line.clone(); case.times] };
         let model = Mock::start(wish, allowing(data, case.times > 1))?;
         let root = root.join(case.dir(client));
         if root.exists() {

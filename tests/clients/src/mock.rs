@@ -28,7 +28,7 @@ pub(crate) struct Mock {
 }
 
 impl Mock {
-    /// A model that wants a shell line to be run. `between` is called before each answer.
+    /// A model that wants shell lines to be run. `between` is called before each answer.
     pub(crate) fn start(wish: Wish, between: impl Fn() + Send + Sync + 'static) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn what_the_model_is_told_is_kept() {
-        let wish = Wish { line: "echo hi".to_owned(), times: 1 };
+        let wish = Wish { lines: vec!["echo hi".to_owned()] };
         let mock = Mock::start(wish, || {}).unwrap();
         let mut stream = TcpStream::connect(("127.0.0.1", mock.port)).unwrap();
         let body = r#"{"messages":[{"role":"user","content":"the reason"}],"stream":true}"#;

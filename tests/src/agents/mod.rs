@@ -1,6 +1,7 @@
 //! Payloads of agents, and hookbox's answers to them.
 
 mod golden;
+mod odd_answers;
 mod pages;
 mod properties;
 mod table;

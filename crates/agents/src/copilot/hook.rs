@@ -10,7 +10,7 @@ use crate::agent_hooks::payload::{self, Payload};
 use crate::dialect::claude::{self, Session, Style, Text};
 use crate::event::{ErrorSource, Event, EventData, EventName};
 use crate::hook::HookError;
-use crate::outcome::Outcome;
+use crate::outcome::{Action, Outcome};
 use crate::spec::Ended;
 
 const STYLE: Style = Style {
@@ -93,12 +93,20 @@ pub(super) fn encode(name: &str, event: &Event, session: &Session) -> Option<Val
 
 pub(super) fn outcome(event: &Event, ended: Ended<'_>) -> Result<Outcome, HookError> {
     let event = &event.name();
+    let answer = || claude::read(event, ended.stdout, &STYLE);
     if ended.exit_code != 0 && *event == EventName::BeforeToolCall {
+        // It reads the reason of an answer as well.
+        if let Ok(answer) = answer()
+            && matches!(answer.action, Action::Block(_))
+            && ended.stderr.trim().is_empty()
+        {
+            return Ok(answer);
+        }
         let reason = match ended.stderr.trim() {
             "" => format!("the hook ended with status {}", ended.exit_code),
             words => words.to_owned(),
         };
         return Ok(claude::blocked(event, reason));
     }
-    claude::by_exit_code(event, ended.exit_code, ended.stderr, || claude::read(event, ended.stdout, &STYLE))
+    claude::by_exit_code(event, ended.exit_code, ended.stderr, answer)
 }

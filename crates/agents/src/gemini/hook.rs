@@ -37,13 +37,15 @@ pub(super) fn outcome(event: &Event, ended: Ended<'_>) -> Result<Outcome, HookEr
     if ended.exit_code == 0 {
         return printed(event, ended, &STYLE);
     }
-    // It reads an answer whatever the code is.
+    // It reads an answer whatever the code is, and on standard error if there is nothing on standard output.
+    let is_silent = ended.stdout.trim_ascii().is_empty();
+    let said = if is_silent { ended.stderr.as_bytes() } else { ended.stdout };
     let has_effect = |it: &Outcome| matches!(it.action, Action::Block(_)) || !it.follow_ups.is_empty();
-    if let Some(answer) = answer_in(ended.stdout, event, &STYLE).filter(has_effect) {
+    if let Some(answer) = answer_in(said, event, &STYLE).filter(has_effect) {
         return Ok(answer);
     }
-    let words = String::from_utf8_lossy(ended.stdout);
-    let words = if words.trim().is_empty() { ended.stderr.trim() } else { words.trim() };
+    let words = String::from_utf8_lossy(said);
+    let words = words.trim();
     match ended.exit_code {
         2 => Ok(claude::blocked(event, words.to_owned())),
         // Every code but 1 blocks, if the hook printed any words.

@@ -25,11 +25,10 @@ enum Turn {
     Say(&'static str),
 }
 
-/// The shell line that the model wants to be run, and how often.
+/// The shell lines that the model wants to be run, one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Wish {
-    pub(crate) line: String,
-    pub(crate) times: usize,
+    pub(crate) lines: Vec<String>,
 }
 
 /// An answer: its type and its text.
@@ -57,12 +56,13 @@ pub(crate) fn answer(path: &str, body: &Value, wish: &Wish) -> Option<Answer> {
 }
 
 impl Asked<'_> {
-    /// The shell line, in the shell tool that the client offers, until there are enough results.
+    /// The next shell line, in the shell tool that the client offers, until each has a result.
     fn turn(&self, wish: &Wish) -> Turn {
-        let is_wanted = self.results < wish.times;
-        let call = self.tools.iter().find(|(name, _)| SHELLS.contains(name)).filter(|_| is_wanted);
-        match call {
-            Some((name, schema)) => Turn::Call { name: (*name).to_owned(), input: input(schema, &wish.line) },
+        let tool = self.tools.iter().find(|(name, _)| SHELLS.contains(name));
+        match tool.zip(wish.lines.get(self.results)) {
+            Some(((name, schema), line)) => {
+                Turn::Call { name: (*name).to_owned(), input: input(schema, line) }
+            }
             None => Turn::Say(DONE),
         }
     }
@@ -152,16 +152,16 @@ mod tests {
                 json!({"messages": [{"role": "user", "content": [{"type": "tool_result"}]}]}),
             ),
         ] {
-            let wish = Wish { line: "echo hi".to_owned(), times: 1 };
+            let wish = Wish { lines: vec!["echo hi".to_owned()] };
             let called = answer(path, &first, &wish).unwrap().text;
             assert!(called.contains("echo hi") && called.contains("run it"), "{path} {called}");
             let mut then = then;
             then["tools"] = first["tools"].clone();
             let said = answer(path, &then, &wish).unwrap().text;
             assert!(said.contains(DONE) && !said.contains("echo hi"), "{path} {said}");
-            let again = answer(path, &then, &Wish { times: 2, ..wish }).unwrap().text;
+            let again = answer(path, &then, &Wish { lines: vec!["echo hi".to_owned(); 2] }).unwrap().text;
             assert!(again.contains("echo hi") && again.contains("_1\""), "{path} {again}");
         }
-        assert!(answer("/elsewhere", &Value::Null, &Wish { line: String::new(), times: 1 }).is_none());
+        assert!(answer("/elsewhere", &Value::Null, &Wish { lines: Vec::new() }).is_none());
     }
 }

@@ -23,16 +23,17 @@ pub(super) fn answer(body: &Value, wish: &Wish, streams: bool) -> Answer {
     };
     let id = format!("call_{}", asked.results);
     let runs_javascript = all.iter().any(|tool| tool["type"] == "custom" && tool["name"] == "exec");
-    let item = match asked.turn(wish) {
-        _ if runs_javascript && asked.results < wish.times => json!({
+    let javascript = wish.lines.get(asked.results).filter(|_| runs_javascript);
+    let item = match (javascript, asked.turn(wish)) {
+        (Some(line), _) => json!({
             "type": "custom_tool_call", "id": "ctc_0", "call_id": id, "name": "exec",
-            "input": format!("text(await tools.exec_command({}));", json!({"cmd": wish.line})),
+            "input": format!("text(await tools.exec_command({}));", json!({"cmd": line})),
         }),
-        Turn::Call { name, input } => json!({
+        (None, Turn::Call { name, input }) => json!({
             "type": "function_call", "id": format!("fc_{}", asked.results), "call_id": id, "name": name,
             "arguments": input.to_string(),
         }),
-        Turn::Say(text) => json!({
+        (None, Turn::Say(text)) => json!({
             "type": "message", "id": "msg_0", "role": "assistant", "content": [{"type": "output_text", "text": text}],
         }),
     };

@@ -1,0 +1,107 @@
+//! Odd answers of hooks: whatever blocks in the agent blocks here as well. `cargo test-clients --record-answers` records
+//! the agents.
+
+#[path = "../../clients/src/answers/fill.rs"]
+mod fill;
+
+use std::{env, fs};
+
+use hookbox::ToolCall;
+use hookbox::manager::Manager;
+use hookbox::session::ToolDecision;
+use hookbox::trust::TrustPolicy;
+use hookbox_agents::{Agent, AgentHooks};
+use serde_json::{Value, json};
+
+use self::fill::fill;
+use crate::environment::{TestEnvironment, repository};
+use crate::foreign::configure;
+
+/// The hook. A call's number is in its line.
+const HOOK: &str = r#"#!/bin/sh
+number=$(tr -d '\n' | sed -n 's/.*ran-\([0-9][0-9]*\)-.*/\1/p')
+cat "$0.answers/$number.out"
+cat "$0.answers/$number.err" >&2
+exit "$(cat "$0.answers/$number.code")"
+"#;
+
+/// The line behind which the table of the page is written.
+const MARK: &str = "<!-- Written by HOOKBOX_WRITE_GOLDEN=1 cargo test --workspace odd_answers. -->\n";
+
+/// Returns a manager with the hook, and its answers, in the configuration of an agent.
+async fn manager(env: &TestEnvironment, agent: Agent, answers: &[Value]) -> Manager {
+    env.script("repo/guard.sh", HOOK);
+    let line = env.path("repo/guard.sh").display().to_string();
+    match agent {
+        // It has no hooks of a project.
+        Agent::Kimi => {
+            let table =
+                format!("[[hooks]]\nevent = \"PreToolUse\"\nmatcher = \"Bash\"\ncommand = \"{line}\"\n");
+            env.file("home/.kimi-code/config.toml", table);
+        }
+        _ => configure(env, agent, &line),
+    }
+    for (number, answer) in answers.iter().enumerate() {
+        let text = |key: &str| answer[key].as_str().unwrap_or_default();
+        for (ending, key) in [("out", "stdout"), ("err", "stderr")] {
+            let text = fill(text(key), agent.as_str(), &reason(number));
+            env.file(&format!("repo/guard.sh.answers/{number}.{ending}"), text);
+        }
+        let code = answer["code"].as_i64().unwrap_or_default();
+        env.file(&format!("repo/guard.sh.answers/{number}.code"), code.to_string());
+    }
+    env.builder().source(AgentHooks::new().agent(agent)).trust(TrustPolicy::All).build().await
+}
+
+fn reason(number: usize) -> String {
+    format!("REASON-{number}-")
+}
+
+/// Returns the outcome here, in the words of the record.
+async fn outcome(manager: &Manager, number: usize) -> &'static str {
+    let call = ToolCall::new("bash", json!({"command": format!("echo > ran-{number}-.txt")}));
+    let verdict = manager.session("s").before_tool_call(call).await;
+    match &verdict.decision {
+        ToolDecision::Run(_) => "run",
+        ToolDecision::Block(ruling) if !ruling.for_user().contains(&reason(number)) => "block silently",
+        _ => "block",
+    }
+}
+
+#[tokio::test]
+async fn what_blocks_in_the_agent_blocks_here_and_with_the_same_reason() {
+    let file = fs::read(repository().join("tests/data/odd-answers.json")).unwrap();
+    let recorded: Value = serde_json::from_slice(&file).unwrap();
+    let answers = recorded["answers"].as_array().unwrap();
+    let mut lines =
+        answers.iter().map(|it| format!("| {} |", it["name"].as_str().unwrap())).collect::<Vec<_>>();
+    let (mut head, mut rule) = ("| answer |".to_owned(), "| --- |".to_owned());
+    let mut lost = Vec::new();
+    for (name, of_agent) in recorded["recorded"].as_object().unwrap() {
+        let agent: Agent = name.parse().unwrap();
+        head += &format!(" {} {} |", agent.title(), of_agent["version"].as_str().unwrap());
+        rule += " --- |";
+        let env = TestEnvironment::new();
+        let manager = manager(&env, agent, answers).await;
+        for (number, answer) in answers.iter().enumerate() {
+            let there = of_agent["outcomes"][answer["name"].as_str().unwrap()].as_str().unwrap();
+            let here = outcome(&manager, number).await;
+            let is_lost = there.starts_with("block") && here == "run" || there == "block" && here != "block";
+            if is_lost {
+                lost.push(format!("{name}: {}: {there}, here {here}", answer["name"]));
+            }
+            lines[number] +=
+                &if there == here { format!(" {there} |") } else { format!(" {there}; here {here} |") };
+        }
+    }
+    assert!(lost.is_empty(), "{}", lost.join("\n"));
+    let table = [&[head, rule][..], &lines].concat().join("\n") + "\n";
+    let path = repository().join("docs/src/odd-answers.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (before, written) = page.split_once(MARK).unwrap();
+    if env::var_os("HOOKBOX_WRITE_GOLDEN").is_some() {
+        fs::write(&path, format!("{before}{MARK}\n{table}")).unwrap();
+    } else {
+        assert_eq!(written.trim_start(), table, "write it again with HOOKBOX_WRITE_GOLDEN=1");
+    }
+}
