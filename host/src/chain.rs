@@ -107,7 +107,7 @@ impl Ruled {
         (own.verdict.block, own.verdict.allowed) = (verdict.block, None);
         own.verdict.ask = verdict.ask.or(own.verdict.ask.take()).filter(|_| own.verdict.block.is_none());
         let text =
-            "the call writes shell lines that the agent runs by itself later: they were judged like a call"
+            "the agent runs shell lines of a skill or a command file by itself: they were judged like a call"
                 .to_owned();
         own.verdict.warnings.push(Warning { hook: None, text });
         own.report.hooks.extend(report.hooks);
@@ -133,14 +133,15 @@ impl Ruled {
     }
 }
 
-/// Returns the call of a shell with the lines that a call writes to a skill or a command file: an agent runs them by itself
-/// later. `None` if there are none.
-pub(crate) fn written_lines(event: &Event, options: &ChainOptions) -> Option<Event> {
-    let EventData::BeforeToolCall(call) = &event.data else { return None };
+/// Returns the call of a shell with the lines of a skill or a command file that an event writes or uses: an agent runs them
+/// by itself. `None` if there are none.
+pub(crate) fn lines_of_files(event: &Event, options: &ChainOptions) -> Option<Event> {
     let cwd = Path::new(&event.context.cwd);
-    let line = facts::written_line(call, cwd, options.home.as_deref(), &options.command_files)?;
-    let shell =
-        ToolCall { id: call.id.clone(), ..ToolCall::new(SHELL, serde_json::json!({ "command": line })) };
+    let line = facts::shell_line(&event.data, cwd, options.home.as_deref(), &options.command_files)?;
+    let mut shell = ToolCall::new(SHELL, serde_json::json!({ "command": line }));
+    if let EventData::BeforeToolCall(call) = &event.data {
+        shell.id.clone_from(&call.id);
+    }
     let mut context = Context::clone(&event.context);
     // The payload is one of the whole call.
     context.payload = None;

@@ -18,7 +18,7 @@ use serde_json::Value;
 pub use self::checkout::Checkout;
 pub(crate) use self::checkout::main_tree;
 pub use self::command_files::CommandFiles;
-pub(crate) use self::command_files::written_line;
+pub(crate) use self::command_files::shell_line;
 pub(crate) use self::paths::{MAX_PATHS, expand};
 pub(crate) use self::tools::claude_name;
 pub use self::tools::claude_names;

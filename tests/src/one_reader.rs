@@ -281,7 +281,7 @@ fn a_shell_line_of_a_skill_is_judged_as_a_call() {
 }
 
 #[test]
-fn shell_lines_of_a_skill_or_a_command_file_are_judged_when_they_are_written() {
+fn shell_lines_of_a_skill_or_a_command_file_are_judged_when_they_are_written_and_used() {
     let env = TestEnvironment::new();
     let guard = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [
         {"type": "command", "command": "grep -q 'push --force' && { echo no force >&2; exit 2; }; exit 0"}
@@ -320,6 +320,24 @@ fn shell_lines_of_a_skill_or_a_command_file_are_judged_when_they_are_written() {
         });
         let output = env.hookbox_with(["bridge", agent], event.to_string());
         assert_eq!(output.stdout.contains("no force"), blocks, "{input}: {output:#?}");
+    }
+    // Files that others brought are judged when they are used.
+    env.file("repo/.claude/skills/deploy/SKILL.md", skill("git push --force"));
+    env.file("repo/.claude/commands/look.md", skill("git status"));
+    for (name, blocks) in [("deploy", true), ("look", false), ("unheard", false)] {
+        let called =
+            json!({"hook_event_name": "PreToolUse", "tool_name": "Skill", "tool_input": {"skill": name}});
+        let typed = json!({
+            "hook_event_name": "UserPromptExpansion", "expansion_type": "slash_command", "command_name": name,
+            "command_args": "", "command_source": "project", "prompt": format!("/{name}"),
+        });
+        for mut event in [called, typed] {
+            event["session_id"] = json!("s");
+            event["cwd"] = json!(env.path("repo"));
+            let output = env.hookbox_with(["bridge", "claude"], event.to_string());
+            let said = output.stdout.clone() + &output.stderr;
+            assert_eq!(said.contains("no force"), blocks, "{event}: {output:#?}");
+        }
     }
 }
 

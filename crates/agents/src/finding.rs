@@ -26,7 +26,7 @@ pub struct Finding {
     /// The status.
     pub status: Status,
     /// The subject, in one word: `agent`, `configuration`, `event`, `switch`, `trust`, `matcher`, `timeout`,
-    /// `command`, `version`, `path`, `guard` or `failure`.
+    /// `command`, `version`, `path`, `input`, `lines`, `guard` or `failure`.
     pub about: &'static str,
     /// The message; text from outside is escaped.
     pub message: String,

@@ -24,7 +24,7 @@ pub struct ChainOptions {
     /// Lets the user allow what a hook blocks. It needs a private data directory.
     pub allowances: bool,
     /// The directories of skills and command files with shell lines that an agent runs by itself. The lines that a call
-    /// writes there are judged like a call of the shell. None.
+    /// writes there, and those of a file that an event uses, are judged like a call of the shell. None.
     pub command_files: Vec<CommandFiles>,
 }
 

@@ -1,12 +1,23 @@
-//! The shell lines in skills and command files that a call writes. An agent runs them by itself when the file is used, and
-//! in most agents no hook sees them then.
+//! The shell lines in skills and command files. An agent runs them by itself when the file is used, and in most agents no
+//! hook sees them then. So they are judged at the call that writes the file, and at the call that uses it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hookbox_shell::{Known, join_path, runs};
 use serde_json::Value;
 
-use crate::event::{ToolCall, ToolKind};
+use crate::event::{EventData, ToolCall, ToolKind};
+use crate::files::{EntryKind, FileAccess};
+
+/// The longest skill or command file that is read, in bytes.
+const MAX_FILE: u64 = 1 << 20;
+
+/// The files and directories that are looked at in one place.
+const MAX_LOOKED_AT: usize = 4096;
+
+/// The tools that use a skill or a command by its name, as [`plain`](super::plain) writes them, and the event of it.
+const USES: [&str; 3] = ["skill", "slashcommand", "activateskill"];
+const EXPANSION: &str = "user_prompt_expansion";
 
 /// A directory of an agent's skills or command files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,15 +41,48 @@ impl CommandFiles {
             })
     }
 
+    /// Returns the files below a directory of the user or of a project that have lines, in order; of a very large tree not
+    /// all.
+    pub fn with_lines(&self, root: &Path) -> Vec<PathBuf> {
+        let (mut found, mut waiting) = (Vec::new(), vec![root.join(self.directory)]);
+        let mut left = MAX_LOOKED_AT;
+        while let Some(directory) = waiting.pop() {
+            for (name, _) in
+                FileAccess::Anywhere.names(&directory).map(|it| it.0).unwrap_or_default().iter().zip(0..left)
+            {
+                left -= 1;
+                let path = directory.join(name);
+                match FileAccess::Anywhere.entry_kind(&path) {
+                    Ok(EntryKind::Directory) if !FileAccess::Anywhere.is_symlink(&path) => waiting.push(path),
+                    Ok(EntryKind::File { .. })
+                        if self.has(&path.to_string_lossy()) && !self.lines_of(&path).is_empty() =>
+                    {
+                        found.push(path);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Returns the lines of a file, if it can be read.
+    fn lines_of(&self, path: &Path) -> Vec<String> {
+        let bytes = FileAccess::Anywhere.read(path, MAX_FILE).unwrap_or_default();
+        self.lines(&String::from_utf8_lossy(&bytes)).into_iter().map(str::to_owned).collect()
+    }
+
     /// Returns the lines in a text of such a file.
     fn lines<'t>(&self, text: &'t str) -> Vec<&'t str> {
         if self.has_braces { braced(text) } else { quoted(text) }
     }
 }
 
-/// Returns the lines that a call writes to such files, as one line of a shell. `None` if there are none.
-pub(crate) fn written_line(
-    call: &ToolCall,
+/// Returns the lines that a call writes to such files, or that the files have which it uses, as one line of a shell. `None`
+/// if there are none.
+pub(crate) fn shell_line(
+    event: &EventData,
     cwd: &Path,
     home: Option<&Path>,
     places: &[CommandFiles],
@@ -46,6 +90,50 @@ pub(crate) fn written_line(
     if places.is_empty() {
         return None;
     }
+    let used = used(event);
+    if used.is_empty() {
+        return match event {
+            EventData::BeforeToolCall(call) => written_line(call, cwd, home, places),
+            _ => None,
+        };
+    }
+    let mut lines = Vec::new();
+    for directory in cwd.ancestors().chain(home) {
+        for (place, name) in places.iter().flat_map(|place| used.iter().map(move |name| (place, name))) {
+            let file = directory.join(place.directory).join(name);
+            for path in
+                [file.join("SKILL.md"), file.with_added_extension("md"), file.with_added_extension("toml")]
+            {
+                lines.extend(place.lines_of(&path));
+            }
+        }
+    }
+    as_one(&lines)
+}
+
+/// Returns the files of the skill or the command that an event uses, below the directory of all of them and without an
+/// ending.
+fn used(event: &EventData) -> Vec<String> {
+    let (value, keys) = match event {
+        EventData::BeforeToolCall(call) if USES.contains(&&*super::plain(&call.name)) => {
+            (call.input.value().as_object(), &["skill", "command", "name"][..])
+        }
+        EventData::Other { name, data } if name == EXPANSION => (Some(data), &["command_name"][..]),
+        _ => return Vec::new(),
+    };
+    let names = keys.iter().filter_map(|key| value?.get(*key)?.as_str()?.split_whitespace().next());
+    // A colon is between a command's directory and its name.
+    let paths = names.map(|name| name.trim_start_matches('/').replace(':', "/"));
+    paths.filter(|path| path.split('/').all(|part| !["", ".", ".."].contains(&part))).collect()
+}
+
+/// Returns lines as one. Each is one of its own, whatever is open at its end.
+fn as_one(lines: &[impl AsRef<str>]) -> Option<String> {
+    let lines: Vec<&str> = lines.iter().map(AsRef::as_ref).collect();
+    super::command_of("run_commands", &serde_json::json!({ "commands": lines })).filter(|_| !lines.is_empty())
+}
+
+fn written_line(call: &ToolCall, cwd: &Path, home: Option<&Path>, places: &[CommandFiles]) -> Option<String> {
     let mut texts = Vec::new();
     collect(call.input.value(), &mut texts);
     if !texts.iter().any(|text| ["!`", "!{", "```!"].iter().any(|mark| text.contains(mark))) {
@@ -62,9 +150,7 @@ pub(crate) fn written_line(
         ToolKind::Read | ToolKind::Search | ToolKind::Fetch | ToolKind::Agent => Vec::new(),
     };
     let place = places.iter().find(|place| paths.iter().any(|path| place.has(path)))?;
-    let lines: Vec<&str> = texts.into_iter().flat_map(|text| place.lines(text)).collect();
-    // Each line is one of its own, whatever is open at its end.
-    super::command_of("run_commands", &serde_json::json!({ "commands": lines })).filter(|_| !lines.is_empty())
+    as_one(&texts.into_iter().flat_map(|text| place.lines(text)).collect::<Vec<_>>())
 }
 
 /// Adds all texts in a value, but for those that an edit replaces.
@@ -198,5 +284,49 @@ mod tests {
         let line = written_line(&ToolCall::new("Write", call), Path::new("/work"), None, &places).unwrap();
         let reading = runs(&line, &Known::default());
         assert!(reading.runs.iter().any(|run| run.program() == Some("git")), "{line}");
+    }
+
+    #[test]
+    fn the_lines_of_a_skill_or_command_are_those_of_what_uses_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("repo/.claude/skills/deploy/SKILL.md", "!`git push --force`");
+        write("repo/.claude/commands/web/deploy.md", "!`git push --force`");
+        write("home/.gemini/commands/deploy.toml", "prompt = '!{git push --force}'");
+        write("repo/.claude/skills/harmless/SKILL.md", "No line: `ls`");
+        let quoted = |directory| CommandFiles { directory, has_braces: false };
+        let places = [
+            quoted(".claude/skills"),
+            quoted(".claude/commands"),
+            CommandFiles { directory: ".gemini/commands", has_braces: true },
+        ];
+        let (cwd, home) = (dir.path().join("repo/src/deep"), dir.path().join("home"));
+        let tool = |name: &str, input| EventData::BeforeToolCall(ToolCall::new(name, input));
+        let typed = |name: &str| EventData::Other {
+            name: "user_prompt_expansion".to_owned(),
+            data: json!({"command_name": name}).as_object().unwrap().clone(),
+        };
+        for (event, is_found) in [
+            (tool("Skill", json!({"skill": "deploy", "args": "now"})), true),
+            (tool("SlashCommand", json!({"command": "/web:deploy now"})), true),
+            (tool("activate_skill", json!({"name": "deploy"})), true),
+            (typed("deploy"), true),
+            (typed("web:deploy"), true),
+            (typed("harmless"), false),
+            (typed("../skills/deploy"), false),
+            (typed("unheard"), false),
+            (tool("Skill", json!({"skill": 5})), false),
+            (tool("Other", json!({"skill": "deploy"})), false),
+        ] {
+            let line = shell_line(&event, &cwd, Some(&home), &places);
+            assert_eq!(line.is_some_and(|it| it.contains("git push --force")), is_found, "{event:?}");
+        }
+        let with_lines = places.map(|place| place.with_lines(&dir.path().join("repo")));
+        let file = |path: &str| vec![dir.path().join("repo/.claude").join(path)];
+        assert_eq!(with_lines, [file("skills/deploy/SKILL.md"), file("commands/web/deploy.md"), Vec::new()]);
     }
 }

@@ -352,7 +352,7 @@ impl Session {
         let file = snapshot.trust_file.as_ref().filter(|_| options.allowances && !clocks.is_nested());
         let door = file.and_then(|it| Door::of(AllowanceFile::new(it.directory()), &event, self.opens));
         let door = door.map(|door| if self.looks { door.looking() } else { door });
-        let written = chain::written_lines(&event, options);
+        let written = chain::lines_of_files(&event, options);
         let mut ruled =
             chain::rule(&snapshot.hooks, event, &mut clocks, options, snapshot.text_rules(), door).await;
         if let (Some(lines), None) = (written, &ruled.fired.verdict.block) {

@@ -271,3 +271,23 @@ fn copilot_runs_the_hooks_of_a_folder_that_its_user_trusts() {
     assert_eq!(doctor(&guarded(agent), &["copilot"]).code, Some(1));
     succeeds(&place(agent), &["copilot"]);
 }
+
+#[test]
+fn files_with_shell_lines_of_their_own_are_named() {
+    for (agent, file, line) in [
+        (Agent::Claude, "repo/.claude/skills/a/SKILL.md", "!`git status`"),
+        (Agent::Claude, "home/.claude/commands/a.md", "!`git status`"),
+        (Agent::Qwen, "repo/.qwen/commands/deep/a.toml", "prompt = '!{git status}'"),
+    ] {
+        let env = place(agent);
+        let lines = || {
+            let found = findings(&doctor(&env, &[agent.as_str(), "--json"]));
+            found.into_iter().filter(|it| it.1 == "lines").map(|it| (it.0, it.2)).collect::<Vec<_>>()
+        };
+        env.file(file, "no line");
+        assert_eq!(lines(), []);
+        env.file(file, line);
+        let message = format!("shell lines run without a tool call: {}", env.path(file).display());
+        assert_eq!(lines(), [("warning".to_owned(), message)]);
+    }
+}

@@ -46,6 +46,7 @@ impl Doctor {
         }
         self.check_all(agent, &configured, &mut found);
         check_input(agent, manager, &mut found);
+        self.check_command_files(agent, &mut found);
         let before: Vec<(&HookCommand, &'static AgentEvent)> = configured
             .commands
             .iter()
@@ -65,6 +66,23 @@ impl Doctor {
             }
         }
         found.finish()
+    }
+
+    /// Names the skills and command files with shell lines that the agent runs by itself: those that others brought were
+    /// judged by nobody.
+    fn check_command_files(&self, agent: Agent, found: &mut Examination) {
+        let roots = [Some(self.project()), self.surroundings.home.as_deref()];
+        let places = agent.spec().command_files.iter();
+        let files =
+            places.flat_map(|place| roots.into_iter().flatten().flat_map(|root| place.with_lines(root)));
+        let files: BTreeSet<String> = files.map(|path| shown(&path)).collect();
+        let Some(first) = files.first() else { return };
+        let more = match files.len() {
+            1 => String::new(),
+            many => format!(", and {} more", many - 1),
+        };
+        let message = format!("shell lines run without a tool call: {first}{more}");
+        found.warn("lines", message, "read the lines with ! before them");
     }
 
     fn program(&self, agent: Agent) -> Option<PathBuf> {
