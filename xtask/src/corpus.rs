@@ -17,7 +17,8 @@ impl Tree {
             let count = if at < args.len() { args.remove(at) } else { "" };
             self.generated_components(count, &args)?;
         }
-        let is_generated = args.contains(&"--generate");
+        let generate = args.iter().position(|it| *it == "--generate");
+        let count = generate.map(|at| args.get(at + 1).copied().unwrap_or_default().to_owned());
         // The directory of the peer follows its option.
         let peer = if let Some(at) = args.iter().position(|it| *it == "--peer") {
             args.remove(at);
@@ -25,7 +26,7 @@ impl Tree {
         } else {
             None
         };
-        let mut command = self.rates(is_generated);
+        let mut command = self.rates(count.is_some());
         command.args(args);
         if let Some(peer) = peer {
             command.arg("--peer").arg(peer);
@@ -33,7 +34,28 @@ impl Tree {
         if let Some(preset) = preset {
             command.env("HOOKBOX_SETTINGS", format!("{{\"preset\":\"{preset}\"}}"));
         }
-        run(&mut command, "measure the guards")
+        run(&mut command, "measure the guards")?;
+        match count {
+            Some(count) => self.beside_bash(&count),
+            None => Ok(()),
+        }
+    }
+
+    /// Compares the reader of shell lines with bash, by this many generated lines.
+    fn beside_bash(&self, count: &str) -> Result<(), Box<dyn Error>> {
+        let mut command = cargo();
+        command.current_dir(&self.root).env("HOOKBOX_SHELL_LINES", count);
+        command.args([
+            "test",
+            "--quiet",
+            "--package",
+            "hookbox-shell",
+            "--lib",
+            "beside_bash",
+            "--",
+            "--nocapture",
+        ]);
+        run(&mut command, "read lines like bash")
     }
 
     /// Returns the command that starts the program of the rates, in a fast build or not.

@@ -40,9 +40,10 @@ impl Parser<'_> {
         is_sign && next.is_some_and(|it| it.is_ascii_alphabetic() || b"_'\"\\".contains(it))
     }
 
-    /// Reads the rest of `((…))`, and returns the expansions in it.
+    /// Reads the rest of `((…))`, and returns the expansions in it, and behind them its other text.
     pub(crate) fn arithmetic(&mut self) -> Vec<Part> {
         let (mut parts, mut depth, mut is_quoted) = (Vec::new(), 0usize, false);
+        let begin = self.at;
         while let Some(byte) = self.peek() {
             match byte {
                 b'\\' => self.at += 2,
@@ -70,7 +71,10 @@ impl Parser<'_> {
             }
         }
         self.at = self.at.min(self.bytes.len());
-        expansions(parts)
+        let text = self.slice(begin);
+        let mut parts = expansions(parts);
+        super::lex::push(&mut parts, &text, true);
+        parts
     }
 
     /// Reads the rest of `$[…]`, which only bash knows, and returns the expansions in it.

@@ -4,12 +4,55 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::machine::{Feed, Machine, SIZE, size, unknown};
-use super::tree::{Assign, Node, Redirect, Stage, Word};
+use super::tree::{Assign, Mode, Node, Redirect, Stage, Word};
 use super::wrappers::quoted;
 use super::{Arg, Run, Sort, Unread};
 
 /// The programs that start each other in one command.
 const MAX_VIA: usize = 16;
+
+/// Variables with the command that a program or the shell starts.
+const PROGRAMS: [&str; 21] = [
+    "PAGER",
+    "MANPAGER",
+    "GIT_PAGER",
+    "SYSTEMD_PAGER",
+    "EDITOR",
+    "VISUAL",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "SUDO_EDITOR",
+    "FCEDIT",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PROXY_COMMAND",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS",
+    "RSYNC_RSH",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "BROWSER",
+    "PROMPT_COMMAND",
+];
+
+/// Builtins that evaluate the index of a name in their words.
+const INDEXES: [&str; 14] = [
+    "let",
+    "test",
+    "[",
+    "printf",
+    "read",
+    "unset",
+    "declare",
+    "typeset",
+    "export",
+    "local",
+    "readonly",
+    "mapfile",
+    "readarray",
+    "wait",
+];
 
 /// Returns a command as the line has it.
 fn whole(assignments: &[(String, Arg)], words: &[Arg]) -> Arc<[Arg]> {
@@ -33,6 +76,10 @@ impl Machine<'_> {
         let before = self.reading.runs.len();
         let mut assignments = Vec::new();
         for assign in assigns {
+            if let Some(index) = &assign.index {
+                let text = self.join(index).text;
+                self.evaluate(&text);
+            }
             let values: Vec<Arg> = match assign.values.as_slice() {
                 [value] if !assign.is_array => vec![self.join(value)],
                 values => values.iter().flat_map(|it| self.expand(it)).collect(),
@@ -47,12 +94,28 @@ impl Machine<'_> {
                 assignments.push((assign.name.clone(), values.into_iter().next().unwrap_or_default()));
             }
         }
+        let parts = words;
         let words: Vec<Arg> = words.iter().flat_map(|it| self.expand(it)).collect();
         let redirections = self.redirections(redirects);
         let inner = before..self.reading.runs.len();
         let whole = whole(&assignments, &words);
         self.charge(size(&whole));
         let around = (std::mem::replace(&mut self.whole, whole), std::mem::replace(&mut self.inner, inner));
+        for (name, value) in &assignments {
+            self.names_program(name, value, feed);
+        }
+        // A variable in the name of a program that nobody set is empty.
+        let is_unknown =
+            words.first().is_some_and(|it| it.sort == Sort::Unknown && !it.text.contains(['(', '`']));
+        if let Some(first) = parts.first().filter(|_| is_unknown) {
+            self.is_empty = true;
+            let mut other = self.expand(first);
+            self.is_empty = false;
+            if other.first().is_some_and(|it| it.is_plain() && !it.text.is_empty()) {
+                other.extend(words.iter().skip(1).cloned());
+                self.call(Run { words: other, ..Run::default() }, feed);
+            }
+        }
         let output = self.expanded(Run { words, assignments, redirections, ..Run::default() }, feed);
         (self.whole, self.inner) = around;
         output
@@ -68,10 +131,30 @@ impl Machine<'_> {
             }
             return Some(String::new());
         }
+        if run.program() == Some("exec") && run.words.len() == 1 {
+            let files = redirections.iter().filter(|it| it.descriptor > 2 && it.mode != Mode::Copy);
+            for redirection in files {
+                let mut path = redirection.target.text.clone();
+                if redirection.mode == Mode::Text {
+                    path = format!("/dev/fd/{}", redirection.descriptor);
+                    self.files.insert(path.clone(), Some(redirection.target.text.as_str().into()));
+                }
+                self.descriptors.insert(redirection.descriptor, path);
+            }
+        }
         let fed = if redirections.is_empty() { None } else { Some(self.fed(&redirections, feed)) };
         let feed = fed.as_ref().unwrap_or(feed);
         let output = self.call(run, feed);
         self.written(&redirections, output)
+    }
+
+    /// Follows the command in a variable that names a program, such as `PAGER`. One word is a program without arguments,
+    /// and does nothing by itself.
+    pub(crate) fn names_program(&mut self, name: &str, value: &Arg, feed: &Feed) {
+        let is_command = value.text.trim().contains(char::is_whitespace);
+        if is_command && PROGRAMS.contains(&name) && value.sort != Sort::Unknown {
+            self.in_shell(name, &value.text, None, feed);
+        }
     }
 
     fn set(&mut self, name: &str, values: Vec<Arg>, appends: bool, is_array: bool) {
@@ -102,6 +185,12 @@ impl Machine<'_> {
     pub(crate) fn call(&mut self, run: Run, feed: &Feed) -> Option<String> {
         let Some(name) = run.program().map(str::to_owned) else {
             self.reading.miss(Unread::Program);
+            let pattern = run.words.first().filter(|it| it.sort == Sort::Pattern);
+            let pattern = pattern.map_or("", |it| crate::base_name(&it.text));
+            for name in super::programs::named_by(pattern) {
+                let words = std::iter::once(Arg::plain(name)).chain(run.args().iter().cloned()).collect();
+                self.call(Run { words, ..Run::default() }, feed);
+            }
             self.push(run, feed);
             return None;
         };
@@ -109,11 +198,11 @@ impl Machine<'_> {
             self.reading.miss(Unread::Limit);
             return None;
         }
-        let is_path = run.words.first().is_some_and(|it| it.text.contains('/'));
-        if !is_path {
-            if let Some(body) = self.functions.get(&name).cloned() {
-                return self.function(&name, &body, run, feed);
-            }
+        let first = run.words.first().map_or("", |it| it.text.as_str());
+        if let Some(body) = self.functions.get(first).cloned() {
+            return self.function(&body, run, feed);
+        }
+        if !first.contains('/') {
             if let Some(text) = self.aliases.remove(&name) {
                 // Within itself it is the program.
                 let words = run.args().iter().map(|it| quoted(&it.text));
@@ -129,8 +218,9 @@ impl Machine<'_> {
         self.program(&name, run, feed)
     }
 
-    fn function(&mut self, name: &str, body: &Rc<Stage>, run: Run, feed: &Feed) -> Option<String> {
-        if let Some((_, count)) = self.calls.iter_mut().find(|(it, _)| it == name) {
+    fn function(&mut self, body: &Rc<Stage>, run: Run, feed: &Feed) -> Option<String> {
+        // Another body under the same name is another function.
+        if let Some((_, count)) = self.calls.iter_mut().find(|(it, _)| Rc::ptr_eq(it, body)) {
             *count += 1;
             let is_many = |list: &super::tree::List| {
                 list.pipelines.iter().any(|it| it.background || it.stages.len() > 1)
@@ -142,7 +232,7 @@ impl Machine<'_> {
             }
             return None;
         }
-        self.calls.push((name.to_owned(), 0));
+        self.calls.push((Rc::clone(body), 0));
         let parameters = self.scope.parameters.replace(run.words);
         let list = super::tree::List {
             pipelines: vec![super::tree::Pipeline {
@@ -160,6 +250,9 @@ impl Machine<'_> {
     fn builtin(&mut self, name: &str, run: &Run, feed: &Feed) -> Option<Option<String>> {
         let args = run.args();
         let silent = Some(Some(String::new()));
+        if INDEXES.contains(&name) {
+            args.iter().for_each(|it| self.index(&it.text));
+        }
         match name {
             "cd" | "pushd" | "chdir" => {
                 self.push(run.clone(), feed);
@@ -178,6 +271,7 @@ impl Machine<'_> {
                 for arg in args.iter().filter(|it| !it.text.starts_with('-')) {
                     if let Some((name, value)) = crate::assignment(&arg.text) {
                         let value = Arg { text: value.to_owned(), sort: arg.sort };
+                        self.names_program(name, &value, feed);
                         self.assign(name, vec![value]);
                     }
                 }

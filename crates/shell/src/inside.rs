@@ -98,6 +98,21 @@ fn option_scripts(name: &str, args: &[Arg]) -> Vec<String> {
     found
 }
 
+/// Returns the commands that a script of sed runs: those behind its letter `e`.
+fn sed_commands(script: &str) -> Vec<String> {
+    let is_address = |it: char| it.is_ascii_digit() || "$,~+! \t{".contains(it);
+    let of = |line: &str| {
+        let mut rest = line.trim_start_matches(is_address);
+        // `/x/e`, and `/x/,/y/e`
+        while let Some((_, after)) = rest.strip_prefix('/').and_then(|it| it.split_once('/')) {
+            rest = after.trim_start_matches(is_address);
+        }
+        let command = rest.strip_prefix('e')?.strip_prefix([' ', '\t'])?;
+        Some(command.trim().to_owned()).filter(|it| !it.is_empty())
+    };
+    script.split(['\n', ';']).filter_map(of).collect()
+}
+
 /// Returns the words behind `--`.
 fn behind_dashes(args: &[Arg]) -> Option<&[Arg]> {
     let at = args.iter().position(|it| it.text == "--")?;
@@ -176,11 +191,21 @@ impl Machine<'_> {
                 }
                 Some(None)
             }
-            "make" | "gmake"
-                if args.windows(2).any(|it| matches!(it, [a, b] if a.text == "-f" && b.text == "-")) =>
-            {
+            "make" | "gmake" => {
                 self.push(run.clone(), feed);
-                let text = feed.text.as_deref()?;
+                let file = args.windows(2).find_map(|it| match it {
+                    [option, file] if matches!(option.text.as_str(), "-f" | "--file" | "--makefile") => {
+                        Some(file)
+                    }
+                    _ => None,
+                });
+                let names = ["GNUmakefile", "makefile", "Makefile"];
+                let text = match file {
+                    Some(file) if file.text == "-" => feed.text.clone(),
+                    Some(file) => self.file(&file.text),
+                    None => names.iter().find_map(|it| self.file(it)),
+                };
+                let Some(text) = text else { return Some(None) };
                 let recipes = text.lines().filter_map(|it| it.strip_prefix('\t'));
                 let script =
                     recipes.map(|it| it.trim_start_matches(['@', '-']).to_owned() + "\n").collect::<String>();
@@ -189,6 +214,29 @@ impl Machine<'_> {
             "runuser" if behind_dashes(args).is_some() => {
                 let words = behind_dashes(args)?.to_vec();
                 Some(self.via(name, |it| it.call(Run { words, ..Run::default() }, feed)))
+            }
+            "sed" | "gsed" => {
+                let scripts: Vec<String> = args.iter().flat_map(|it| sed_commands(&it.text)).collect();
+                for script in scripts {
+                    self.in_shell(name, &script, None, &Feed::default());
+                }
+                None
+            }
+            "ed" | "red" | "ex" | "vi" | "vim" | "nvim" => {
+                for line in feed.text.clone().as_deref().unwrap_or_default().lines() {
+                    let line =
+                        line.trim_start_matches(|it: char| it.is_ascii_digit() || " ,$.%:".contains(it));
+                    let script = line.trim_start_matches(['r', 'e', 'w', ' ']).strip_prefix('!');
+                    if let Some(script) = script {
+                        self.in_shell(name, script, None, &Feed::default());
+                    }
+                }
+                None
+            }
+            "man" => {
+                let pager = Options::of(args, "P", "--pager").value('P', "--pager")?;
+                self.in_shell(name, &pager, None, &Feed::default());
+                None
             }
             "at" | "batch" => {
                 self.push(run.clone(), feed);

@@ -69,6 +69,39 @@ const LOOPS: [&str; 7] = [
 /// The longest path of a call, with the spaces behind it, in bytes.
 const MAX_PATH: usize = 512;
 
+/// Returns a text of Perl with the rows of words of `qw(a b)` in quotes.
+fn with_rows(text: &str) -> std::borrow::Cow<'_, str> {
+    let mut found = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("qw") {
+        let after_blanks = after.trim_start();
+        let open = after_blanks.chars().next().filter(char::is_ascii_punctuation);
+        let close = open.map(|it| match it {
+            '(' => ')',
+            '[' => ']',
+            '{' => '}',
+            '<' => '>',
+            same => same,
+        });
+        let row =
+            open.zip(close).and_then(|(open, close)| after_blanks.strip_prefix(open)?.split_once(close));
+        found.push_str(before);
+        match row.filter(|_| !before.ends_with(|it: char| it.is_alphanumeric() || "_$@%".contains(it))) {
+            Some((words, behind)) => {
+                let quoted =
+                    words.split_ascii_whitespace().map(|it| format!("'{}'", it.replace('\'', "\\'")));
+                found.push_str(&quoted.collect::<Vec<_>>().join(", "));
+                rest = behind;
+            }
+            None => {
+                found.push_str("qw");
+                rest = after;
+            }
+        }
+    }
+    if found.is_empty() { text.into() } else { (found + rest).into() }
+}
+
 /// Returns the end of a text.
 fn last_bytes(text: &str, count: usize) -> &str {
     (text.len().saturating_sub(count)..text.len()).find_map(|at| text.get(at..)).unwrap_or_default()
@@ -189,6 +222,7 @@ impl Machine<'_> {
             self.via(&language, |it| it.push(run, &Feed::default()));
         }
         let text = &*with_names(text);
+        let text = &*if language == "perl" { with_rows(text) } else { text.into() };
         let aliases = Aliases::of(text, |it| {
             [STARTS, TREES, FILES].iter().any(|list| super::wrappers::is_in(list, it))
         });

@@ -45,6 +45,15 @@ pub(crate) struct Feed {
     pub(crate) text: Option<Rc<str>>,
 }
 
+/// A reader of a file, a named pipe or `>(…)`.
+#[derive(Clone, Debug)]
+pub(crate) enum Awaited {
+    /// A shell, whose script is the text.
+    Shell(String),
+    /// Commands, whose input is the text.
+    List(Rc<List>),
+}
+
 /// The variables, directory and parameters of a shell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope {
@@ -79,6 +88,12 @@ pub(crate) struct Machine<'k> {
     pub(crate) aliases: BTreeMap<String, String>,
     /// The files that the line writes; `None` if their text is unknown.
     pub(crate) files: BTreeMap<String, Option<Rc<str>>>,
+    /// The readers of texts that the line may write later.
+    pub(crate) awaited: Vec<(String, Awaited)>,
+    /// The files of descriptors above 2.
+    pub(crate) descriptors: BTreeMap<u32, String>,
+    /// True while unknown variables count as empty.
+    pub(crate) is_empty: bool,
     pub(crate) documents: Vec<Rc<Word>>,
     pub(crate) place: Place,
     pub(crate) via: Vec<String>,
@@ -97,7 +112,7 @@ pub(crate) struct Machine<'k> {
     pub(crate) traps: Vec<String>,
     nesting: usize,
     /// The functions that are running, with the number of times that each started itself.
-    pub(crate) calls: Vec<(String, usize)>,
+    pub(crate) calls: Vec<(Rc<Stage>, usize)>,
     steps: usize,
     text: usize,
     /// The bytes that were copied.
@@ -116,6 +131,9 @@ impl<'k> Machine<'k> {
             functions: BTreeMap::new(),
             aliases: BTreeMap::new(),
             files: BTreeMap::new(),
+            awaited: Vec::new(),
+            descriptors: BTreeMap::new(),
+            is_empty: false,
             documents: Vec::new(),
             place: Place::Here,
             via: Vec::new(),
@@ -357,7 +375,9 @@ impl<'k> Machine<'k> {
                 Some(String::new())
             }
             Node::Test(words) => {
-                words.iter().for_each(|it| drop(self.expand(it)));
+                for word in words {
+                    self.expand(word).iter().for_each(|it| self.evaluate(&it.text));
+                }
                 Some(String::new())
             }
         }
@@ -424,7 +444,13 @@ impl<'k> Machine<'k> {
                     feed.text = self.file(&redirection.target.text);
                     feed.is_given = !crate::is_terminal(&redirection.target.text);
                 }
-                Mode::Copy if redirection.descriptor == 0 => feed.is_given &= redirection.target.text != "0",
+                Mode::Copy if redirection.descriptor == 0 => {
+                    feed.is_given &= redirection.target.text != "0";
+                    if let Some(path) = self.copied_from(redirection) {
+                        feed.text = self.file(&path);
+                        feed.is_given = true;
+                    }
+                }
                 _ => {}
             }
         }
@@ -444,13 +470,22 @@ impl<'k> Machine<'k> {
     pub(crate) fn written(&mut self, redirections: &[Redirection], output: Option<String>) -> Option<String> {
         let mut output = output;
         for redirection in redirections.iter().filter(|it| it.descriptor == 1) {
-            if !matches!(redirection.mode, Mode::Write | Mode::Append) {
-                continue;
+            let path = match redirection.mode {
+                Mode::Write | Mode::Append => Some(redirection.target.text.clone()),
+                Mode::Copy => self.copied_from(redirection),
+                Mode::Read | Mode::Both | Mode::Text => None,
+            };
+            if let Some(path) = path {
+                let text = output.replace(String::new()).map(Rc::from);
+                self.write(&path, text, redirection.mode == Mode::Append);
             }
-            let text = output.replace(String::new()).map(Rc::from);
-            self.write(&redirection.target.text, text, redirection.mode == Mode::Append);
         }
         output
+    }
+
+    /// Returns the file of the descriptor that a redirection copies.
+    fn copied_from(&self, redirection: &Redirection) -> Option<String> {
+        self.descriptors.get(&redirection.target.text.parse().ok()?).cloned()
     }
 
     /// Writes a file.
@@ -465,7 +500,23 @@ impl<'k> Machine<'k> {
             }
             (_, text) => text,
         };
-        self.files.insert(path, text);
+        let readers =
+            self.awaited.iter().filter(|it| it.0 == path).map(|it| it.1.clone()).collect::<Vec<_>>();
+        self.awaited.retain(|it| it.0 != path);
+        self.files.insert(path, text.clone());
+        for (reader, text) in readers.into_iter().zip(std::iter::repeat(text)) {
+            let Some(text) = text else { continue };
+            match reader {
+                Awaited::Shell(name) => {
+                    let words = vec![Arg::plain(name.as_str())];
+                    self.in_shell(&name, &text, Some(words), &Feed::default());
+                }
+                Awaited::List(list) => {
+                    let feed = Feed { from: 0..0, is_given: true, text: Some(text) };
+                    self.apart(|it| it.list(&list, &feed));
+                }
+            }
+        }
     }
 
     /// Adds a command. Returns its place.

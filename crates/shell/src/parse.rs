@@ -17,6 +17,9 @@ const MIN_WORK: usize = 1 << 16;
 /// One more than the length of the longest keyword.
 const MAX_KEYWORD: usize = 9;
 
+/// The bytes in which the end of an index is searched.
+const MAX_INDEX: usize = 4096;
+
 /// Words that end the commands before them.
 const ENDS: [&str; 8] = ["then", "elif", "else", "fi", "do", "done", "esac", "}"];
 
@@ -386,7 +389,7 @@ impl<'a> Parser<'a> {
                 let name = word.bare().unwrap_or_default().trim_end_matches('=');
                 let (name, appends) = name.strip_suffix('+').map_or((name, false), |it| (it, true));
                 let name = name.to_owned();
-                assigns.push(Assign { name, appends, values: self.array(), is_array: true });
+                assigns.push(Assign { name, index: None, appends, values: self.array(), is_array: true });
                 continue;
             }
             words.push(word);
@@ -405,9 +408,16 @@ impl<'a> Parser<'a> {
         self.count(end.unwrap_or(rest.len()));
         let end = end?;
         let name = std::str::from_utf8(rest.get(..end)?).ok().filter(|it| super::is_name(it))?;
-        let mut after = end;
+        let (mut after, mut index) = (end, None);
         if rest.get(after) == Some(&b'[') {
-            let close = rest.iter().take(256).position(|it| *it == b']')?;
+            // The bracket before the sign of the assignment: the index may have others.
+            let is_end = |it: &[u8]| matches!(it, [b']', b'=', ..] | [b']', b'+', b'=', ..]);
+            let close = rest
+                .windows(2)
+                .take(MAX_INDEX)
+                .zip(0..)
+                .find_map(|(_, at)| rest.get(at..).filter(|it| is_end(it)).map(|_| at))?;
+            index = rest.get(end + 1..close);
             after = close + 1;
         }
         let appends = rest.get(after) == Some(&b'+');
@@ -416,11 +426,13 @@ impl<'a> Parser<'a> {
             return None;
         }
         self.at += after + 1;
+        let index = index.map(|it| self.document(it, false));
+        let name = name.to_owned();
         if self.eat(b"(") {
-            return Some(Assign { name: name.to_owned(), appends, values: self.array(), is_array: true });
+            return Some(Assign { name, index, appends, values: self.array(), is_array: true });
         }
         let value = self.word().unwrap_or_default();
-        Some(Assign { name: name.to_owned(), appends, values: vec![value], is_array: false })
+        Some(Assign { name, index, appends, values: vec![value], is_array: false })
     }
 
     /// Reads the rest of `(a b)`.

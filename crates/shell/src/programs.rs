@@ -222,6 +222,39 @@ fn find(words: &[&str]) -> Use {
     used
 }
 
+/// Programs that are looked for behind a pattern such as `/bin/r?`.
+const BEHIND_PATTERNS: &str = "rm rmdir unlink shred dd truncate mv cp chmod chown ln tee git sh bash dash zsh sudo env find \
+    xargs curl wget nc cat base64 kill pkill killall python3 python perl node docker kubectl ssh scp rsync mkfs";
+
+/// Returns the programs whose names a pattern fits.
+pub(crate) fn named_by(pattern: &str) -> impl Iterator<Item = &'static str> {
+    let names = BEHIND_PATTERNS.split_ascii_whitespace().filter(|_| !pattern.is_empty());
+    names.filter(move |name| fits(pattern.as_bytes(), name.as_bytes(), 8)).take(8)
+}
+
+/// Returns true if a name fits a pattern of a shell. More than a few stars fit nothing.
+fn fits(pattern: &[u8], name: &[u8], stars: usize) -> bool {
+    match (pattern, name) {
+        ([], []) => true,
+        ([b'*', rest @ ..], _) if stars > 0 => {
+            (0..=name.len()).any(|at| name.get(at..).is_some_and(|it| fits(rest, it, stars - 1)))
+        }
+        ([b'?', rest @ ..], [_, name @ ..]) => fits(rest, name, stars),
+        ([b'[', rest @ ..], [letter, name @ ..]) => {
+            let Some(end) = rest.iter().skip(1).position(|it| *it == b']').map(|it| it + 1) else {
+                return false;
+            };
+            let (set, rest) = (rest.get(..end).unwrap_or_default(), rest.get(end + 1..).unwrap_or_default());
+            let is_not = matches!(set.first(), Some(b'!' | b'^'));
+            let set = set.get(usize::from(is_not)..).unwrap_or_default();
+            let in_range = set.windows(3).any(|it| matches!(it, [a, b'-', b] if (a..=b).contains(&letter)));
+            (set.contains(letter) || in_range) != is_not && fits(rest, name, stars)
+        }
+        ([first, rest @ ..], [letter, name @ ..]) => first == letter && fits(rest, name, stars),
+        _ => false,
+    }
+}
+
 /// Returns true if `find` runs the words after this one.
 pub fn executes(word: &str) -> bool {
     matches!(word, "-exec" | "-execdir" | "-ok" | "-okdir")

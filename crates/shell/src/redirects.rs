@@ -40,6 +40,7 @@ impl Parser<'_> {
         } else if self.eat(b"<>") {
             Mode::Both
         } else if self.eat(b"<&") {
+            descriptor = descriptor.or(Some(0));
             Mode::Copy
         } else if self.eat(b"<") {
             Mode::Read

@@ -1,13 +1,19 @@
 //! Programs, and the shells among them.
 
-use super::machine::{Feed, Machine, size};
+use super::machine::{Awaited, Feed, Machine, size};
 use super::{Arg, Mode, Place, Redirection, Run, Sort, Unread, wrappers};
 use crate::ShellWords;
+
+/// The lines for `xargs -I` that are followed.
+const MAX_GIVEN: usize = 16;
 
 impl Machine<'_> {
     /// Follows a program.
     pub(crate) fn program(&mut self, name: &str, run: Run, feed: &Feed) -> Option<String> {
         if let Some(wrapped) = wrappers::unwrapped(&run) {
+            for (name, value) in &wrapped.assignments {
+                self.names_program(name, value, feed);
+            }
             let mut assignments = run.assignments;
             assignments.extend(wrapped.assignments);
             if let Some(file) = &wrapped.output {
@@ -125,9 +131,10 @@ impl Machine<'_> {
         let operands = args.get(args.len() - words.operands.len()..).unwrap_or_default().to_vec();
         let starts = self.starts_with(name, &run);
         self.push(run, feed);
+        let own = |operands: &[Arg]| Some([&[Arg::plain(name)], operands].concat());
         for file in starts {
             // The shell expands the value, and reads the file of that name.
-            self.in_shell(name, &format!(". {file}"), None, &Feed::default());
+            self.in_shell(name, &format!(". {file}"), own(&[]), &Feed::default());
         }
         if words.only_checks() {
             return None;
@@ -153,12 +160,15 @@ impl Machine<'_> {
                 }
                 None => {}
             }
+            // A named pipe is written behind its reader.
+            let path = self.path(&file.text);
+            self.awaited.push((path, Awaited::Shell(name.to_owned())));
             return None;
         }
         // The rest of the script is the input of its commands.
         let given = Feed { is_given: true, ..Feed::default() };
         match feed.text.clone() {
-            Some(text) => self.in_shell(name, &text, None, &given),
+            Some(text) => self.in_shell(name, &text, own(&operands), &given),
             None => {
                 if !feed.from.is_empty() {
                     self.reading.miss(Unread::Script);
@@ -169,7 +179,7 @@ impl Machine<'_> {
                     }
                     let sources = self.reading.runs.get(feed.from.clone()).unwrap_or_default();
                     let script: String = sources.iter().filter_map(super::outputs::pieces).collect();
-                    self.in_shell(name, &script, None, &given);
+                    self.in_shell(name, &script, own(&operands), &given);
                 }
                 None
             }
@@ -181,7 +191,13 @@ impl Machine<'_> {
         let variable = if name == "bash" { "BASH_ENV" } else { "ENV" };
         let own = run.assignments.iter().rfind(|(it, _)| it == variable).map(|(_, value)| value);
         let value = own.or_else(|| self.scope.variables.get(variable).and_then(|it| it.first()));
-        value.map(|it| it.text.clone()).filter(|it| !it.is_empty()).into_iter().collect()
+        let start = run.words.windows(2).find_map(|it| match it {
+            [option, file] if matches!(option.text.trim_start_matches('-'), "rcfile" | "init-file") => {
+                Some(file)
+            }
+            _ => None,
+        });
+        value.into_iter().chain(start).map(|it| it.text.clone()).filter(|it| !it.is_empty()).collect()
     }
 
     fn xargs(&mut self, run: Run, feed: &Feed) -> Option<String> {
@@ -204,38 +220,38 @@ impl Machine<'_> {
             words.push(Arg::plain("echo"));
         }
         let text = feed.text.as_deref().filter(|it| it.len() < 4096);
+        let replaced = replaced.filter(|it| !it.is_empty());
+        let is_end = |it: char| matches!(it, '\n' | '\0') || replaced.is_none() && it.is_whitespace();
         let given: Vec<Arg> = match text {
-            Some(text) => text
-                .split(|it: char| it.is_whitespace() || it == '\0')
-                .filter(|it| !it.is_empty())
-                .map(Arg::plain)
-                .collect(),
+            // With `-I` each line is one.
+            Some(text) => {
+                text.split(is_end).map(str::trim).filter(|it| !it.is_empty()).map(Arg::plain).collect()
+            }
             None => vec![Arg { text: "{}".to_owned(), sort: Sort::Input }],
         };
-        match replaced.filter(|it| !it.is_empty()) {
-            Some(replaced) => {
-                let value = match given.as_slice() {
-                    [one] => one.clone(),
-                    all => {
-                        all.iter().for_each(|it| self.may_be("{}", &it.text));
-                        Arg { text: "{}".to_owned(), sort: Sort::Input }
-                    }
-                };
-                for word in words.iter_mut().filter(|it| it.text.contains(&replaced)) {
-                    word.sort = if word.is_plain() { value.sort } else { word.sort };
-                    let text = self.replaced(&word.text, &replaced, &value.text)?;
-                    word.text = text;
-                    // A script is read, with the text in its place.
-                    if word.sort == Sort::Input && word.text.contains(char::is_whitespace) {
-                        word.sort = Sort::Plain;
-                    }
+        let feed = Feed { text: None, ..feed.clone() };
+        let Some(replaced) = replaced else {
+            words.extend(given);
+            let inner = Run { words, redirections: run.redirections, ..Run::default() };
+            return self.via("xargs", |it| it.call(inner, &feed));
+        };
+        if given.len() > MAX_GIVEN {
+            self.reading.miss(Unread::Values);
+        }
+        for value in given.into_iter().take(MAX_GIVEN) {
+            let mut words = words.clone();
+            for word in words.iter_mut().filter(|it| it.text.contains(&replaced)) {
+                word.sort = if word.is_plain() { value.sort } else { word.sort };
+                word.text = self.replaced(&word.text, &replaced, &value.text)?;
+                // A script is read, with the text in its place.
+                if word.sort == Sort::Input && word.text.contains(char::is_whitespace) {
+                    word.sort = Sort::Plain;
                 }
             }
-            None => words.extend(given),
+            let inner = Run { words, redirections: run.redirections.clone(), ..Run::default() };
+            self.via("xargs", |it| it.call(inner, &feed));
         }
-        let inner = Run { words, redirections: run.redirections, ..Run::default() };
-        let feed = Feed { text: None, ..feed.clone() };
-        self.via("xargs", |it| it.call(inner, &feed))
+        None
     }
 
     /// Returns a text with another one in the places of a third, unless that is too long.

@@ -2,7 +2,9 @@
 
 use super::*;
 
+mod beside_bash;
 mod cost;
+mod disguised;
 mod generated;
 mod options;
 mod readings;

@@ -15,7 +15,7 @@ pub(crate) enum Part {
     Substitution(Rc<List>, Rc<str>, bool),
     /// `<(…)` and `>(…)`. The flag is true for the first.
     Process(Rc<List>, bool),
-    /// `$((…))`, with the substitutions in it.
+    /// `$((…))`: the expansions in it, and its other text.
     Arithmetic(Vec<Part>),
 }
 
@@ -75,6 +75,8 @@ pub(crate) struct Redirect {
 #[derive(Clone, Debug)]
 pub(crate) struct Assign {
     pub(crate) name: String,
+    /// The text in brackets, which bash evaluates.
+    pub(crate) index: Option<Word>,
     pub(crate) appends: bool,
     /// One word, or those of an array.
     pub(crate) values: Vec<Word>,

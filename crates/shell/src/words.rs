@@ -1,8 +1,9 @@
 //! The arguments that words make.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
-use super::machine::{Feed, Machine, SIZE, size, unknown};
+use super::machine::{Awaited, Feed, Machine, SIZE, size, unknown};
 use super::tree::{Parameter, Part, Word};
 use super::{Arg, Sort};
 
@@ -181,12 +182,13 @@ impl Machine<'_> {
                     let before = self.reading.runs.len();
                     let feed = if *is_read { self.input.clone() } else { Feed::default() };
                     let output = self.apart(|it| it.list(list, &feed));
-                    if !is_read {
-                        self.readers.push(before..self.reading.runs.len());
-                    }
                     let path = format!("/dev/fd/{}", 63 + self.files.len());
                     if *is_read {
                         self.files.insert(path.clone(), output.map(Into::into));
+                    } else {
+                        self.readers.push(before..self.reading.runs.len());
+                        self.files.insert(path.clone(), None);
+                        self.awaited.push((path.clone(), Awaited::List(Rc::clone(list))));
                     }
                     making.add(&path, Sort::Plain);
                 }
@@ -194,6 +196,7 @@ impl Machine<'_> {
                     let mut inner = Making::default();
                     self.parts(parts, &mut inner, true);
                     self.charge(inner.work);
+                    self.evaluate(&inner.text);
                     making.add("0", Sort::Plain);
                 }
             }
@@ -238,6 +241,7 @@ impl Machine<'_> {
             "PWD" => return Some(self.scope.directory.clone().map_or_else(|| unknown("$PWD"), Arg::plain)),
             "TMPDIR" | "TMP" | "TEMP" | "RUNNER_TEMP" => Cow::Borrowed("/tmp"),
             "IFS" => Cow::Borrowed(" "),
+            "SHELL" | "BASH" => Cow::Borrowed("/bin/bash"),
             "$" | "RANDOM" | "?" | "!" | "BASHPID" | "SECONDS" | "EPOCHSECONDS" | "PPID" | "LINENO" => {
                 Cow::Borrowed("0")
             }
@@ -273,7 +277,32 @@ impl Machine<'_> {
                 }
             }
         }
+        // The line of a tool has no parameters.
+        let is_parameter = || matches!(name, "@" | "*") || name.parse::<u32>().is_ok_and(|it| it > 0);
+        if self.scope.parameters.is_none() && self.scripts == 1 && self.via.is_empty() && is_parameter() {
+            return Some(Vec::new());
+        }
         self.initial(name).map(|it| vec![it])
+    }
+
+    /// Follows what bash runs when it evaluates a text as a number: the substitutions in an index, also in the value of a
+    /// variable that the text names.
+    pub(crate) fn evaluate(&mut self, text: &str) {
+        let is_in_name = |it: char| it.is_ascii_alphanumeric() || it == '_';
+        let names: Vec<&str> = text.split(|it| !is_in_name(it)).filter(|it| super::is_name(it)).collect();
+        for name in names {
+            let values = self.scope.variables.get(name).into_iter().flatten();
+            let values: Vec<String> = values.map(|it| it.text.clone()).collect();
+            values.iter().for_each(|it| self.index(it));
+        }
+    }
+
+    /// Follows the substitutions in the index of a name.
+    pub(crate) fn index(&mut self, text: &str) {
+        let Some((_, index)) = text.split_once('[') else { return };
+        if index.contains("$(") || index.contains('`') {
+            self.script(&format!(": \"{}\"", index.replace('"', "\\\"")));
+        }
     }
 
     fn parameter(&mut self, parameter: &Parameter) -> Vec<Arg> {
@@ -292,6 +321,7 @@ impl Machine<'_> {
         let is_empty =
             value.as_ref().is_some_and(|it| it.iter().all(|it| it.text.is_empty() && it.is_plain()));
         match operator.as_str() {
+            "" if self.is_empty => value.unwrap_or_default(),
             "" => value.unwrap_or_else(|| vec![unknown(&shown())]),
             ":-" | "-" | ":=" | "=" => {
                 let default = self.join(operand);

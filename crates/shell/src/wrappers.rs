@@ -17,7 +17,7 @@ const fn wrapper(name: &'static str, letters: &'static str, long: &'static str, 
     Wrapper { name, letters, long, own }
 }
 
-const WRAPPERS: [Wrapper; 55] = [
+const WRAPPERS: [Wrapper; 64] = [
     wrapper(
         "sudo",
         "CDghpRrTtUu",
@@ -82,6 +82,15 @@ const WRAPPERS: [Wrapper; 55] = [
     wrapper("dbus-run-session", "", "--config-file --dbus-daemon", 0),
     wrapper("valgrind", "", "", 0),
     wrapper("arch", "", "", 0),
+    wrapper("setarch", "", "", 0),
+    wrapper("x86_64", "", "", 0),
+    wrapper("i386", "", "", 0),
+    wrapper("i686", "", "", 0),
+    wrapper("aarch64", "", "", 0),
+    wrapper("linux32", "", "", 0),
+    wrapper("linux64", "", "", 0),
+    wrapper("uname26", "", "", 0),
+    wrapper("ld.so", "", "--library-path --preload --audit --argv0", 0),
     wrapper("env", "CSu", "--chdir --unset --split-string", 0),
 ];
 
@@ -193,7 +202,9 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
         found.words = rest.get(dashes.count()..)?.to_vec();
         return (!found.words.is_empty()).then_some(found);
     }
-    let wrapper = WRAPPERS.iter().find(|it| it.name == name)?;
+    // The loader starts the program in its words.
+    let is_loader = name.starts_with("ld-linux") || name.starts_with("ld-musl");
+    let wrapper = WRAPPERS.iter().find(|it| it.name == if is_loader { "ld.so" } else { name })?;
     if name == "command" && args.first().is_some_and(|it| matches!(it.text.as_str(), "-v" | "-V")) {
         return None;
     }
@@ -213,6 +224,12 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
         return None;
     }
     let mut rest = options.rest.get(wrapper.own..)?;
+    // The name of a machine, such as `$(uname -m)`.
+    if let ("setarch", [first, more @ ..]) = (name, rest)
+        && !first.is_plain()
+    {
+        rest = more;
+    }
     if name == "env" {
         found.script = options.value('S', "--split-string").map(|it| spaced(&it));
     }
