@@ -12,9 +12,19 @@
 
 pub use hookbox_shell::{Arg, Code, Mode, Place, Reading, Redirection, Run, Sort, Unread, join_path};
 
-use crate::Context;
+use crate::{Context, ToolCall};
 
 impl Context {
+    /// Returns the commands that a line of a call would run, in the directory that the call names.
+    pub fn read_line_of(&self, call: &ToolCall, line: &str) -> Reading {
+        match call.directory().filter(|it| *it != self.cwd) {
+            Some(directory) => {
+                self.read_line(&format!("cd '{}' && {line}", directory.replace('\'', "'\\''")))
+            }
+            None => self.read_line(line),
+        }
+    }
+
     /// Returns the commands that a line would run, if it begins in the directory of this event.
     ///
     /// In a component the host reads the line, once for all hooks of an event.

@@ -60,21 +60,53 @@ impl ToolCall {
         crate::native::facts::tool_call(name.into(), input, "/")
     }
 
+    /// Returns the directory in which a shell tool runs its line, if the input names one: absolute, or from the agent's.
+    pub fn directory(&self) -> Option<String> {
+        let named =
+            ["/workdir", "/cwd", "/working_directory", "/workingDirectory", "/directory", "/dir_path"];
+        let text = |field: &str| self.input.get::<String>(field).ok().flatten();
+        let named = named.into_iter().filter(|_| self.kind == ToolKind::Shell).find_map(text);
+        named.filter(|it| !it.is_empty())
+    }
+
     /// Returns the command lines that a guard has to judge, because this call may run them.
     ///
     /// Without a [`command`](Self::command), a shell tool has its input in an unknown shape: each text of it is a
     /// line, and all texts together are one, so that odd input skips no guard. An unknown tool, or one of an MCP
-    /// server, may be a shell by another name: its lines are the fields in which shells have them.
+    /// server, may be a shell by another name, run code, or remove and show files: its lines have the same effect.
     pub fn command_lines(&self) -> Vec<String> {
         match (&self.command, self.kind) {
             (Some(line), _) => vec![line.clone()],
             (None, ToolKind::Shell) => texts(&self.input),
             (None, ToolKind::Other | ToolKind::Mcp) => {
-                let text = |field: &str| self.input.get::<String>(field).ok().flatten();
-                ["/command", "/cmd", "/script"].into_iter().filter_map(text).collect()
+                let mut texts = Vec::new();
+                named_texts("", &self.input.parse().unwrap_or_default(), &mut texts);
+                hookbox_shell::lines_of_call(&self.name, &texts)
             }
             (None, _) => Vec::new(),
         }
+    }
+}
+
+/// Adds every text in a value, with the plain name of its field. A text that is JSON is read as well.
+fn named_texts(field: &str, value: &Value, found: &mut Vec<(String, String)>) {
+    match value {
+        Value::String(text) => {
+            if text.trim_start().starts_with(['{', '['])
+                && let Ok(inner) = serde_json::from_str::<Value>(text)
+            {
+                named_texts(field, &inner, found);
+            }
+            found.push((field.to_owned(), text.clone()));
+        }
+        Value::Array(values) => values.iter().for_each(|it| named_texts(field, it, found)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let plain: String = name.chars().filter(|it| !matches!(it, '_' | '-' | '.')).collect();
+                named_texts(&plain.to_ascii_lowercase(), value, found);
+            }
+        }
+        _ => {}
     }
 }
 

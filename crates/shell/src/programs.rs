@@ -229,17 +229,21 @@ const BEHIND_PATTERNS: &str = "rm rmdir unlink shred dd truncate mv cp chmod cho
 /// Returns the programs whose names a pattern fits.
 pub(crate) fn named_by(pattern: &str) -> impl Iterator<Item = &'static str> {
     let names = BEHIND_PATTERNS.split_ascii_whitespace().filter(|_| !pattern.is_empty());
-    names.filter(move |name| fits(pattern.as_bytes(), name.as_bytes(), 8)).take(8)
+    names.filter(move |name| fits(pattern.as_bytes(), name.as_bytes())).take(8)
 }
 
-/// Returns true if a name fits a pattern of a shell. More than a few stars fit nothing.
-fn fits(pattern: &[u8], name: &[u8], stars: usize) -> bool {
+/// Returns true if a name fits a pattern of a shell. More than 8 stars fit nothing.
+pub fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    fits_with(pattern, name, 8)
+}
+
+fn fits_with(pattern: &[u8], name: &[u8], stars: usize) -> bool {
     match (pattern, name) {
         ([], []) => true,
         ([b'*', rest @ ..], _) if stars > 0 => {
-            (0..=name.len()).any(|at| name.get(at..).is_some_and(|it| fits(rest, it, stars - 1)))
+            (0..=name.len()).any(|at| name.get(at..).is_some_and(|it| fits_with(rest, it, stars - 1)))
         }
-        ([b'?', rest @ ..], [_, name @ ..]) => fits(rest, name, stars),
+        ([b'?', rest @ ..], [_, name @ ..]) => fits_with(rest, name, stars),
         ([b'[', rest @ ..], [letter, name @ ..]) => {
             let Some(end) = rest.iter().skip(1).position(|it| *it == b']').map(|it| it + 1) else {
                 return false;
@@ -248,9 +252,9 @@ fn fits(pattern: &[u8], name: &[u8], stars: usize) -> bool {
             let is_not = matches!(set.first(), Some(b'!' | b'^'));
             let set = set.get(usize::from(is_not)..).unwrap_or_default();
             let in_range = set.windows(3).any(|it| matches!(it, [a, b'-', b] if (a..=b).contains(&letter)));
-            (set.contains(letter) || in_range) != is_not && fits(rest, name, stars)
+            (set.contains(letter) || in_range) != is_not && fits_with(rest, name, stars)
         }
-        ([first, rest @ ..], [letter, name @ ..]) => first == letter && fits(rest, name, stars),
+        ([first, rest @ ..], [letter, name @ ..]) => first == letter && fits_with(rest, name, stars),
         _ => false,
     }
 }

@@ -87,7 +87,8 @@ impl Hook for SupplyChain {
             ToolKind::Write | ToolKind::Edit => call.paths.iter().find_map(|it| writes::of_path(&it.path)),
             _ => None,
         };
-        let lines: Vec<_> = call.command_lines().into_iter().map(|it| (cx.read_line(&it), it)).collect();
+        let lines: Vec<_> =
+            call.command_lines().into_iter().map(|it| (cx.read_line_of(call, &it), it)).collect();
         let strictest = Settings::strictest();
         // Most calls pass the strictest settings, and need no others.
         if written.is_none()

@@ -145,7 +145,7 @@ impl SelfProtection {
     /// Judges a call of an unknown tool by its texts: any text that is a protected path, for a tool that removes or moves
     /// also one above it, and any script for a tool that runs something.
     fn by_texts(&self, call: &ToolCall, directories: &[PathBuf]) -> Option<Finding> {
-        let words = words_of(&call.name);
+        let words = hookbox_shell::name_words(&call.name);
         let is_one = |list: &str| words.iter().any(|word| list.split_ascii_whitespace().any(|it| it == word));
         if is_one(READS) && !is_one(CHANGES) && !is_one(RUNS) {
             return None;
@@ -166,12 +166,15 @@ impl SelfProtection {
                 })
         };
         let found =
-            held.or_else(|| is_one(TAKES).then(above)?).map(|(_, text)| Finding::Changes((*text).to_owned()));
+            held.or_else(|| is_one(TAKES).then(above)?).map(|(_, text)| Finding::Changes(text.clone()));
         found.or_else(|| {
-            let all = texts.iter().map(|(_, text)| *text).collect::<Vec<_>>().join(" ");
-            let mut lines =
-                texts.iter().map(|(_, text)| *text).chain([all.as_str()]).filter(|_| is_one(RUNS));
-            lines.find_map(|line| command::judge(line, &self.protected, directories))
+            let plain = || texts.iter().map(|(_, text)| text.as_str());
+            let all = plain().collect::<Vec<_>>().join(" ");
+            let lines = hookbox_shell::lines_of_call(&call.name, &texts);
+            let given = plain().chain([all.as_str()]).filter(|_| is_one(RUNS));
+            given
+                .chain(lines.iter().map(String::as_str))
+                .find_map(|line| command::judge(line, &self.protected, directories))
         })
     }
 
@@ -221,6 +224,7 @@ impl SelfProtection {
                 "this may change {}, which belongs to the hooks that watch over this agent",
                 text::escape(&path, SHOWN)
             ),
+            Finding::WithoutHooks(agent) => format!("this lets {agent} run without its hooks"),
             Finding::Ends => "this may end hookbox, which watches over this agent".to_owned(),
             Finding::Unclear(what) => {
                 format!("this line cannot be read to its end, and mentions {}", text::escape(&what, SHOWN))
@@ -267,37 +271,27 @@ fn scripts(line: &str, base: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     paths.filter(is_script).collect()
 }
 
-/// Collects the texts of an input, each with the name of its field in the form of [`facts::plain`].
-fn collect<'v>(field: &str, value: &'v Value, depth: usize, texts: &mut Vec<(String, &'v str)>) {
+/// Collects the texts of an input, each with the name of its field in the form of [`facts::plain`]. A text that is JSON is
+/// read as well.
+fn collect(field: &str, value: &Value, depth: usize, texts: &mut Vec<(String, String)>) {
     if depth > MAX_DEPTH || texts.len() >= MAX_TEXTS {
         return;
     }
     match value {
-        Value::String(text) => texts.push((field.to_owned(), text)),
+        Value::String(text) => {
+            if text.trim_start().starts_with(['{', '['])
+                && let Ok(inner) = serde_json::from_str::<Value>(text)
+            {
+                collect(field, &inner, depth + 1, texts);
+            }
+            texts.push((field.to_owned(), text.clone()));
+        }
         Value::Array(items) => items.iter().for_each(|item| collect(field, item, depth + 1, texts)),
         Value::Object(object) => {
             object.iter().for_each(|(name, value)| collect(&facts::plain(name), value, depth + 1, texts));
         }
         _ => {}
     }
-}
-
-/// Returns the words of a tool's name, such as `move` and `file`, without the name of its server.
-fn words_of(name: &str) -> Vec<String> {
-    let tool = facts::mcp_names(name).next().map_or(name, |(_, tool)| tool);
-    let mut words = vec![String::new()];
-    let mut before = 'A';
-    for letter in tool.chars() {
-        let begins = letter.is_ascii_uppercase() && !before.is_ascii_uppercase();
-        if begins || !letter.is_ascii_alphanumeric() {
-            words.push(String::new());
-        }
-        before = letter;
-        if let Some(word) = words.last_mut().filter(|_| letter.is_ascii_alphanumeric()) {
-            word.push(letter.to_ascii_lowercase());
-        }
-    }
-    words
 }
 
 #[async_trait]

@@ -234,12 +234,13 @@ pub fn has(args: &[Arg], letter: char, long: &str) -> bool {
 ///
 /// The settings cannot be read.
 pub fn answer(cx: &Context, call: &ToolCall, rule: Rule, around: &dyn Surroundings) -> Result<Answer, Error> {
-    let cwd = Some(cx.cwd.as_str()).filter(|it| it.starts_with('/'));
+    let directory = call.directory().map(|it| hookbox_shell::join_path(&cx.cwd, &it));
+    let cwd = Some(directory.as_deref().unwrap_or(&cx.cwd)).filter(|it| it.starts_with('/'));
     let mut doubtful = Vec::new();
     for line in call.command_lines() {
-        let reading = cx.read_line(&line);
+        let reading = cx.read_line_of(call, &line);
         // Most lines pass the strictest settings, and need no others.
-        if judge_reading(&line, &reading, cwd, &Settings::strictest(), rule, &Unknown).is_some() {
+        if judge_reading(&line, &reading, cwd, &Settings::strictest(), rule, &around::Doubtful).is_some() {
             doubtful.push((line, reading));
         }
     }
