@@ -24,6 +24,11 @@ pub fn protection() -> Protection {
         let unseen = agent.spec().tools.unseen_input;
         protection.unseen_input.extend(unseen.map(|tool| (agent.as_str(), tool)));
         protection.command_files.extend(agent.spec().command_files);
+        let spec = agent.spec();
+        let settings = spec.config.disable_settings.iter().filter(|it| it.within.is_none()).map(|it| it.key);
+        let words = spec.doctor.off_words.iter().copied().chain(settings);
+        let variables = spec.moved_by.iter().map(|it| it.variable).chain(spec.doctor.off_variable);
+        protection.without_hooks.extend(words.chain(variables).map(|word| (agent.as_str(), word)));
     }
     protection.shared_directories.extend(SHARED);
     protection

@@ -13,7 +13,7 @@ mod seen;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use hookbox_shell::{Known, Reading, Sort, Unread, Use, base_name, runs};
+use hookbox_shell::{Known, Reading, Run, Sort, Unread, Use, base_name, runs};
 
 use self::expansion::without_variables;
 use self::seen::Seen;
@@ -23,6 +23,21 @@ use super::protected::Protected;
 
 /// The longest line that is read to its end, in bytes. A longer one is refused if it mentions a protected path.
 const MAX_LINE: usize = 64 << 10;
+
+/// The files that a shell reads when it starts.
+const START_FILES: [&str; 11] = [
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".envrc",
+    "config.fish",
+    "environment",
+];
 
 /// The depth of scripts within the arguments of programs.
 const MAX_DEPTH: usize = 8;
@@ -39,6 +54,8 @@ pub(super) enum Finding {
     Ends,
     /// The command may change this path.
     Changes(String),
+    /// The line runs an agent without its hooks, or lets it run so later.
+    WithoutHooks(&'static str),
     /// The text is too long or too malformed to be read, and mentions this.
     Unclear(String),
     /// The text has too many levels of substitutions and scripts to be read.
@@ -113,8 +130,31 @@ impl Judge<'_> {
         if reading.unread.contains(&Unread::Limit) || depth > MAX_DEPTH {
             return Some(Finding::Deep);
         }
+        if let Some(program) = self.without_hooks(&reading) {
+            return Some(Finding::WithoutHooks(program));
+        }
         let seen = self.seen(&reading, from);
         seen.iter().find_map(|it| self.command(it, &seen, &reading, depth))
+    }
+
+    /// Returns the agent that a line runs without its hooks, or that finds a variable for that in the start file of a shell.
+    fn without_hooks(&self, reading: &Reading) -> Option<&'static str> {
+        let text = |run: &Run| run.whole.iter().flat_map(|it| [it.text.as_str(), " "]).collect::<String>();
+        let starts = |run: &Run| {
+            let mut written =
+                run.redirections.iter().map(|it| base_name(&it.target.text)).chain(run.writes());
+            written.any(|file| START_FILES.contains(&base_name(file)))
+        };
+        let runs = |name: &str| reading.runs.iter().any(|run| run.program() == Some(name));
+        let has = |word: &str| reading.runs.iter().any(|run| text(run).contains(word));
+        let fed =
+            |run: &Run| run.input.iter().filter_map(|at| reading.runs.get(*at)).map(text).collect::<String>();
+        let is_set = |word: &str| {
+            let mut writers = reading.runs.iter().filter(|run| starts(run));
+            writers.any(|run| text(run).contains(word) || fed(run).contains(word))
+        };
+        let all = self.protected.without_hooks().iter();
+        all.filter(|(name, word)| runs(name) && has(word) || is_set(word)).map(|(name, _)| *name).next()
     }
 
     /// Searches a text for protected paths and subcommands without judging its commands.

@@ -20,6 +20,9 @@ pub struct Protection {
     pub places: Vec<PathBuf>,
     /// The programs that hookbox can be installed into, as its command line calls them.
     pub targets: Vec<&'static str>,
+    /// Words of a command line, settings and variables with which a program of `targets` runs without its hooks, each with
+    /// the program.
+    pub without_hooks: Vec<(&'static str, &'static str)>,
     /// The agents in which the model can write to a program that runs without a call that reaches a hook: the agent's
     /// name, and the name of its tool. A program that would wait for commands is not started there.
     pub unseen_input: Vec<(&'static str, &'static str)>,
@@ -68,6 +71,8 @@ pub(super) struct Protected {
     variables: BTreeMap<String, String>,
     /// The programs that hookbox can be installed into.
     targets: Vec<&'static str>,
+    /// Words with which such a program runs without its hooks.
+    without_hooks: Vec<(&'static str, &'static str)>,
 }
 
 /// The paths that are protected in whatever directory they are.
@@ -153,7 +158,13 @@ impl Protected {
             let [places, programs, present] = look(&of_look);
             Files::new(places, programs, present)
         });
-        Self { patterns, files: LazyLock::new(look), variables, targets: protection.targets.clone() }
+        Self {
+            patterns,
+            files: LazyLock::new(look),
+            variables,
+            targets: protection.targets.clone(),
+            without_hooks: protection.without_hooks.clone(),
+        }
     }
 
     /// The variables that shell lines are read with at their start.
@@ -164,6 +175,11 @@ impl Protected {
     /// The programs that hookbox can be installed into.
     pub(super) fn targets(&self) -> &[&'static str] {
         &self.targets
+    }
+
+    /// Words with which a program runs without its hooks, each with the program.
+    pub(super) fn without_hooks(&self) -> &[(&'static str, &'static str)] {
+        &self.without_hooks
     }
 
     /// The home directory.

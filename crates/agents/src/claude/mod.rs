@@ -173,7 +173,11 @@ pub(crate) static SPEC: Spec = Spec {
         (&Level::IN_PROJECT, "trust the folder when claude asks: it runs the hooks of a project only then"),
         (&Level::IN_PROJECT, "start claude in ROOT: it does not look above the directory where it starts"),
     ],
-    doctor: DoctorRules { check: check_folder, ..DoctorRules::BASE },
+    doctor: DoctorRules {
+        check: check_folder,
+        off_words: &["--bare", "--setting-sources"],
+        ..DoctorRules::BASE
+    },
 };
 
 /// The beginnings of what failed tools say.

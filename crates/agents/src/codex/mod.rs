@@ -124,5 +124,9 @@ pub(crate) static SPEC: Spec = Spec {
         (BOTH, "start codex and approve the hooks in /hooks: until then it silently runs none"),
         (PROJECT, "trust the project when codex asks: it reads the project's hooks only then"),
     ],
-    doctor: DoctorRules { check: trust::check, ..DoctorRules::BASE },
+    doctor: DoctorRules {
+        check: trust::check,
+        off_words: &["--disable hooks", "--disable=hooks", "features.hooks"],
+        ..DoctorRules::BASE
+    },
 };

@@ -158,9 +158,11 @@ pub(crate) struct DoctorRules {
     pub(crate) check: fn(&Conditions<'_>, &mut Examination),
     /// A variable with which the agent runs no hook.
     pub(crate) off_variable: Option<&'static str>,
+    /// Words of its command line with which it runs no hook, and that are no settings of a file.
+    pub(crate) off_words: &'static [&'static str],
 }
 
 impl DoctorRules {
     /// No conditions.
-    pub(crate) const BASE: Self = Self { check: |_, _| {}, off_variable: None };
+    pub(crate) const BASE: Self = Self { check: |_, _| {}, off_variable: None, off_words: &[] };
 }

@@ -163,6 +163,23 @@ fn what_ends_hookbox_or_installs_it_under_another_name_is_found() {
 }
 
 #[test]
+fn an_agent_without_its_hooks_is_found() {
+    for (line, agent) in [
+        ("claude --settings '{\"disableAllHooks\":true}' -p x", Some("claude")),
+        ("CODEX_HOME=/tmp/c codex exec x", Some("codex")),
+        ("export CODEX_HOME=/tmp/c; codex exec x", Some("codex")),
+        ("echo 'export CODEX_HOME=/tmp/c' >> ~/.bashrc", Some("codex")),
+        ("printf 'CODEX_HOME=/tmp/c\\n' | tee -a ~/.profile", Some("codex")),
+        ("claude -p x", None),
+        ("CODEX_HOME=/tmp/c claude --version", None),
+        ("grep -r disableAllHooks docs", None),
+        ("echo 'set CODEX_HOME' >> notes.md", None),
+    ] {
+        assert_eq!(judged(line), agent.map(Finding::WithoutHooks), "{line}");
+    }
+}
+
+#[test]
 fn what_only_the_user_may_run_is_found_wherever_it_stands() {
     for line in [
         "hookbox allow abcdkmns",

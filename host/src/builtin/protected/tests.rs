@@ -4,6 +4,7 @@ use super::*;
 pub(in crate::builtin) fn protection() -> Protection {
     Protection {
         command_files: Vec::new(),
+        without_hooks: vec![("claude", "disableAllHooks"), ("codex", "CODEX_HOME")],
         paths: vec![
             ".claude/settings.json",
             ".claude/hooks",
