@@ -30,7 +30,13 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     }
     if matches!(name, "redis-cli" | "valkey-cli" | "keydb-cli") {
         let printed = scene.input().flat_map(|it| it.args());
-        let is_flush = args.iter().chain(printed).any(|it| it.text.to_ascii_lowercase().starts_with("flush"));
+        let flushes = |text: &str| text.trim_start().to_ascii_lowercase().starts_with("flush");
+        let command =
+            hookbox_judge::operands(args, "-h -p -s -a -u -n -r -i -d -D -X --user --pass").first().copied();
+        let scripts = args.iter().map(|it| it.text.to_ascii_lowercase());
+        let is_flush = command.is_some_and(|it| flushes(&it.text))
+            || printed.flat_map(|it| it.text.lines()).any(flushes)
+            || scripts.filter(|it| it.contains("call(")).any(|it| it.contains("flush"));
         return is_flush.then(|| Denial::new("empties the store", "its keys are lost", "redis-cli dbsize"));
     }
     let from_input = scene.run.redirections.iter().map(|it| it.target.text.as_str());

@@ -46,6 +46,9 @@ const SIGNS: [&str; 13] =
 #[derive(Debug, Default, PartialEq, Deserialize, Serialize)]
 struct Made {
     paths: Vec<Entry>,
+    /// The paths to which work was moved or linked.
+    #[serde(default)]
+    brought: Vec<String>,
 }
 
 /// A path that was missing before a tool ran.
@@ -97,6 +100,19 @@ impl Made {
         let Some(paths) = paths else { return self.paths.clear() };
         self.paths
             .retain(|it| !paths.iter().any(|path| is_below(path, &it.path) || is_below(&it.path, path)));
+    }
+
+    /// Notes the paths to which work was moved or linked; the oldest go first.
+    fn bring(&mut self, paths: &[String]) {
+        self.brought.retain(|it| !paths.contains(it));
+        self.brought.extend_from_slice(paths);
+        let surplus = self.brought.len().saturating_sub(MAX_PATHS);
+        self.brought.drain(..surplus);
+    }
+
+    /// Returns true if work was moved or linked to this path, below it or around it.
+    fn has_brought(&self, path: &str) -> bool {
+        self.brought.iter().any(|it| is_below(path, it) || is_below(it, path))
     }
 
     /// Returns true if the agent made this file or directory.
@@ -246,7 +262,10 @@ impl<'a> Around<'a> {
                 session.change(|made| made.expect(&paths, |it| self.kind(it), session.now));
             }
             Effect::Makes(_) => {}
-            Effect::Brings(paths) => session.change(|made| made.forget(paths.as_deref())),
+            Effect::Brings(paths) => session.change(|made| {
+                made.forget(paths.as_deref());
+                made.bring(paths.as_deref().unwrap_or_default());
+            }),
         }
     }
 
@@ -279,6 +298,11 @@ impl Surroundings for Around<'_> {
         let read = || Session::of(self.cx).map(|it| it.read()).unwrap_or_default();
         self.made.get_or_init(read).has(path, self.cx.timestamp_ms)
     }
+
+    fn is_brought(&self, path: &str) -> bool {
+        let read = || Session::of(self.cx).map(|it| it.read()).unwrap_or_default();
+        self.made.get_or_init(read).has_brought(path)
+    }
 }
 
 /// The place of a session in the store. Whatever fails there, nothing is made.
@@ -300,10 +324,10 @@ impl Session {
 
     fn change(&self, change: impl FnOnce(&mut Made)) {
         let Ok(mut made) = state::load::<Made>(&self.key, VERSION) else { return };
-        let is_new = made.paths.is_empty();
+        let is_new = made.paths.is_empty() && made.brought.is_empty();
         made.paths.retain(|it| is_fresh(it.since, self.now));
         change(&mut made);
-        match made.paths.is_empty() {
+        match made.paths.is_empty() && made.brought.is_empty() {
             true if is_new => return,
             true => drop(state::delete(&self.key)),
             // A change that is not kept must not leave what it forgot.

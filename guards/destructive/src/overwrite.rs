@@ -137,6 +137,17 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
             Some(lost(&format!("writes to the device {}", target.text), "lsblk"))
         }
         "cp" | "mv" | "gmv" | "gcp" | "install" | "ln" => moved(scene, name),
+        // `%d|wq` empties the file and writes it.
+        "vim" | "vi" | "nvim" | "ex" | "ed" if scene.preset > Preset::Relaxed => {
+            let takes_all =
+                |it: &str| ["%d", "1,$d", ",d"].iter().any(|all| it.trim_start_matches(':').starts_with(all));
+            let texts = || run.args().iter().map(|it| it.text.as_str());
+            let writes = texts()
+                .any(|it| it.contains("|w") || it.contains("|x") || matches!(it, "wq" | "x" | "w" | "wq!"));
+            let file = operands(run.args(), "-c --cmd -S -u").pop()?;
+            let is_lost = texts().any(takes_all) && writes && !Area::of(file, run, scene.cwd).is_cheap();
+            is_lost.then(|| emptied(&file.text))
+        }
         "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" | "chflags" => closed(scene, name),
         _ => None,
     }
@@ -153,7 +164,7 @@ fn moved(scene: &Scene<'_>, name: &str) -> Option<Denial> {
         return Some(lost(&format!("writes over the device {}", target.text), "lsblk"));
     }
     let from_nothing = sources.iter().any(|it| it.text == "/dev/null");
-    let replaces = name == "cp" || name == "ln" && has(args, 'f', "--force");
+    let replaces = matches!(name, "cp" | "gcp" | "install") || name == "ln" && has(args, 'f', "--force");
     if from_nothing
         && replaces
         && !Area::of(target, run, scene.cwd).is_cheap()

@@ -3,7 +3,7 @@
 use hookbox_judge::{Area, Denial, Preset, Scene, has, is_generated, is_made_again, operands};
 use hookbox_shell::{Arg, Place, Run, Sort};
 
-use crate::state::is_excused;
+use crate::state::{is_excused, paths};
 
 /// Judges a program that removes files.
 pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
@@ -86,6 +86,13 @@ fn removal(scene: &Scene<'_>, target: &Arg, recursive: bool) -> Option<Denial> {
     if area == Area::Temporary && crate::moved::has_work(scene, target) {
         let what = format!("removes {text}, into which the line moved files before");
         return (scene.preset > Preset::Relaxed).then(|| denial(&what, &safer(target)));
+    }
+    let is_brought = || {
+        scene.preset > Preset::Relaxed && paths(scene, target).iter().any(|it| scene.around.is_brought(it))
+    };
+    if (area.is_cheap() || is_built) && is_brought() {
+        let what = format!("removes {text}, to which files were moved or linked before");
+        return Some(denial(&what, &safer(target)));
     }
     if area.is_cheap() || is_built || is_made(scene, target) || is_temporary_of_code(scene, target) {
         return (scene.preset == Preset::Strict && recursive && area == Area::Built)

@@ -23,7 +23,7 @@ pub(crate) fn is_excused(scene: &Scene<'_>, target: &Arg) -> bool {
 }
 
 /// Returns the absolute paths of a target; of all files in a directory, that of the directory.
-fn paths(scene: &Scene<'_>, target: &Arg) -> Vec<String> {
+pub(crate) fn paths(scene: &Scene<'_>, target: &Arg) -> Vec<String> {
     match target.text.strip_suffix("/*") {
         Some(directory) if target.sort == Sort::Pattern && !directory.contains(['*', '?', '[', '{']) => {
             scene.absolute(&Arg::plain(directory))
@@ -46,8 +46,10 @@ fn is_made(scene: &Scene<'_>, path: &str) -> bool {
 fn is_replaceable(scene: &Scene<'_>, path: &str) -> bool {
     let Some(state) = scene.around.path(path) else { return false };
     let has_mark = || {
-        let mark = scene.around.path(&format!("{path}/{CACHE_MARK}"));
-        mark.is_some_and(|it| it.kind == PathKind::File)
+        let mark = format!("{path}/{CACHE_MARK}");
+        let kind = scene.around.path(&mark).map(|it| it.kind);
+        // What the agent wrote excuses nothing.
+        kind == Some(PathKind::File) && !scene.around.is_made(&mark)
     };
     let is_built = state.kind == PathKind::Directory && state.ignored;
     state.is_committed() || is_built && (has_made_name(path) || has_mark())

@@ -152,3 +152,23 @@ fn the_oldest_paths_go_first() {
     assert_eq!(made.paths.len(), MAX_PATHS);
     assert_eq!((made.paths[0].since, made.last()), (1, MAX_PATHS as u64));
 }
+
+#[test]
+fn where_work_was_moved_to_is_remembered() {
+    let mut made = Made::default();
+    made.bring(&["/tmp/w".to_owned(), "/home/me/p/target".to_owned()]);
+    for (path, is_brought) in [
+        ("/tmp/w", true),
+        ("/tmp/w/deep", true),
+        ("/tmp", true),
+        ("/tmp/w2", false),
+        ("/home/me/p/target", true),
+        ("/home/me/p/src", false),
+    ] {
+        assert_eq!(made.has_brought(path), is_brought, "{path}");
+    }
+    let many: Vec<String> = (0..300).map(|at| format!("/tmp/{at}")).collect();
+    made.bring(&many);
+    assert_eq!(made.brought.len(), 256);
+    assert!(!made.has_brought("/tmp/w") && made.has_brought("/tmp/299"));
+}

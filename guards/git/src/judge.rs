@@ -182,7 +182,9 @@ fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
         "worktree" => (first == "remove" && has(args, 'f', "--force"))
             .then(|| Denial::new("removes a worktree with its changes", CHANGES, "git worktree list")),
         "update-ref" => (has(args, 'd', "--delete")
-            || args.iter().any(|it| it.text.starts_with("refs/heads/"))
+            || args
+                .iter()
+                .any(|it| it.text.starts_with("refs/heads/") || it.text.starts_with("refs/remotes/"))
             || has(args, '\0', "--stdin"))
         .then(|| Denial::new("moves or removes a reference", "its commits are lost", "git for-each-ref")),
         "symbolic-ref" => has(args, 'd', "--delete").then(|| {

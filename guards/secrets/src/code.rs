@@ -20,9 +20,12 @@ pub(crate) fn judge(code: &str, is_printed: bool) -> Option<Finding> {
     if let Some(path) = texts.find(|it| reads && is_secret_path(it)) {
         return Some(shows_file(path));
     }
+    // `node -p process.env`
+    let is_whole = is_printed
+        && matches!(code.trim().trim_end_matches(';'), "process.env" | "ENV" | "Deno.env.toObject()");
     let all =
         ["dict(os.environ)", "print(os.environ)", "stringify(process.env)", "log(process.env)", "ENV.to_h"];
-    if all.iter().any(|it| code.contains(it)) {
+    if is_whole || all.iter().any(|it| code.contains(it)) {
         return Some(match ["post(", "fetch(", "urlopen("].iter().any(|it| code.contains(it)) {
             true => sends("This sends the environment, with its secrets"),
             false => shows("This shows every variable, with its secrets", "env | cut -d= -f1"),

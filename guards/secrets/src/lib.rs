@@ -43,14 +43,14 @@ fn denial(settings: &Settings, finding: Finding) -> Option<Denial> {
 
 /// The lines that the guard sees: those with a part of the name of a secret, a token, or a program that prints variables
 /// or secrets. A test asks it about the others.
-const SHELL: &str = "kind:shell naming *.env* *env[* *environ* *credential* *key* *secret* *token* *pass* \
-    *_pwd* *auth* *cookie* *bearer* *basic* *signature* *database_url* *id_rsa* *id_dsa* *id_ecdsa* *id_ed25519* *netrc* \
-    *npmrc* *pypirc* *.kube* *kubernetes* *.docker* *hosts.yml* *op/config* *shadow* *rclone* *s3cfg* *doctl* *boto* \
-    *terraform* *tfstate* *logins.json* *login* *my.cnf* *.ssh* *.gnupg* *.aws* *.azure* *.pem* *.p12* *.pfx* \
-    *.jks* *.kdbx* *.ppk* *_history* *begin* *akia* *asia* *ghp_* *gho_* *ghu_* *ghs_* *ghr_* *github_pat_* *glpat-* \
-    *xox* *xapp-* *slack.com* *sk-* *sk_* *rk_* *aiza* *npm_* *hf_* *pypi-* *sg.* *eyj* *169.254.* *metadata* *vault* \
-    *decrypt* *extraheader* env printenv set export declare typeset history heroku op bw security openssl --raw oc sops age \
-    rbw pulumi";
+const SHELL: &str = "kind:shell naming *.env* *env[* *environ* *credential* *key* *secret* *token* *pass* *_pwd* *auth* *cookie* \
+    *bearer* *basic* *signature* *database_url* *id_rsa* *id_dsa* *id_ecdsa* *id_ed25519* *netrc* *npmrc* *pypirc* \
+    *.kube* *kubernetes* *.docker* *hosts.yml* *op/config* *shadow* *rclone* *s3cfg* *doctl* *boto* *terraform* \
+    *tfstate* *service-account* *service_account* *serviceaccount* *logins.json* *login* *my.cnf* *.ssh* *.gnupg* \
+    *.aws* *.azure* *.pem* *.p12* *.pfx* *.jks* *.kdbx* *.ppk* *_history* *begin* *akia* *asia* *ghp_* *gho_* *ghu_* \
+    *ghs_* *ghr_* *github_pat_* *glpat-* *xox* *xapp-* *slack.com* *sk-* *sk_* *rk_* *aiza* *npm_* *hf_* *pypi-* *sg.* \
+    *eyj* *169.254.* *metadata* *vault* *decrypt* *extraheader* env printenv set export declare typeset history heroku \
+    op bw security openssl --raw oc sops age rbw pulumi";
 
 /// The other tools that it sees: all.
 const TOOLS: [&str; 8] = [
@@ -94,13 +94,13 @@ impl Hook for SecretsGuard {
 /// Returns the uses of secrets in a call.
 fn findings(cx: &Context, call: &ToolCall) -> Vec<Finding> {
     match (&call.command, call.kind) {
-        (Some(line), _) => line::judge(cx, line).into_iter().collect(),
+        (Some(line), _) => line::judge(cx, call, line).into_iter().collect(),
         (None, ToolKind::Read | ToolKind::Search) => of_paths(call).into_iter().collect(),
         // A file tool, one with a shell line in an unknown shape, or one that may be a shell by another name.
         (None, kind) => {
             let may_run = matches!(kind, ToolKind::Other | ToolKind::Mcp);
             let lines = if may_run { call.command_lines() } else { Vec::new() };
-            let runs = lines.iter().filter_map(|line| line::judge(cx, line));
+            let runs = lines.iter().filter_map(|line| line::judge(cx, call, line));
             let texts = texts(&call.input);
             runs.chain(texts.iter().filter_map(|text| of_text(cx, call, text))).collect()
         }
@@ -118,7 +118,7 @@ fn of_text(cx: &Context, call: &ToolCall, text: &str) -> Option<Finding> {
     if places::has_token(text) {
         return Some(line::writes_token());
     }
-    if call.kind == ToolKind::Shell { line::judge(cx, text) } else { None }
+    if call.kind == ToolKind::Shell { line::judge(cx, call, text) } else { None }
 }
 
 /// Returns every text in an input, but those that an edit removes.

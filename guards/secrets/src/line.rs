@@ -1,14 +1,14 @@
 //! Judges a shell line.
 
-use hookbox_sdk::Context;
 use hookbox_sdk::shell::{Mode, Reading, Redirection, Run};
+use hookbox_sdk::{Context, ToolCall};
 use hookbox_shell::base_name;
 
 use crate::hides::{copies_for_programs, hides_all, hides_values};
 use crate::pipeline::{Pipeline, Pipelines};
 use crate::places::{has_token, is_env_file, is_secret_name, is_secret_path, variable};
 use crate::programs::{
-    READERS, is_about_secrets, is_dump, is_edit, is_filter, is_upload, operands, shows_contents,
+    is_about_secrets, is_dump, is_edit, is_filter, is_upload, operands, shows_contents, shows_files,
     starts_reader,
 };
 use crate::{code, printers};
@@ -47,16 +47,8 @@ const LISTERS: [&str; 9] = ["ls", "test", "[", "[[", "stat", "echo", "printf", "
 const METADATA: [&str; 3] = ["169.254.169.254", "metadata.google.internal", "169.254.170.2"];
 
 /// Judges a line: the first use of a secret with the highest risk.
-pub(crate) fn judge(cx: &Context, line: &str) -> Option<Finding> {
-    let mut reading = cx.read_line(line);
-    for directory in reading.runs.iter_mut().filter_map(|it| it.directory.as_mut()) {
-        // The directory of the line says nothing about its files.
-        let rest = directory.strip_prefix(&cx.cwd).filter(|it| it.is_empty() || it.starts_with('/'));
-        if let Some(rest) = rest.filter(|_| cx.cwd.len() > 1) {
-            *directory =
-                if rest.is_empty() { ".".to_owned() } else { rest.trim_start_matches('/').to_owned() };
-        }
-    }
+pub(crate) fn judge(cx: &Context, call: &ToolCall, line: &str) -> Option<Finding> {
+    let reading = cx.read_line_of(call, line);
     let pipelines = Pipelines::of(&reading);
     let mut found: Option<Finding> = None;
     for at in 0..reading.runs.len() {
@@ -158,6 +150,10 @@ fn of_words(run: &Run, words: &[&str], pipeline: &Pipeline) -> Option<Finding> {
         return Some(shows(&format!("This prints {}", printer.shows), printer.safer));
     }
     let file = operands(program, rest).find(|word| secret(word)).copied();
+    // The names are the operands of a reader: `ls ~/.ssh/id_rsa | xargs cat`.
+    if LISTERS.contains(&program) && pipeline.reads && file.is_some() {
+        return file.map(shows_file);
+    }
     let found = match program {
         "echo" | "printf" => {
             let name = rest
@@ -191,7 +187,7 @@ fn of_words(run: &Run, words: &[&str], pipeline: &Pipeline) -> Option<Finding> {
         _ if SENDERS.contains(&program) || is_upload(program, rest) => sender(run, rest),
         "perl" | "ruby" if is_filter(rest) => file.map(shows_file),
         "find" | "fd" if pipeline.reads || starts_reader(rest) => file.map(shows_file),
-        _ if READERS.contains(&program) && !is_edit(program, rest) => {
+        _ if shows_files(program) && !is_edit(program, rest) => {
             let is_hidden = |file: &str| {
                 pipeline.hides_all
                     || hides_all(program, rest)

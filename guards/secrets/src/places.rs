@@ -3,7 +3,7 @@
 use hookbox_sdk::text::Secrets;
 
 /// Endings of paths to files with secrets. The first component must match as a whole.
-const FILES: [&str; 51] = [
+const FILES: [&str; 61] = [
     ".claude/.credentials.json",
     "id_rsa",
     "id_dsa",
@@ -55,6 +55,16 @@ const FILES: [&str; 51] = [
     ".terraformrc",
     ".dockercfg",
     ".gem/credentials",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".psql_history",
+    ".mysql_history",
+    "service-account.json",
+    "service_account.json",
+    "serviceAccount.json",
+    "cookies.sqlite",
+    "Cookies",
 ];
 
 /// Directories in which every file is a secret, but for those in [`PUBLIC`].
@@ -71,6 +81,9 @@ const CERTIFICATES: [&str; 6] = ["cert", "chain", "fullchain", "ca", "pub", "pub
 
 /// Returns true if a path names a file or directory with secrets. `*` stands for any file in a directory.
 pub(crate) fn is_secret_path(path: &str) -> bool {
+    if path.contains(['*', '?', '[']) && may_be_secret(path.trim_end_matches('/')) {
+        return true;
+    }
     let path = path.trim_end_matches(['/', '*']);
     // The end of a path whose beginning is a variable of a program.
     if path == "/.npmrc" {
@@ -94,6 +107,35 @@ pub(crate) fn is_secret_path(path: &str) -> bool {
         || name == "environ" && path.starts_with("/proc/")
 }
 
+/// Returns true if a pattern for names of files fits a file or directory with secrets. A component of a few letters fits
+/// too much: `*.json` and `s*`.
+fn may_be_secret(pattern: &str) -> bool {
+    let wanted: Vec<&str> = pattern.split('/').collect();
+    let letters = |it: &str| {
+        let stem = it.rsplit_once('.').map_or(it, |(stem, _)| if stem.is_empty() { it } else { stem });
+        stem.chars().filter(|it| !"*?[]!^-".contains(*it)).count()
+    };
+    let fits = |name: &str| {
+        let parts: Vec<&str> = name.split('/').filter(|it| !matches!(*it, "~" | "$HOME")).collect();
+        let ends = (0..wanted.len()).filter_map(|at| wanted.get(at..at + parts.len()));
+        ends.into_iter().any(|some| {
+            some.iter().any(|it| it.contains(['*', '?', '[']))
+                && some
+                    .iter()
+                    .zip(&parts)
+                    .all(|(pattern, part)| letters(pattern) > 1 && fits_name(pattern, part))
+        })
+    };
+    let is_public = |it: &str| it.ends_with(".pub") || EXAMPLES.iter().any(|end| it.ends_with(end));
+    !wanted.last().is_some_and(|it| is_public(it) || PUBLIC.contains(it))
+        && FILES.iter().chain(&DIRECTORIES).chain(&[".env"]).any(|it| fits(it))
+}
+
+/// Returns true if a name fits a pattern of a shell.
+fn fits_name(pattern: &str, name: &str) -> bool {
+    hookbox_shell::fits(pattern.as_bytes(), name.as_bytes())
+}
+
 /// Returns true if the last components of a path are these.
 fn ends_with(path: &str, end: &str) -> bool {
     path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
@@ -115,7 +157,7 @@ pub(crate) fn is_env_file(path: &str) -> bool {
 fn is_env(name: &str) -> bool {
     let Some(rest) = name.strip_prefix(".env") else { return false };
     let last = rest.rsplit('.').next().unwrap_or_default();
-    rest.is_empty() || rest.starts_with('.') && !EXAMPLES.contains(&last)
+    rest.is_empty() || rest == "rc" || rest.starts_with('.') && !EXAMPLES.contains(&last)
 }
 
 /// Returns true for private keys, such as `server.key` and `deploy.pem`.
@@ -188,12 +230,15 @@ mod tests {
             "/proc/self/environ",
             "/run/secrets/db",
             "/etc/shadow",
+            ".envrc",
+            "~/.a*/cred*",
+            "~/.ss?/id*",
+            "service-acc*",
         ] {
             assert!(is_secret_path(path), "{path}");
         }
         for path in [
             ".env.example",
-            ".envrc",
             "src/env.ts",
             "~/.ssh/id_rsa.pub",
             "~/.ssh/config",
@@ -207,6 +252,9 @@ mod tests {
             "*",
             "/proc/cpuinfo",
             "docs/.env reference",
+            "src/*.json",
+            "~/.*",
+            "s*/*",
             ".key",
         ] {
             assert!(!is_secret_path(path), "{path}");

@@ -11,6 +11,29 @@ pub(crate) const READERS: [&str; 60] = [
     "vim", "nvim", "ex", "zcat", "xclip", "mv", "ln", "mapfile",
 ];
 
+/// Programs that use a file with secrets and show nothing of it. Any other program may show it.
+const USERS: &str = "ls test [ [[ stat echo printf cd git pwd mkdir rmdir rm touch chmod chown chgrp chattr setfacl file which \
+    readlink realpath basename dirname du df wc md5sum sha1sum sha256sum sha512sum shasum cksum true false : export set \
+    unset source . declare typeset local readonly alias eval exec trap read umask env sudo nohup time timeout nice watch \
+    ssh ssh-add ssh-keygen ssh-copy-id ssh-agent ssh-keyscan autossh mosh sshfs gpg gpg2 gpg-agent age rage sops pass \
+    docker podman docker-compose nerdctl kubectl helm kustomize k9s kubectx oc minikube kind terraform tofu terragrunt \
+    pulumi ansible ansible-playbook ansible-vault vagrant packer vault consul nomad aws gcloud az gh glab doctl heroku fly \
+    flyctl vercel netlify wrangler firebase supabase node npm npx pnpm yarn bun deno tsx ts-node python python3 pip uv \
+    poetry ruby bundle rails rake php composer artisan java mvn gradle go cargo rustc make just task cmake dotnet mix elixir \
+    psql pg_dump pg_restore mysql mysqldump redis-cli mongosh mongodump sqlite3 dotenv direnv dotenvx foreman honcho \
+    overmind pm2 gunicorn uvicorn flask celery nginx caddy haproxy traefik stunnel certbot mkcert keytool jarsigner \
+    apksigner codesign signtool cosign minisign openvpn wg wg-quick systemctl service launchctl crontab code cursor idea \
+    subl open xdg-open emacs nano micro hx detect-secrets trufflehog gitleaks git-crypt ggshield talisman pre-commit \
+    inotifywait entr fswatch jest vitest mocha pytest tox nox rspec phpunit go-test act actionlint restic borg rclone \
+    duplicity cryptsetup mount umount losetup install-key find fd locate xargs perl";
+
+/// Returns true if a program shows or copies the files that its words name: a reader, or a program that is not known.
+pub(crate) fn shows_files(program: &str) -> bool {
+    let is_user =
+        || USERS.split_ascii_whitespace().any(|it| it == program) || crate::code::is_interpreter(program);
+    READERS.contains(&program) || !is_user()
+}
+
 /// Readers whose first operand is a pattern or a program.
 const WITH_PATTERN: [&str; 13] =
     ["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "awk", "gawk", "mawk", "sed", "jq", "yq"];

@@ -1,7 +1,7 @@
 use super::*;
 
 fn of_line(line: &str) -> Option<Finding> {
-    line::judge(&Context::default(), line)
+    line::judge(&Context::default(), &ToolCall::default(), line)
 }
 
 fn risk(line: &str) -> Option<Risk> {
@@ -146,15 +146,20 @@ fn the_schema_has_the_settings_with_their_defaults() {
 }
 
 #[test]
-fn the_directory_of_the_line_says_nothing_about_its_files() {
+fn a_file_is_one_of_the_directory_in_which_the_line_runs() {
     for (cwd, line, shown) in [
-        ("/home/me/.ssh", "cat notes.txt", None),
-        ("/srv/app", "cat .env", Some("ls -l .env")),
-        ("/srv/app", "cd sub && cat .env", Some("ls -l sub/.env")),
+        ("/home/me/.ssh", "cat notes.txt", Some("ls -l /home/me/.ssh/notes.txt")),
+        ("/srv/app", "cat .env", Some("ls -l /srv/app/.env")),
+        ("/srv/app", "cat notes.txt", None),
+        ("/srv/app", "cd sub && cat .env", Some("ls -l /srv/app/sub/.env")),
         ("/srv/app", "cd /srv/apple && cat .env", Some("ls -l /srv/apple/.env")),
         ("/srv/app", "cd ~/.ssh && cat notes.txt", Some("ls -l ~/.ssh/notes.txt")),
     ] {
         let cx = Context { cwd: cwd.to_owned(), ..Context::default() };
-        assert_eq!(line::judge(&cx, line).map(|it| it.safer).as_deref(), shown, "{cwd} {line}");
+        assert_eq!(
+            line::judge(&cx, &ToolCall::default(), line).map(|it| it.safer).as_deref(),
+            shown,
+            "{cwd} {line}"
+        );
     }
 }

@@ -28,6 +28,11 @@ pub trait Surroundings {
     fn is_made(&self, _path: &str) -> bool {
         false
     }
+
+    /// Returns true if the agent moved or linked other work to this path, below it or around it in this session.
+    fn is_brought(&self, _path: &str) -> bool {
+        false
+    }
 }
 
 /// Surroundings that nobody knows.
@@ -35,6 +40,16 @@ pub trait Surroundings {
 pub struct Unknown;
 
 impl Surroundings for Unknown {}
+
+/// Surroundings in which anything may have happened before.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Doubtful;
+
+impl Surroundings for Doubtful {
+    fn is_brought(&self, _: &str) -> bool {
+        true
+    }
+}
 
 /// Surroundings that hookbox tells to a component with the right `work-tree`.
 #[derive(Clone, Copy, Debug, Default)]
