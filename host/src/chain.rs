@@ -254,7 +254,7 @@ pub(crate) fn in_run_order<'a>(hooks: &'a [Arc<dyn Hook>], event: &Event) -> Vec
 }
 
 /// Works out the facts of the event's tool call.
-pub(crate) fn work_out_facts(event: &mut Event, options: &ChainOptions) {
+pub fn work_out_facts(event: &mut Event, options: &ChainOptions) {
     let cwd = PathBuf::from(&event.context.cwd);
     if let Some(call) = event.tool_call_mut() {
         call.facts = Arc::new(facts::of(&call.name, &call.input, &cwd, options.home.as_deref()));

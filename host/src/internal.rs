@@ -11,7 +11,7 @@ pub mod builtin {
 pub mod chain {
     //! One event through a chain.
 
-    pub use crate::chain::{ChainOptions, Fired, run};
+    pub use crate::chain::{ChainOptions, Fired, run, work_out_facts};
 }
 
 pub mod clock {

@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::MAX_RECORD;
+use super::append::hash_of;
 use super::files::{self, DayFile};
 
 /// The longest line that is read: a record, and its hashes.
@@ -27,9 +28,11 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns the record; `None` for a line that is not whole.
+    /// Returns the record; `None` for a line that is not whole, or that the journal did not write: it has no hashes.
     pub fn record(&self) -> Option<Value> {
-        serde_json::from_slice::<Value>(&self.bytes).ok().filter(Value::is_object)
+        let is_record = |it: &Value| it.get("prev").is_some_and(Value::is_string);
+        hash_of(&self.bytes)?;
+        serde_json::from_slice(&self.bytes).ok().filter(is_record)
     }
 }
 

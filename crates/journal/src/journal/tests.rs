@@ -58,7 +58,7 @@ fn a_record_that_was_changed_removed_or_inserted_is_found() {
             &[(2, FaultKind::Broken), (3, FaultKind::Broken), (4, FaultKind::Broken)],
         ),
         ("copied", |it| it.insert(2, it[1].clone()), &[(3, FaultKind::Broken)]),
-        ("no record", |it| it.insert(2, "{\"v\":1}\n".into()), &[(3, FaultKind::Torn)]),
+        ("no record", |it| it.insert(2, "{\"v\":1}\n".into()), &[(3, FaultKind::Broken)]),
         (
             "another chain",
             |it| {

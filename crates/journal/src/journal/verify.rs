@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use hookbox::Digest;
+use serde_json::Value;
 
 use super::append::{HASH, NO_HASH, hash_of};
 use super::read::{Entry, Reader};
@@ -67,7 +68,9 @@ pub fn verify(directory: &Path, wanted: Option<&str>) -> io::Result<Verified> {
         let entry = entry?;
         let fault = |kind| Fault { path: entry.path.clone(), line: entry.line, kind };
         let Some((before, hash, is_own)) = hashes(&entry) else {
-            found.faults.push(fault(FaultKind::Torn));
+            // A record that is cut short is no JSON: a whole object has come from somebody else.
+            let is_foreign = serde_json::from_slice::<Value>(&entry.bytes).is_ok();
+            found.faults.push(fault(if is_foreign { FaultKind::Broken } else { FaultKind::Torn }));
             continue;
         };
         found.records += 1;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use hookbox::capability::Capability;
 use hookbox::hook::{OnFailure, Subscription, Tier};
-use hookbox::internal::chain::{self, ChainOptions};
+use hookbox::internal::chain::{self, ChainOptions, work_out_facts};
 use hookbox::internal::wasm::{Component, ComponentHook};
 use hookbox::outcome::Answers;
 use hookbox::report::{HookReport, Input};
@@ -157,7 +157,18 @@ async fn run(
         None | Some(Value::Null) => return Err(Reason::NotRecorded),
         Some(inputs) => serde_json::from_value(inputs.clone()).map_err(|_| Reason::Unreadable)?,
     };
-    let event = event::seen((record, line), before).ok_or(Reason::Unreadable)?;
+    let options = ChainOptions {
+        deadline: WALL,
+        repo_deadline: WALL,
+        untrusted_deadline: WALL,
+        home: home_of(record),
+        allow_nested: true,
+        allowances: false,
+        ..ChainOptions::default()
+    };
+    let mut event = event::seen((record, line), before).ok_or(Reason::Unreadable)?;
+    // They decide which subscription the hook was asked by.
+    work_out_facts(&mut event, &options);
     let component = find(text(hook, "name"), text(hook, "digest")).await?;
     let descriptor = descriptor(hook, &component, &event).ok_or(Reason::Unreadable)?;
     let settings = serde_json::from_value(hook.get("settings").cloned().unwrap_or_default());
@@ -168,15 +179,6 @@ async fn run(
     let settings = settings.map_err(|_| Reason::Unreadable)?;
     let hook: Arc<dyn Hook> =
         Arc::new(ComponentHook::played(component, descriptor, settings, &rights, inputs));
-    let options = ChainOptions {
-        deadline: WALL,
-        repo_deadline: WALL,
-        untrusted_deadline: WALL,
-        home: home_of(record),
-        allow_nested: true,
-        allowances: false,
-        ..ChainOptions::default()
-    };
     let fired = chain::run(&[hook], event, &options).await;
     fired.report.hooks.into_iter().next().ok_or(Reason::Unreadable)
 }
