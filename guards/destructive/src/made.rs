@@ -300,6 +300,10 @@ impl Surroundings for Around<'_> {
     }
 
     fn is_brought(&self, path: &str) -> bool {
+        // Without the rights, and outside of a repository, nothing was noted. Any name tells that.
+        if !self.knows(&[format!("{}/-", self.cx.cwd.trim_end_matches('/'))]) {
+            return false;
+        }
         let read = || Session::of(self.cx).map(|it| it.read()).unwrap_or_default();
         self.made.get_or_init(read).has_brought(path)
     }

@@ -54,7 +54,10 @@ pub(crate) fn judge(cx: &Context, call: &ToolCall, line: &str) -> Option<Finding
     for at in 0..reading.runs.len() {
         keep(&mut found, of_run(&reading, &pipelines, at));
     }
-    found.or_else(|| reading.runs.iter().find_map(input).map(|it| shows_file(&it)))
+    let mut found = found.or_else(|| reading.runs.iter().find_map(input).map(|it| shows_file(&it)))?;
+    // The model works in this directory.
+    found.safer = found.safer.replace(&format!(" {}/", cx.cwd), " ");
+    Some(found)
 }
 
 /// Keeps the finding with the higher risk.

@@ -148,10 +148,10 @@ fn the_schema_has_the_settings_with_their_defaults() {
 #[test]
 fn a_file_is_one_of_the_directory_in_which_the_line_runs() {
     for (cwd, line, shown) in [
-        ("/home/me/.ssh", "cat notes.txt", Some("ls -l /home/me/.ssh/notes.txt")),
-        ("/srv/app", "cat .env", Some("ls -l /srv/app/.env")),
+        ("/home/me/.ssh", "cat notes.txt", Some("ls -l notes.txt")),
+        ("/srv/app", "cat .env", Some("ls -l .env")),
         ("/srv/app", "cat notes.txt", None),
-        ("/srv/app", "cd sub && cat .env", Some("ls -l /srv/app/sub/.env")),
+        ("/srv/app", "cd sub && cat .env", Some("ls -l sub/.env")),
         ("/srv/app", "cd /srv/apple && cat .env", Some("ls -l /srv/apple/.env")),
         ("/srv/app", "cd ~/.ssh && cat notes.txt", Some("ls -l ~/.ssh/notes.txt")),
     ] {
