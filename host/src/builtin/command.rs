@@ -139,22 +139,23 @@ impl Judge<'_> {
 
     /// Returns the agent that a line runs without its hooks, or that finds a variable for that in the start file of a shell.
     fn without_hooks(&self, reading: &Reading) -> Option<&'static str> {
+        let is_start = |file: &str| START_FILES.contains(&base_name(file));
+        let writers: Vec<&Run> =
+            reading.runs.iter().filter(|run| run.writes().into_iter().any(is_start)).collect();
+        let is_agent = |run: &Run| run.program().is_some_and(|name| self.protected.targets().contains(&name));
+        // Nearly every line has neither.
+        if writers.is_empty() && !reading.runs.iter().any(is_agent) {
+            return None;
+        }
         let text = |run: &Run| run.whole.iter().flat_map(|it| [it.text.as_str(), " "]).collect::<String>();
-        let starts = |run: &Run| {
-            let mut written =
-                run.redirections.iter().map(|it| base_name(&it.target.text)).chain(run.writes());
-            written.any(|file| START_FILES.contains(&base_name(file)))
-        };
+        let whole: Vec<String> = reading.runs.iter().map(text).collect();
+        let fed = |run: &Run| run.input.iter().filter_map(|at| whole.get(*at)).cloned().collect::<String>();
+        let written: Vec<String> = writers.into_iter().map(|run| text(run) + &fed(run)).collect();
         let runs = |name: &str| reading.runs.iter().any(|run| run.program() == Some(name));
-        let has = |word: &str| reading.runs.iter().any(|run| text(run).contains(word));
-        let fed =
-            |run: &Run| run.input.iter().filter_map(|at| reading.runs.get(*at)).map(text).collect::<String>();
-        let is_set = |word: &str| {
-            let mut writers = reading.runs.iter().filter(|run| starts(run));
-            writers.any(|run| text(run).contains(word) || fed(run).contains(word))
-        };
+        let has = |texts: &[String], word: &str| texts.iter().any(|it| it.contains(word));
         let all = self.protected.without_hooks().iter();
-        all.filter(|(name, word)| runs(name) && has(word) || is_set(word)).map(|(name, _)| *name).next()
+        let mut found = all.filter(|(name, word)| runs(name) && has(&whole, word) || has(&written, word));
+        found.next().map(|(name, _)| *name)
     }
 
     /// Searches a text for protected paths and subcommands without judging its commands.
