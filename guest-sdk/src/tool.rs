@@ -166,13 +166,27 @@ mod tests {
             (ToolKind::Shell, json!({"argv": ["rm", {"of": "x"}], "n": 1}), vec!["rm", "x", "rm x"]),
             (ToolKind::Shell, json!("ls"), vec!["ls", "ls"]),
             (ToolKind::Mcp, json!({"cmd": "ls", "text": "rm"}), vec!["ls"]),
-            (ToolKind::Other, json!({"command": ["ls"], "script": "make"}), vec!["make"]),
+            (ToolKind::Other, json!({"command": ["ls"], "script": "make"}), vec!["ls", "make"]),
+            (ToolKind::Mcp, json!({"args": "{\"cmd\": [\"rm\", \"a b\"]}"}), vec!["rm 'a b'"]),
             (ToolKind::Write, json!({"command": "ls"}), vec![]),
         ] {
             let call = ToolCall { kind, input: input.clone().into(), ..ToolCall::default() };
             assert_eq!(call.command_lines(), lines, "{kind:?} {input}");
             let call = ToolCall { command: Some("pwd".to_owned()), ..call };
             assert_eq!(call.command_lines(), ["pwd"]);
+        }
+    }
+
+    #[test]
+    fn a_shell_tool_may_name_its_directory() {
+        for (kind, input, directory) in [
+            (ToolKind::Shell, json!({"cmd": "ls", "workdir": "/srv"}), Some("/srv")),
+            (ToolKind::Shell, json!({"command": "ls", "cwd": ""}), None),
+            (ToolKind::Shell, json!({"command": "ls"}), None),
+            (ToolKind::Read, json!({"cwd": "/srv"}), None),
+        ] {
+            let call = ToolCall { kind, input: input.into(), ..ToolCall::default() };
+            assert_eq!(call.directory().as_deref(), directory);
         }
     }
 }
