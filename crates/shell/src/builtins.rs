@@ -104,18 +104,7 @@ impl Machine<'_> {
         for (name, value) in &assignments {
             self.names_program(name, value, feed);
         }
-        // A variable in the name of a program that nobody set is empty.
-        let is_unknown =
-            words.first().is_some_and(|it| it.sort == Sort::Unknown && !it.text.contains(['(', '`']));
-        if let Some(first) = parts.first().filter(|_| is_unknown) {
-            self.is_empty = true;
-            let mut other = self.expand(first);
-            self.is_empty = false;
-            if other.first().is_some_and(|it| it.is_plain() && !it.text.is_empty()) {
-                other.extend(words.iter().skip(1).cloned());
-                self.call(Run { words: other, ..Run::default() }, feed);
-            }
-        }
+        self.without_unknown(parts, &words, feed);
         let output = self.expanded(Run { words, assignments, redirections, ..Run::default() }, feed);
         (self.whole, self.inner) = around;
         output
@@ -146,6 +135,29 @@ impl Machine<'_> {
         let feed = fed.as_ref().unwrap_or(feed);
         let output = self.call(run, feed);
         self.written(&redirections, output)
+    }
+
+    /// Follows a command whose program begins with variables that nobody set, as if they were empty: `$SUDO rm x` and
+    /// `${x}rm y`.
+    fn without_unknown(&mut self, parts: &[Word], words: &[Arg], feed: &Feed) {
+        let is_unknown = |it: &Arg| it.sort == Sort::Unknown && !it.text.contains(['(', '`']);
+        let mut other = Vec::new();
+        // An unknown variable is one word.
+        let leading = words.iter().zip(parts).take_while(|(word, _)| is_unknown(word));
+        let mut count = 0;
+        for (_, part) in leading {
+            self.is_empty = true;
+            other = self.expand(part);
+            self.is_empty = false;
+            count += 1;
+            if !other.is_empty() {
+                break;
+            }
+        }
+        other.extend(words.iter().skip(count).cloned());
+        if count > 0 && other.first().is_some_and(|it| it.is_plain() && !it.text.is_empty()) {
+            self.call(Run { words: other, ..Run::default() }, feed);
+        }
     }
 
     /// Follows the command in a variable that names a program, such as `PAGER`. One word is a program without arguments,

@@ -17,6 +17,9 @@ const READS: &str = "read get cat show view open load download fetch head tail";
 const REMOVES: &str = "delete remove rm rmdir unlink trash erase purge";
 const MOVES: &str = "move rename mv";
 
+/// Words of names whose tools take whole directories.
+const TREES: &str = "directory directories dir dirs folder folders tree recursive recursively all";
+
 /// Words of names whose tools change files, and show nothing.
 const CHANGES: &str = "write create edit append update save put set list search find stat info";
 
@@ -26,6 +29,21 @@ const LANGUAGES: [(&str, &str); 4] = [
     ("bash sh shell zsh terminal", "bash -c"),
     ("ruby rb", "ruby -e"),
     ("perl", "perl -e"),
+];
+
+/// Fields with the working directory of a tool, in lower case and without `_` and `-`.
+pub const DIRECTORIES: [&str; 11] = [
+    "cwd",
+    "workdir",
+    "workingdir",
+    "workingdirectory",
+    "currentdirectory",
+    "directory",
+    "dir",
+    "dirpath",
+    "basedir",
+    "basepath",
+    "repopath",
 ];
 
 /// The longest path on any system, in bytes.
@@ -67,7 +85,9 @@ pub fn lines_of_call(name: &str, texts: &[(String, String)]) -> Vec<String> {
     }
     let paths: Vec<String> = texts.iter().filter_map(|(field, text)| path(field, text)).map(quoted).collect();
     if is_one(REMOVES) {
-        lines.extend(paths.iter().map(|it| format!("rm -rf {it}")));
+        // A tool for files takes no directory with all that is in it.
+        let program = if is_one("file files") && !is_one(TREES) { "rm" } else { "rm -rf" };
+        lines.extend(paths.iter().map(|it| format!("{program} {it}")));
     } else if is_one(MOVES) && paths.len() > 1 {
         lines.push(format!("mv {}", paths.join(" ")));
     } else if is_one(READS) && !is_one(CHANGES) {
@@ -123,6 +143,9 @@ mod tests {
             ("mcp__x__run", &[("code", "ls"), ("language", "bash")], &["bash -c ls", "ls"][..1]),
             ("mcp__fs__delete_directory", &[("path", "/srv/x")], &["rm -rf /srv/x"]),
             ("mcp__fs__deleteFile", &[("name", "x")], &[]),
+            ("mcp__fs__deleteFile", &[("path", "/x")], &["rm /x"]),
+            ("mcp__fs__delete_files_and_folders", &[("paths", "/x")], &["rm -rf /x"]),
+            ("mcp__fs__remove", &[("path", "/x")], &["rm -rf /x"]),
             ("mcp__fs__move_file", &[("source", "/a"), ("destination", "/b")], &["mv /a /b"]),
             ("mcp__fs__read_multiple_files", &[("paths", "~/.ssh/id_rsa")], &["cat '~/.ssh/id_rsa'"]),
             ("mcp__fetch__fetch", &[("url", "file:///etc/shadow")], &["cat /etc/shadow"]),

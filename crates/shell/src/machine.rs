@@ -239,7 +239,17 @@ impl<'k> Machine<'k> {
             self.begin(&mut chain, pipeline);
             // A command that runs only after a failure does not change the directory for the next one.
             let directory = pipeline.after_failure.then(|| self.scope.directory.clone());
+            let awaited = self.awaited.len();
             let printed = self.pipeline(pipeline, feed);
+            if !pipeline.background {
+                // A shell that has ended reads no file any more.
+                let of_shells = |it: &(String, Awaited)| matches!(it.1, Awaited::Shell(_));
+                let mut at = 0;
+                self.awaited.retain(|it| {
+                    at += 1;
+                    at <= awaited || !of_shells(it)
+                });
+            }
             if let Some(directory) = directory {
                 self.scope.directory = directory;
             }

@@ -226,36 +226,54 @@ fn find(words: &[&str]) -> Use {
 const BEHIND_PATTERNS: &str = "rm rmdir unlink shred dd truncate mv cp chmod chown ln tee git sh bash dash zsh sudo env find \
     xargs curl wget nc cat base64 kill pkill killall python3 python perl node docker kubectl ssh scp rsync mkfs";
 
-/// Returns the programs whose names a pattern fits.
+/// Returns the programs whose names a pattern fits. Without a letter it fits too many: `***` begins a line of a patch, and
+/// `/*` a comment.
 pub(crate) fn named_by(pattern: &str) -> impl Iterator<Item = &'static str> {
-    let names = BEHIND_PATTERNS.split_ascii_whitespace().filter(|_| !pattern.is_empty());
+    let has_letter = pattern.contains(|it: char| it.is_ascii_alphanumeric());
+    let names = BEHIND_PATTERNS.split_ascii_whitespace().filter(move |_| has_letter);
     names.filter(move |name| fits(pattern.as_bytes(), name.as_bytes())).take(8)
 }
 
-/// Returns true if a name fits a pattern of a shell. More than 8 stars fit nothing.
+/// Returns true if a name fits a pattern of a shell.
 pub fn fits(pattern: &[u8], name: &[u8]) -> bool {
-    fits_with(pattern, name, 8)
+    let (mut wanted, mut left) = (pattern, name);
+    // The pattern behind the last star, and the name from which it was tried last.
+    let mut star: Option<(&[u8], &[u8])> = None;
+    loop {
+        let next = match (wanted, left) {
+            ([], []) => return true,
+            ([b'*', rest @ ..], _) => {
+                star = Some((rest, left));
+                Some((rest, left))
+            }
+            (_, [letter, rest @ ..]) => behind_letter(wanted, *letter).map(|wanted| (wanted, rest)),
+            _ => None,
+        };
+        (wanted, left) = match (next, star) {
+            (Some(next), _) => next,
+            (None, Some((behind, [_, rest @ ..]))) => {
+                star = Some((behind, rest));
+                (behind, rest)
+            }
+            (None, _) => return false,
+        };
+    }
 }
 
-fn fits_with(pattern: &[u8], name: &[u8], stars: usize) -> bool {
-    match (pattern, name) {
-        ([], []) => true,
-        ([b'*', rest @ ..], _) if stars > 0 => {
-            (0..=name.len()).any(|at| name.get(at..).is_some_and(|it| fits_with(rest, it, stars - 1)))
-        }
-        ([b'?', rest @ ..], [_, name @ ..]) => fits_with(rest, name, stars),
-        ([b'[', rest @ ..], [letter, name @ ..]) => {
-            let Some(end) = rest.iter().skip(1).position(|it| *it == b']').map(|it| it + 1) else {
-                return false;
-            };
-            let (set, rest) = (rest.get(..end).unwrap_or_default(), rest.get(end + 1..).unwrap_or_default());
+/// Returns a pattern behind what fits this letter.
+fn behind_letter(pattern: &[u8], letter: u8) -> Option<&[u8]> {
+    match pattern {
+        [b'?', rest @ ..] => Some(rest),
+        [b'[', rest @ ..] => {
+            let end = rest.iter().skip(1).position(|it| *it == b']')? + 1;
+            let (set, rest) = (rest.get(..end)?, rest.get(end + 1..)?);
             let is_not = matches!(set.first(), Some(b'!' | b'^'));
-            let set = set.get(usize::from(is_not)..).unwrap_or_default();
-            let in_range = set.windows(3).any(|it| matches!(it, [a, b'-', b] if (a..=b).contains(&letter)));
-            (set.contains(letter) || in_range) != is_not && fits_with(rest, name, stars)
+            let set = set.get(usize::from(is_not)..)?;
+            let in_range = set.windows(3).any(|it| matches!(it, [a, b'-', b] if (a..=b).contains(&&letter)));
+            ((set.contains(&letter) || in_range) != is_not).then_some(rest)
         }
-        ([first, rest @ ..], [letter, name @ ..]) => first == letter && fits_with(rest, name, stars),
-        _ => false,
+        [first, rest @ ..] if *first == letter => Some(rest),
+        _ => None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 
+#[cfg(target_os = "linux")]
 mod beside_bash;
 mod cost;
 mod disguised;

@@ -1,7 +1,7 @@
 //! Generated lines, run by bash: a command that really ran was seen, and one that did not run was not.
 //!
 //! Each line has a mark in forms of the shell around it. The mark is a program in a directory of its own, and every other
-//! program of a line is harmless.
+//! program of a line is harmless. The forms are those of bash 5 and of the programs of GNU.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -127,7 +127,7 @@ const TEXTS: [&str; 17] = [
 ];
 
 /// The mark as bash reads it.
-const MARKS: [&str; 18] = [
+const MARKS: [&str; 19] = [
     "mark",
     "mark a b",
     "'mark' a",
@@ -136,6 +136,7 @@ const MARKS: [&str; 18] = [
     "$'\\x6dark'",
     "$\"mark\"",
     "${unset_variable}mark",
+    "$unset_variable mark a",
     "m$@ark",
     "n=mark; $n",
     "n=ark; m${n} a",

@@ -154,6 +154,12 @@ fn lines(size: usize) -> Vec<String> {
         (format!("x={};", half("a")), half("echo $x>>f;")),
         (format!("x='{}';", half("os.system(1)\n")), half("python -c \"$x\";")),
         (format!("{}sh -c '", half("sudo ")), half("a;") + "'"),
+        (format!("x='x[{}]';", half("$(((x)))")), half("((x));")),
+        (half("$u "), half("rm ")),
+        (half("bash p&"), half("echo a>p;")),
+        (half("echo a> >(sh);"), half("exec 3> >(b);echo a>&3;")),
+        (format!("PAGER='{}'", half("a ")), half(" PAGER=$PAGER;")),
+        (format!("/bin/{}r ", half("*")), half("/r? ")),
     ] {
         lines.push(text + &uses);
     }

@@ -31,6 +31,8 @@ fn a_command_is_found_wherever_bash_runs_it() {
         "r$1m -rf src",
         "${u}rm -rf src",
         "r${u}m -rf src",
+        "$SUDO rm -rf src",
+        "${a} ${b}rm -rf src",
         // A text on its way to a shell.
         "xargs -I% bash -c % <<< 'rm -rf src'",
         "echo 'rm -rf src' | xargs -I{} sh -c {}",
@@ -50,6 +52,7 @@ fn a_command_is_found_wherever_bash_runs_it() {
         "/bin/[r]m -rf src",
         "/usr/bin/?m -rf src",
         "/b*/rm* -rf src",
+        "/bin/r*********m -rf src",
         // Programs that run a text.
         "sed '1e rm -rf src' README.md",
         "sed -n '/x/e rm -rf src' README.md",
@@ -89,9 +92,14 @@ fn a_command_that_bash_does_not_run_is_none() {
         "grep -e 'rm -rf src' f",
         "PAGER=cat git log",
         "X='rm -rf src' ls",
+        "*** -rf src",
+        "/* -rf src",
         "ed f <<< 'a rm -rf src'",
         "exec 4< <(echo rm -rf src); cat <&4",
         "bash p; echo rm -rf src > q",
+        // It is read before it is written.
+        "bash p; echo rm -rf src > p",
+        "\"$u\" rm -rf src",
     ] {
         assert!(!removes(line), "{line}");
     }
