@@ -48,7 +48,15 @@ struct Made {
     paths: Vec<Entry>,
     /// The paths to which work was moved or linked.
     #[serde(default)]
-    brought: Vec<String>,
+    brought: Vec<Brought>,
+}
+
+/// A path to which work was moved or linked.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+struct Brought {
+    path: String,
+    /// True for a link: without it, its work is where it was.
+    is_link: bool,
 }
 
 /// A path that was missing before a tool ran.
@@ -103,16 +111,19 @@ impl Made {
     }
 
     /// Notes the paths to which work was moved or linked; the oldest go first.
-    fn bring(&mut self, paths: &[String]) {
+    fn bring(&mut self, paths: &[Brought]) {
         self.brought.retain(|it| !paths.contains(it));
         self.brought.extend_from_slice(paths);
         let surplus = self.brought.len().saturating_sub(MAX_PATHS);
         self.brought.drain(..surplus);
     }
 
-    /// Returns true if work was moved or linked to this path, below it or around it.
+    /// Returns true if work was moved to this path, below it or around it, or if the path leads through a link to work.
     fn has_brought(&self, path: &str) -> bool {
-        self.brought.iter().any(|it| is_below(path, it) || is_below(it, path))
+        self.brought.iter().any(|it| match it.is_link {
+            true => path != it.path && is_below(path, &it.path),
+            false => is_below(path, &it.path) || is_below(&it.path, path),
+        })
     }
 
     /// Returns true if the agent made this file or directory.
@@ -140,8 +151,9 @@ fn is_below(path: &str, directory: &str) -> bool {
 enum Effect {
     /// It may make these paths.
     Makes(Vec<String>),
-    /// It may bring work of others to these paths, or anywhere.
-    Brings(Option<Vec<String>>),
+    /// It may bring work of others to these paths, or anywhere. The second list has those to which it brings work that no
+    /// program makes again.
+    Brings(Option<Vec<String>>, Vec<Brought>),
 }
 
 impl Effect {
@@ -171,7 +183,8 @@ impl Effect {
         let mut brought = scenes().filter(|it| brings_work(it.run)).peekable();
         if brought.peek().is_some() {
             let paths: Option<Vec<_>> = brought.map(|it| ends(&it)).collect();
-            return Self::Brings(paths.map(|it| it.concat()));
+            let kept = scenes().filter(|it| brings_work(it.run)).flat_map(|it| destinations(&it)).collect();
+            return Self::Brings(paths.map(|it| it.concat()), kept);
         }
         let here = scenes().filter(|it| it.run.place == Place::Here);
         let made = here.flat_map(|scene| {
@@ -201,6 +214,28 @@ fn ends(scene: &Scene<'_>) -> Option<Vec<String>> {
     let is_joined = args.iter().any(|it| it.text.starts_with("--t") && it.text.contains('='));
     let is_short = args.iter().any(|it| it.text.starts_with("-t") && it.text.len() > 2);
     (!is_joined && !is_short).then_some(found)
+}
+
+/// Returns the paths to which a command moves or links work that no program makes again: the target, and what would be in
+/// it if it is a directory.
+fn destinations(scene: &Scene<'_>) -> Vec<Brought> {
+    let args = scene.run.args();
+    let mut from = operands(args, "-S --suffix -t --target-directory");
+    let named = args.iter().position(|it| matches!(it.text.as_str(), "-t" | "--target-directory"));
+    let named = named.and_then(|at| args.get(at + 1));
+    let Some(to) = named.or_else(|| from.pop()) else { return Vec::new() };
+    let is_cheap = |it: &Arg| Area::of(it, scene.run, scene.cwd).is_cheap();
+    let is_link = matches!(scene.run.program(), Some("ln" | "gln"));
+    let kept = from.into_iter().filter(|it| !is_cheap(it));
+    let inner = kept.map(|it| {
+        let name = it.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        Arg { text: join_path(&to.text, name), sort: to.sort }
+    });
+    let inner: Vec<Arg> = inner.collect();
+    let may_be_it = !inner.is_empty() && named.is_none() && !to.text.ends_with('/') && is_cheap(to);
+    let all = inner.into_iter().chain(may_be_it.then(|| to.clone()));
+    let paths = all.flat_map(|it| scene.absolute(&it));
+    paths.map(|path| Brought { path, is_link }).collect()
 }
 
 /// Returns the arguments and files that a command may make. Only what is missing before it and there after it counts, so
@@ -262,9 +297,9 @@ impl<'a> Around<'a> {
                 session.change(|made| made.expect(&paths, |it| self.kind(it), session.now));
             }
             Effect::Makes(_) => {}
-            Effect::Brings(paths) => session.change(|made| {
+            Effect::Brings(paths, kept) => session.change(|made| {
                 made.forget(paths.as_deref());
-                made.bring(paths.as_deref().unwrap_or_default());
+                made.bring(&kept);
             }),
         }
     }

@@ -66,6 +66,12 @@ fn targets_of(scene: &Scene<'_>, targets: Vec<&Arg>, recursive: bool) -> Option<
     targets.into_iter().find_map(|target| removal(scene, target, recursive))
 }
 
+/// Returns the absolute paths of a target. All files of a directory are behind it, also if it is a link.
+fn through(scene: &Scene<'_>, target: &Arg) -> Vec<String> {
+    let end = if target.sort == Sort::Pattern { "/*" } else { "" };
+    paths(scene, target).into_iter().map(|it| it + end).collect()
+}
+
 /// Judges the removal of a file or directory.
 fn removal(scene: &Scene<'_>, target: &Arg, recursive: bool) -> Option<Denial> {
     let (run, cwd) = (scene.run, scene.cwd);
@@ -88,7 +94,7 @@ fn removal(scene: &Scene<'_>, target: &Arg, recursive: bool) -> Option<Denial> {
         return (scene.preset > Preset::Relaxed).then(|| denial(&what, &safer(target)));
     }
     let is_brought = || {
-        scene.preset > Preset::Relaxed && paths(scene, target).iter().any(|it| scene.around.is_brought(it))
+        scene.preset > Preset::Relaxed && through(scene, target).iter().any(|it| scene.around.is_brought(it))
     };
     if (area.is_cheap() || is_built) && is_brought() {
         let what = format!("removes {text}, to which files were moved or linked before");

@@ -48,7 +48,7 @@ fn is_replaceable(scene: &Scene<'_>, path: &str) -> bool {
     let has_mark = || {
         let mark = format!("{path}/{CACHE_MARK}");
         let kind = scene.around.path(&mark).map(|it| it.kind);
-        // What the agent wrote excuses nothing.
+        // A mark of the agent's own excuses nothing.
         kind == Some(PathKind::File) && !scene.around.is_made(&mark)
     };
     let is_built = state.kind == PathKind::Directory && state.ignored;

@@ -55,7 +55,7 @@ fn a_line_brings_work() {
         ("cd $X && ln -s ~/work a", None),
     ] {
         let to = to.map(|it| it.iter().map(|it| format!("{CWD}/{it}")).collect());
-        assert_eq!(of_line(line), Effect::Brings(to), "{line}");
+        assert!(matches!(of_line(line), Effect::Brings(paths, _) if paths == to), "{line}");
     }
 }
 
@@ -154,21 +154,45 @@ fn the_oldest_paths_go_first() {
 }
 
 #[test]
-fn where_work_was_moved_to_is_remembered() {
+fn where_work_was_moved_or_linked_is_remembered() {
+    let kept = |line: &str| match of_line(line) {
+        Effect::Brings(_, kept) => kept.into_iter().map(|it| (it.path, it.is_link)).collect(),
+        Effect::Makes(_) => Vec::new(),
+    };
+    for (line, want, is_link) in [
+        ("mv src /tmp/w", &["/tmp/w/src", "/tmp/w"][..], false),
+        ("mv src /tmp", &["/tmp/src"], false),
+        ("mv src target/", &["/home/me/p/target/src"], false),
+        ("mv -t /tmp src docs", &["/tmp/src", "/tmp/docs"], false),
+        (
+            "ln -s ../pkg node_modules/pkg",
+            &["/home/me/p/node_modules/pkg/pkg", "/home/me/p/node_modules/pkg"],
+            true,
+        ),
+        // A program makes it again.
+        ("mv target/release/app /usr/local/bin/app", &[], false),
+        ("mv dist/a.js dist/b.js", &[], false),
+    ] {
+        let want: Vec<_> = want.iter().map(|it| ((*it).to_owned(), is_link)).collect();
+        assert_eq!(kept(line), want, "{line}");
+    }
+    let brought = |path: &str, is_link| Brought { path: path.to_owned(), is_link };
     let mut made = Made::default();
-    made.bring(&["/tmp/w".to_owned(), "/home/me/p/target".to_owned()]);
+    made.bring(&[brought("/tmp/w", false), brought("/tmp/l", true), brought("/p/node_modules/pkg", true)]);
     for (path, is_brought) in [
         ("/tmp/w", true),
         ("/tmp/w/deep", true),
         ("/tmp", true),
         ("/tmp/w2", false),
-        ("/home/me/p/target", true),
-        ("/home/me/p/src", false),
+        ("/tmp/l", false),
+        ("/tmp/l/victim", true),
+        ("/tmp/l/*", true),
+        ("/p/node_modules", false),
+        ("/p/src", false),
     ] {
         assert_eq!(made.has_brought(path), is_brought, "{path}");
     }
-    let many: Vec<String> = (0..300).map(|at| format!("/tmp/{at}")).collect();
+    let many: Vec<Brought> = (0..300).map(|at| brought(&format!("/tmp/{at}"), false)).collect();
     made.bring(&many);
     assert_eq!(made.brought.len(), 256);
-    assert!(!made.has_brought("/tmp/w") && made.has_brought("/tmp/299"));
 }

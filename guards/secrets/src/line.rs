@@ -8,8 +8,8 @@ use crate::hides::{copies_for_programs, hides_all, hides_values};
 use crate::pipeline::{Pipeline, Pipelines};
 use crate::places::{has_token, is_env_file, is_secret_name, is_secret_path, variable};
 use crate::programs::{
-    is_about_secrets, is_dump, is_edit, is_filter, is_upload, operands, shows_contents, shows_files,
-    starts_reader,
+    is_about_secrets, is_dump, is_edit, is_filter, is_known, is_upload, is_value, operands, shows_contents,
+    shows_files, starts_reader,
 };
 use crate::{code, printers};
 
@@ -152,7 +152,9 @@ fn of_words(run: &Run, words: &[&str], pipeline: &Pipeline) -> Option<Finding> {
     if let Some(printer) = printers::find(program, rest).filter(|_| pipeline.is_shown) {
         return Some(shows(&format!("This prints {}", printer.shows), printer.safer));
     }
-    let file = operands(program, rest).find(|word| secret(word)).copied();
+    // The key of a program's own is the value of an option.
+    let is_used = |word: &&&str| is_known(program) || !is_value(rest, word);
+    let file = operands(program, rest).find(|word| secret(word) && is_used(word)).copied();
     // The names are the operands of a reader: `ls ~/.ssh/id_rsa | xargs cat`.
     if LISTERS.contains(&program) && pipeline.reads && file.is_some() {
         return file.map(shows_file);

@@ -27,11 +27,25 @@ const USERS: &str = "ls test [ [[ stat echo printf cd git pwd mkdir rmdir rm tou
     inotifywait entr fswatch jest vitest mocha pytest tox nox rspec phpunit go-test act actionlint restic borg rclone \
     duplicity cryptsetup mount umount losetup install-key find fd locate xargs perl";
 
+/// Returns true if a program is known to use its files without showing them.
+fn is_user(program: &str) -> bool {
+    USERS.split_ascii_whitespace().any(|it| it == program) || crate::code::is_interpreter(program)
+}
+
+/// Returns true if the use that a program makes of its files is known.
+pub(crate) fn is_known(program: &str) -> bool {
+    READERS.contains(&program) || is_user(program)
+}
+
 /// Returns true if a program shows or copies the files that its words name: a reader, or a program that is not known.
 pub(crate) fn shows_files(program: &str) -> bool {
-    let is_user =
-        || USERS.split_ascii_whitespace().any(|it| it == program) || crate::code::is_interpreter(program);
-    READERS.contains(&program) || !is_user()
+    READERS.contains(&program) || !is_user(program)
+}
+
+/// Returns true if a word is the value of a long option, as in `--tls-key server.key` and `-key server.key`.
+pub(crate) fn is_value(words: &[&str], word: &str) -> bool {
+    let is_long = |it: &str| it.starts_with("--") || it.starts_with('-') && it.len() > 2;
+    words.windows(2).any(|it| matches!(it, [option, value] if is_long(option) && std::ptr::eq(*value, word)))
 }
 
 /// Readers whose first operand is a pattern or a program.
