@@ -62,11 +62,14 @@ impl ToolCall {
 
     /// Returns the directory in which a shell tool runs its line, if the input names one: absolute, or from the agent's.
     pub fn directory(&self) -> Option<String> {
-        let named =
-            ["/workdir", "/cwd", "/working_directory", "/workingDirectory", "/directory", "/dir_path"];
-        let text = |field: &str| self.input.get::<String>(field).ok().flatten();
-        let named = named.into_iter().filter(|_| self.kind == ToolKind::Shell).find_map(text);
-        named.filter(|it| !it.is_empty())
+        if self.kind != ToolKind::Shell {
+            return None;
+        }
+        let input: Value = self.input.parse().ok()?;
+        let mut fields = input.as_object()?.iter();
+        let (_, value) =
+            fields.find(|(name, _)| hookbox_shell::DIRECTORIES.contains(&plain(name).as_str()))?;
+        value.as_str().filter(|it| !it.is_empty()).map(str::to_owned)
     }
 
     /// Returns the command lines that a guard has to judge, because this call may run them.
@@ -88,6 +91,12 @@ impl ToolCall {
     }
 }
 
+/// Returns the name of a field in lower case, without `_`, `-` and `.`.
+fn plain(name: &str) -> String {
+    let letters = name.chars().filter(|it| !matches!(it, '_' | '-' | '.'));
+    letters.map(|it| it.to_ascii_lowercase()).collect()
+}
+
 /// Adds every text in a value, with the plain name of its field. A text that is JSON is read as well.
 fn named_texts(field: &str, value: &Value, found: &mut Vec<(String, String)>) {
     match value {
@@ -102,8 +111,7 @@ fn named_texts(field: &str, value: &Value, found: &mut Vec<(String, String)>) {
         Value::Array(values) => values.iter().for_each(|it| named_texts(field, it, found)),
         Value::Object(fields) => {
             for (name, value) in fields {
-                let plain: String = name.chars().filter(|it| !matches!(it, '_' | '-' | '.')).collect();
-                named_texts(&plain.to_ascii_lowercase(), value, found);
+                named_texts(&plain(name), value, found);
             }
         }
         _ => {}

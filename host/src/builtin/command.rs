@@ -137,25 +137,33 @@ impl Judge<'_> {
         seen.iter().find_map(|it| self.command(it, &seen, &reading, depth))
     }
 
-    /// Returns the agent that a line runs without its hooks, or that finds a variable for that in the start file of a shell.
+    /// Returns the agent that a line runs without its hooks, or that would run so by the start file of a shell.
     fn without_hooks(&self, reading: &Reading) -> Option<&'static str> {
         let is_start = |file: &str| START_FILES.contains(&base_name(file));
-        let writers: Vec<&Run> =
-            reading.runs.iter().filter(|run| run.writes().into_iter().any(is_start)).collect();
-        let is_agent = |run: &Run| run.program().is_some_and(|name| self.protected.targets().contains(&name));
+        let text = |run: &Run| run.whole.iter().flat_map(|it| [it.text.as_str(), " "]).collect::<String>();
+        let fed =
+            |run: &Run| run.input.iter().filter_map(|at| reading.runs.get(*at)).map(text).collect::<String>();
+        let written = reading.runs.iter().filter(|run| run.writes().into_iter().any(is_start));
+        let written: Vec<String> = written.map(|run| text(run) + &fed(run)).collect();
+        let is_agent =
+            |run: &&Run| run.program().is_some_and(|name| self.protected.targets().contains(&name));
+        let started: Vec<&Run> = reading.runs.iter().filter(is_agent).collect();
         // Nearly every line has neither.
-        if writers.is_empty() && !reading.runs.iter().any(is_agent) {
+        if written.is_empty() && started.is_empty() {
             return None;
         }
-        let text = |run: &Run| run.whole.iter().flat_map(|it| [it.text.as_str(), " "]).collect::<String>();
         let whole: Vec<String> = reading.runs.iter().map(text).collect();
-        let fed = |run: &Run| run.input.iter().filter_map(|at| whole.get(*at)).cloned().collect::<String>();
-        let written: Vec<String> = writers.into_iter().map(|run| text(run) + &fed(run)).collect();
-        let runs = |name: &str| reading.runs.iter().any(|run| run.program() == Some(name));
-        let has = |texts: &[String], word: &str| texts.iter().any(|it| it.contains(word));
-        let all = self.protected.without_hooks().iter();
-        let mut found = all.filter(|(name, word)| runs(name) && has(&whole, word) || has(&written, word));
-        found.next().map(|(name, _)| *name)
+        let found = self.protected.without_hooks().iter().find(|(name, word)| {
+            let runs = || started.iter().filter(|run| run.program() == Some(name));
+            if word.bytes().all(|it| it.is_ascii_uppercase() || it == b'_') {
+                // A variable: a command before may set it.
+                let is_set = |text: &String| text.contains(&format!("{word}="));
+                return runs().next().is_some() && whole.iter().any(is_set) || written.iter().any(is_set);
+            }
+            runs().any(|run| text(run).contains(word))
+                || written.iter().any(|it| it.contains(name) && it.contains(word))
+        });
+        found.map(|(name, _)| *name)
     }
 
     /// Searches a text for protected paths and subcommands without judging its commands.
