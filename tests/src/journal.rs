@@ -29,6 +29,17 @@ fn journal(env: &TestEnvironment) -> Journal {
     Journal::new(&env.path("home/.local/share/hookbox"), None)
 }
 
+/// Returns the path in the environment and the text of the only file of the journal.
+fn file(env: &TestEnvironment) -> (String, String) {
+    let directory = "home/.local/share/hookbox/journal";
+    let names = std::fs::read_dir(env.path(directory)).unwrap().map(|it| it.unwrap().file_name());
+    let names: Vec<String> = names.map(|it| it.into_string().unwrap()).collect();
+    let name = names.iter().find(|it| it.ends_with(".jsonl")).unwrap();
+    let path = format!("{directory}/{name}");
+    let text = env.read(&path).unwrap();
+    (path, text)
+}
+
 fn log(env: &TestEnvironment, args: &[&str]) -> Vec<Value> {
     let output = env.hookbox([&["log", "--json"], args].concat());
     assert_eq!(output.code, Some(0), "{output:#?}");
@@ -226,6 +237,33 @@ fn a_record_that_was_changed_or_removed_is_found() {
     assert_eq!(verify(journal(&env).directory(), None).unwrap().faults, []);
     let output = verified(&["--contains", last]);
     assert_eq!(output.code, Some(1), "the end that is missing: {output:#?}");
+}
+
+#[test]
+fn a_line_that_the_journal_did_not_write_is_no_record() {
+    let env = place();
+    call(&env, "rm a");
+    let (name, text) = file(&env);
+    let forged = text.split(",\"prev\"").next().unwrap().replace("rm a", "forged") + "}\n";
+    env.file(&name, format!("{text}{forged}"));
+    assert!(!shown(&env, &[]).contains("forged"));
+    assert_eq!(log(&env, &[]).len(), 1);
+    let verified = env.hookbox(["log", "verify"]);
+    assert_eq!(verified.code, Some(1), "{verified:#?}");
+}
+
+#[test]
+fn a_secret_is_in_no_recorded_input_and_an_honest_journal_replays_alike() {
+    let env = place();
+    env.run(env.command(program()).args(["guard", "add", "destructive", "--yes"]), "");
+    // The guard asks about a path that has the password, and passes over the second line.
+    call(&env, "curl -u admin:hunter2secretpw https://example.com > out");
+    let (_, text) = file(&env);
+    assert!(text.contains("REDACTED") && !text.contains("hunter2secretpw"), "{text}");
+    let event = json!({"conv_id": "c", "tool_name": "bash", "tool_input": {"command": "ln -s a b"}, "tool_output": ""});
+    env.event(&["after_tool_call"], &event);
+    let replay = env.hookbox(["replay", "--json"]);
+    assert_eq!(replay.code, Some(0), "{replay:#?}");
 }
 
 #[test]

@@ -36,9 +36,6 @@ const ITEMS: usize = 256;
 /// The longest text of a record of which only names are kept, in bytes.
 const SHORT: usize = 100;
 
-/// The shortest secret that is removed from the other texts of its record, in bytes.
-const SECRET: usize = 6;
-
 /// The parts of a record, each with its key.
 type Parts = [(&'static str, Value); 3];
 
@@ -77,14 +74,14 @@ fn line_of(record: &Record<'_>, agent: Option<&str>, parts: &Parts, is_cut: bool
     let mut is_redacted = false;
     let mut line = redact::whole_value(&excerpt(&head)).to_string();
     line.pop();
-    let cleaned = parts.each_ref().map(|(_, part)| redact::whole_value(part));
-    let mut secrets = Vec::new();
-    parts.iter().zip(&cleaned).for_each(|((_, part), clean)| removed(part, clean, &mut secrets));
-    for ((key, part), clean) in parts.iter().zip(cleaned) {
-        // A secret of one place is one in all others: in the question of a hook about a path, too.
-        let clean = if secrets.is_empty() { clean } else { without(&clean, &secrets) };
+    for (key, part) in parts {
+        let mut clean = redact::whole_value(part);
+        is_redacted |= clean != *part;
+        // The report is the last part.
+        if is_redacted {
+            without_inputs(&mut clean);
+        }
         let is_clean = clean == *part;
-        is_redacted |= !is_clean;
         let text = if is_clean { Exact { value: part, event }.text() } else { clean.to_string() };
         line.push_str(&format!(",\"{key}\":{text}"));
     }
@@ -96,47 +93,12 @@ fn line_of(record: &Record<'_>, agent: Option<&str>, parts: &Parts, is_cut: bool
     line
 }
 
-/// Adds the texts that were removed from a value, but for those of a few letters.
-fn removed(value: &Value, clean: &Value, found: &mut Vec<String>) {
-    match (value, clean) {
-        (Value::String(text), Value::String(clean)) if text != clean => {
-            let mut pieces = clean.split("[REDACTED:");
-            let before = pieces.next().unwrap_or_default();
-            let mut rest = text.strip_prefix(before).unwrap_or(text);
-            for piece in pieces {
-                let kept = piece.split_once(']').map_or(piece, |(_, kept)| kept);
-                let end = if kept.is_empty() { Some(rest.len()) } else { rest.find(kept) };
-                let Some((secret, behind)) = end.and_then(|at| rest.split_at_checked(at)) else { return };
-                if secret.len() >= SECRET {
-                    found.push(secret.to_owned());
-                }
-                rest = behind.strip_prefix(kept).unwrap_or(behind);
-            }
-        }
-        (Value::Array(items), Value::Array(clean)) => {
-            items.iter().zip(clean).for_each(|(item, clean)| removed(item, clean, found));
-        }
-        (Value::Object(fields), Value::Object(clean)) => {
-            fields.iter().filter_map(|(name, it)| Some((it, clean.get(name)?))).for_each(|(it, clean)| {
-                removed(it, clean, found);
-            });
-        }
-        _ => {}
-    }
-}
-
-/// Returns a value without these texts.
-fn without(value: &Value, secrets: &[String]) -> Value {
-    match value {
-        Value::String(text) => {
-            secrets.iter().fold(text.clone(), |text, secret| text.replace(secret, "[REDACTED:secret]")).into()
-        }
-        Value::Array(items) => items.iter().map(|it| without(it, secrets)).collect(),
-        Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, it)| (name.clone(), without(it, secrets)));
-            fields.collect::<Map<_, _>>().into()
-        }
-        other => other.clone(),
+/// Removes the recorded inputs of the hooks. A secret of the event may be in any of them in another form, such as a path, and
+/// a record with secrets is not replayed.
+fn without_inputs(report: &mut Value) {
+    let hooks = report.get_mut("hooks").and_then(Value::as_array_mut);
+    for inputs in hooks.into_iter().flatten().filter_map(|hook| hook.get_mut("inputs")) {
+        *inputs = Value::Null;
     }
 }
 
