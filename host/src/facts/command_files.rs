@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::event::{EventData, ToolCall, ToolKind};
 use crate::files::{EntryKind, FileAccess};
 
-/// The longest skill or command file that is read, in bytes.
-const MAX_FILE: u64 = 1 << 20;
+/// The longest skill or command file that is read, in bytes: more than the context window of any model.
+const MAX_FILE: u64 = 16 << 20;
 
 /// The files and directories that are looked at in one place.
 const MAX_LOOKED_AT: usize = 4096;

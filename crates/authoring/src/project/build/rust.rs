@@ -63,7 +63,7 @@ fn dirs_of_dependencies(project: &Project) -> Vec<(PathBuf, &'static str)> {
     let variable = |name| std::env::var_os(name).map(PathBuf::from);
     let home = std::env::home_dir();
     let cargo = variable("CARGO_HOME").or_else(|| Some(home?.join(".cargo")));
-    let target = variable("CARGO_TARGET_DIR").unwrap_or_else(|| project.dir.join("target"));
+    let target = project.dir.join(variable("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
     cargo.map(|it| (it, "cargo")).into_iter().chain([(target, "target")]).collect()
 }
 
