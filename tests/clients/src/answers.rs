@@ -9,25 +9,20 @@ use std::{fs, io};
 
 use serde_json::{Map, Value, json};
 
-use self::fill::fill;
+use self::fill::{GIVES, files, line, mark, reason};
 use crate::api::Wish;
 use crate::client::{Client, Installation, Trust};
 use crate::mock::Mock;
 use crate::place::Place;
 use crate::process;
 
-/// The hook. A call's number is in its line.
-const HOOK: &str = r#"#!/bin/sh
+/// The beginning of the hook, which answers only before a call.
+const BEFORE: &str = r#"#!/bin/sh
 payload=$(cat | tr -d '\n')
 case "$* $payload" in
 *PreToolUse* | *BeforeTool* | *preToolUse*) ;;
 *) exit 0 ;;
 esac
-number=$(printf '%s' "$payload" | sed -n 's/.*ran-\([0-9][0-9]*\)-.*/\1/p')
-[ -n "$number" ] || exit 0
-cat "$0.answers/$number.out"
-cat "$0.answers/$number.err" >&2
-exit "$(cat "$0.answers/$number.code")"
 "#;
 
 /// Returns the file with the answers and the outcomes.
@@ -95,33 +90,18 @@ fn forgive(place: &Place) -> io::Result<()> {
 
 /// Writes the hook, in place of hookbox, and its answers.
 fn put(program: &Path, client: &Client, answers: &[Value]) -> io::Result<()> {
-    fs::write(program, HOOK)?;
+    fs::write(program, format!("{BEFORE}{GIVES}"))?;
     fs::set_permissions(program, fs::Permissions::from_mode(0o755))?;
     let dir = program.with_extension("answers");
     fs::create_dir_all(&dir)?;
     for (number, answer) in answers.iter().enumerate() {
-        let fill = |key| fill(&text(answer, key), client.name, &reason(number));
-        fs::write(dir.join(format!("{number}.out")), fill("stdout"))?;
-        fs::write(dir.join(format!("{number}.err")), fill("stderr"))?;
-        let code = answer.get("code").and_then(Value::as_i64).unwrap_or_default();
-        fs::write(dir.join(format!("{number}.code")), code.to_string())?;
+        for (name, text) in files(answer, client.name, number) {
+            fs::write(dir.join(name), text)?;
+        }
     }
     Ok(())
 }
 
 fn text(answer: &Value, key: &str) -> String {
     answer.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
-}
-
-/// The file that a call makes, the call, and the reason against it.
-fn mark(number: usize) -> String {
-    format!("ran-{number}-.txt")
-}
-
-fn line(number: usize) -> String {
-    format!("echo > {}", mark(number))
-}
-
-fn reason(number: usize) -> String {
-    format!("REASON-{number}-")
 }

@@ -1,6 +1,7 @@
 //! Odd answers of hooks: whatever blocks in the agent blocks here as well. `cargo test-clients --record-answers` records
 //! the agents.
 
+#[allow(dead_code, reason = "the recorder of the clients looks for the files of the calls")]
 #[path = "../../clients/src/answers/fill.rs"]
 mod fill;
 
@@ -13,24 +14,16 @@ use hookbox::trust::TrustPolicy;
 use hookbox_agents::{Agent, AgentHooks};
 use serde_json::{Value, json};
 
-use self::fill::fill;
+use self::fill::{GIVES, files, line, reason};
 use crate::environment::{TestEnvironment, repository};
 use crate::foreign::configure;
-
-/// The hook. A call's number is in its line.
-const HOOK: &str = r#"#!/bin/sh
-number=$(tr -d '\n' | sed -n 's/.*ran-\([0-9][0-9]*\)-.*/\1/p')
-cat "$0.answers/$number.out"
-cat "$0.answers/$number.err" >&2
-exit "$(cat "$0.answers/$number.code")"
-"#;
 
 /// The line behind which the table of the page is written.
 const MARK: &str = "<!-- Written by HOOKBOX_WRITE_GOLDEN=1 cargo test --workspace odd_answers. -->\n";
 
 /// Returns a manager with the hook, and its answers, in the configuration of an agent.
 async fn manager(env: &TestEnvironment, agent: Agent, answers: &[Value]) -> Manager {
-    env.script("repo/guard.sh", HOOK);
+    env.script("repo/guard.sh", &format!("#!/bin/sh\npayload=$(tr -d '\\n')\n{GIVES}"));
     let line = env.path("repo/guard.sh").display().to_string();
     match agent {
         // It has no hooks of a project.
@@ -42,24 +35,16 @@ async fn manager(env: &TestEnvironment, agent: Agent, answers: &[Value]) -> Mana
         _ => configure(env, agent, &line),
     }
     for (number, answer) in answers.iter().enumerate() {
-        let text = |key: &str| answer[key].as_str().unwrap_or_default();
-        for (ending, key) in [("out", "stdout"), ("err", "stderr")] {
-            let text = fill(text(key), agent.as_str(), &reason(number));
-            env.file(&format!("repo/guard.sh.answers/{number}.{ending}"), text);
+        for (name, text) in files(answer, agent.as_str(), number) {
+            env.file(&format!("repo/guard.sh.answers/{name}"), text);
         }
-        let code = answer["code"].as_i64().unwrap_or_default();
-        env.file(&format!("repo/guard.sh.answers/{number}.code"), code.to_string());
     }
     env.builder().source(AgentHooks::new().agent(agent)).trust(TrustPolicy::All).build().await
 }
 
-fn reason(number: usize) -> String {
-    format!("REASON-{number}-")
-}
-
 /// Returns the outcome here, in the words of the record.
 async fn outcome(manager: &Manager, number: usize) -> &'static str {
-    let call = ToolCall::new("bash", json!({"command": format!("echo > ran-{number}-.txt")}));
+    let call = ToolCall::new("bash", json!({"command": line(number)}));
     let verdict = manager.session("s").before_tool_call(call).await;
     match &verdict.decision {
         ToolDecision::Run(_) => "run",
