@@ -69,10 +69,23 @@ pub fn second_cache(repository: Option<&Path>) -> Option<PathBuf> {
 ///
 /// [`PrivateError`] if it belongs to another user, if others may write to it, or if it lies in the repository.
 pub fn open(path: &Path, repository: Option<&Path>) -> Result<PathBuf, PrivateError> {
-    check(path, repository).map_err(|kind| PrivateError { path: path.to_owned(), kind })
+    made(path, repository).map_err(|kind| PrivateError { path: path.to_owned(), kind })
 }
 
-fn check(path: &Path, repository: Option<&Path>) -> Result<PathBuf, PrivateErrorKind> {
+/// Checks that a directory belongs to the user, and that nobody else may write to it.
+///
+/// # Errors
+///
+/// [`PrivateErrorKind`], without the path.
+pub fn check(path: &Path) -> Result<(), PrivateErrorKind> {
+    let metadata = fs::metadata(path)?;
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(PrivateErrorKind::Owner(metadata.uid()));
+    }
+    if metadata.mode() & 0o022 != 0 { Err(PrivateErrorKind::Mode(metadata.mode() & 0o777)) } else { Ok(()) }
+}
+
+fn made(path: &Path, repository: Option<&Path>) -> Result<PathBuf, PrivateErrorKind> {
     let outside = |path: &Path| match repository {
         Some(repository) if !repository.as_os_str().is_empty() && path.starts_with(repository) => {
             Err(PrivateErrorKind::InRepository(repository.to_owned()))
@@ -92,14 +105,8 @@ fn check(path: &Path, repository: Option<&Path>) -> Result<PathBuf, PrivateError
     {
         return Err(PrivateErrorKind::InRepository(repository));
     }
-    let metadata = fs::metadata(&path)?;
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(PrivateErrorKind::Owner(metadata.uid()));
-    }
-    if metadata.mode() & 0o022 != 0 {
-        return Err(PrivateErrorKind::Mode(metadata.mode() & 0o777));
-    }
-    if metadata.mode() & 0o077 != 0 {
+    check(&path)?;
+    if fs::metadata(&path)?.mode() & 0o077 != 0 {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o700))?;
     }
     Ok(path)

@@ -12,6 +12,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::files::{self, DayFile};
+use super::read::Reader;
+use super::summary::decision;
+use super::{MAX_RECORD, SMALL_RECORD};
 
 /// The key before the hash of a line.
 pub(super) const HASH: &str = ",\"hash\":\"";
@@ -41,6 +44,13 @@ pub(super) enum AppendError {
     /// Another process does not end its record.
     #[error(transparent)]
     Lock(#[from] LockError),
+}
+
+/// Returns the longest record of this journal, in bytes. In one that is half full long texts are cut, so that a few large
+/// events do not remove all others.
+pub(super) fn longest(directory: &Path, settings: &JournalSettings) -> usize {
+    let size: u64 = files::all(directory).unwrap_or_default().iter().map(DayFile::size).sum();
+    if size > settings.max_size / 2 { SMALL_RECORD } else { MAX_RECORD }
 }
 
 /// Appends a record: a JSON object without its last brace, which gets the hashes.
@@ -84,8 +94,10 @@ pub(super) fn append(directory: &Path, object: &str, settings: &JournalSettings)
     Ok(())
 }
 
-/// Returns the line of a record.
+/// Returns the line of a record. Two letters that some readers take as the end of a line are escaped; in JSON they are in
+/// texts only.
 fn sealed(object: &str, before: &str) -> String {
+    let object = object.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
     let mut line = format!("{object},\"prev\":\"{before}\"");
     let hash = Digest::of(line.as_bytes());
     line.push_str(HASH);
@@ -144,18 +156,48 @@ pub(super) fn hash_of(line: &[u8]) -> Option<&str> {
     (rest.ends_with(HASH.as_bytes()) && is_hash).then(|| str::from_utf8(hash).ok()).flatten()
 }
 
-/// Removes the days that are too old, and the oldest ones of a journal that is too large. A file that cannot be removed
-/// stays.
+/// Removes the days that are too old. If the journal is too large, the oldest events go first, and blocked ones last. A
+/// file that cannot be removed stays.
 fn prune(files: &[DayFile], settings: &JournalSettings, today: jiff::civil::Date) {
     let oldest = SystemTime::now().checked_sub(settings.keep).and_then(|it| Timestamp::try_from(it).ok());
     let oldest = oldest.map(|it| it.to_zoned(TimeZone::UTC).date());
-    let mut size: u64 = files.iter().map(DayFile::size).sum();
-    for file in files {
-        let is_old = oldest.is_some_and(|oldest| file.day < oldest) && file.day < today;
-        // The new file may become as large as its part.
-        if is_old || size > settings.max_size.saturating_sub(settings.max_size / PARTS) {
+    let is_old = |file: &&DayFile| oldest.is_some_and(|oldest| file.day < oldest) && file.day < today;
+    let (old, files): (Vec<&DayFile>, Vec<&DayFile>) = files.iter().partition(is_old);
+    for file in old {
+        let _ = fs::remove_file(&file.path);
+    }
+    let mut size: u64 = files.iter().map(|it| it.size()).sum();
+    // The new file may become as large as its part.
+    let most = settings.max_size.saturating_sub(settings.max_size / PARTS);
+    for file in files.iter().filter(|it| !it.is_thinned) {
+        if size > most {
+            let before = file.size();
+            if thin(file).is_err() {
+                let _ = fs::remove_file(&file.path);
+            }
+            size = size.saturating_sub(before).saturating_add(file.thinned().size());
+        }
+    }
+    for file in files.iter().map(|it| it.thinned()) {
+        if size > most {
             size = size.saturating_sub(file.size());
             let _ = fs::remove_file(&file.path);
         }
     }
+}
+
+/// Keeps only the blocked events of a file.
+fn thin(file: &DayFile) -> io::Result<()> {
+    let thinned = file.thinned();
+    let new = thinned.path.with_extension("new");
+    let mut kept = private_dir::create_file(&new)?;
+    kept.set_len(0)?;
+    for entry in Reader::of_day(file.clone()) {
+        let entry = entry?;
+        if entry.record().is_some_and(|record| decision(&record).verdict == "blocked") {
+            kept.write_all(&entry.bytes)?;
+        }
+    }
+    fs::rename(&new, &thinned.path)?;
+    fs::remove_file(&file.path)
 }

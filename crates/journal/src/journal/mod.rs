@@ -30,6 +30,9 @@ pub const DIRECTORY: &str = "journal";
 /// The longest record, in bytes. Parts of a longer one are left out.
 pub const MAX_RECORD: usize = 4 << 20;
 
+/// The longest record of a journal that is half full, in bytes: the blocked events of a thousand conversations fit.
+const SMALL_RECORD: usize = 64 << 10;
+
 /// A journal below a data directory. It makes no file before the first record.
 #[derive(Clone, Debug)]
 pub struct Journal {
@@ -52,7 +55,9 @@ impl Journal {
 
 impl Receiver for Journal {
     fn record(&self, record: &Record<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let line = record::line(record, self.agent.as_deref());
+        let longest = append::longest(&self.directory, &record.settings);
+        // Before the lock, for which other processes wait.
+        let line = record::line(record, self.agent.as_deref(), longest);
         append::append(&self.directory, &line, &record.settings)?;
         Ok(())
     }

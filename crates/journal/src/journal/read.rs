@@ -25,6 +25,8 @@ pub struct Entry {
     pub line: usize,
     /// The bytes of the line, with its end.
     pub bytes: Vec<u8>,
+    /// True if only the blocked events of its file are left.
+    pub is_thinned: bool,
 }
 
 impl Entry {
@@ -54,6 +56,7 @@ struct OpenFile {
     path: PathBuf,
     input: BufReader<File>,
     line: usize,
+    is_thinned: bool,
 }
 
 impl Reader {
@@ -71,6 +74,11 @@ impl Reader {
         Ok(Self { files: files.into_iter(), open: None })
     }
 
+    /// Opens one file of a journal.
+    pub(super) fn of_day(file: DayFile) -> Self {
+        Self { files: vec![file].into_iter(), open: None }
+    }
+
     /// Opens a file with records, such as a copy of a file of a journal.
     ///
     /// # Errors
@@ -78,10 +86,8 @@ impl Reader {
     /// The file cannot be read.
     pub fn of_file(path: &Path) -> io::Result<Self> {
         let input = BufReader::new(File::open(path)?);
-        Ok(Self {
-            files: Vec::new().into_iter(),
-            open: Some(OpenFile { path: path.to_owned(), input, line: 0 }),
-        })
+        let open = OpenFile { path: path.to_owned(), input, line: 0, is_thinned: false };
+        Ok(Self { files: Vec::new().into_iter(), open: Some(open) })
     }
 }
 
@@ -95,9 +101,7 @@ impl Iterator for Reader {
                 match private_dir::open_file(&file.path) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     Err(error) => return Some(Err(named(&file.path, &error))),
-                    Ok(input) => {
-                        self.open = Some(OpenFile { path: file.path, input: BufReader::new(input), line: 0 });
-                    }
+                    Ok(input) => self.open = Some(OpenFile::new(file, input)),
                 }
                 continue;
             };
@@ -115,6 +119,11 @@ impl Iterator for Reader {
 }
 
 impl OpenFile {
+    fn new(file: DayFile, input: File) -> Self {
+        let DayFile { path, is_thinned, .. } = file;
+        Self { path, input: BufReader::new(input), line: 0, is_thinned }
+    }
+
     fn next(&mut self) -> io::Result<Option<Entry>> {
         let mut bytes = Vec::new();
         self.input.by_ref().take(MAX_LINE).read_until(b'\n', &mut bytes)?;
@@ -126,7 +135,8 @@ impl OpenFile {
             // Nothing that long is a record.
             self.input.skip_until(b'\n')?;
         }
-        Ok(Some(Entry { path: self.path.clone(), line: self.line, bytes }))
+        let Self { path, line, is_thinned, .. } = &*self;
+        Ok(Some(Entry { path: path.clone(), line: *line, bytes, is_thinned: *is_thinned }))
     }
 }
 
@@ -168,7 +178,7 @@ impl Follower {
                 input => input?,
             };
             input.seek(SeekFrom::Start(from))?;
-            let mut open = OpenFile { path: file.path.clone(), input: BufReader::new(input), line: 0 };
+            let mut open = OpenFile::new(file.clone(), input);
             let mut end = from;
             // A line without an end is still being written.
             while let Some(entry) = open.next()?.filter(|it| it.bytes.last() == Some(&b'\n')) {

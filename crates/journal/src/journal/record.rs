@@ -13,8 +13,6 @@ use hookbox::{Context, Event, EventName};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::MAX_RECORD;
-
 /// The version of the format.
 pub const VERSION: u32 = 1;
 
@@ -39,8 +37,8 @@ const SHORT: usize = 100;
 /// The parts of a record, each with its key.
 type Parts = [(&'static str, Value); 3];
 
-/// Returns the line of a record without its last brace.
-pub(super) fn line(record: &Record<'_>, agent: Option<&str>) -> String {
+/// Returns the line of a record without its last brace, with at most `most` bytes.
+pub(super) fn line(record: &Record<'_>, agent: Option<&str>, most: usize) -> String {
     let Record { event, fired, hooks, .. } = record;
     let whole: Parts = [
         ("event", kodelet::encode_whole(event)),
@@ -50,8 +48,8 @@ pub(super) fn line(record: &Record<'_>, agent: Option<&str>) -> String {
     let cut = |how: fn(&Value) -> Value| whole.each_ref().map(|(key, part)| (*key, how(part)));
     let fitting = |parts: &Parts, is_cut| {
         // A part that is too large need not be searched for secrets.
-        let may_fit = parts.iter().all(|(_, it)| json::size(it) <= MAX_RECORD && !is_deeper(it, DEPTH));
-        may_fit.then(|| line_of(record, agent, parts, is_cut)).filter(|line| line.len() <= MAX_RECORD)
+        let may_fit = parts.iter().all(|(_, it)| json::size(it) <= most && !is_deeper(it, DEPTH));
+        may_fit.then(|| line_of(record, agent, parts, is_cut)).filter(|line| line.len() <= most)
     };
     fitting(&whole, false)
         .or_else(|| fitting(&cut(excerpt), true))

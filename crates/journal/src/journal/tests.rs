@@ -9,7 +9,7 @@ use hookbox::manager::Manager;
 use hookbox::{EventName, Outcome, ToolCall};
 use serde_json::{Value, json};
 
-use super::append::append;
+use super::append::{append, longest};
 use super::files;
 use super::*;
 
@@ -129,6 +129,62 @@ fn old_and_large_days_are_removed_and_the_chain_goes_on() {
     assert_eq!(verify(small.path(), None).unwrap().faults, []);
 }
 
+#[test]
+fn blocked_events_are_the_last_to_go() {
+    let temp = tempfile::tempdir().unwrap();
+    let settings = settings(8_000);
+    let append = |text: &str, is_blocked: bool| {
+        let object = format!("{{\"v\":1,\"text\":\"{text}\",\"verdict\":{{\"blocked\":{is_blocked}}}");
+        append(temp.path(), &object, &settings).unwrap();
+    };
+    append("first", true);
+    for number in 0..200 {
+        append(&number.to_string(), false);
+    }
+    let found = verify(temp.path(), None).unwrap();
+    assert_eq!((found.faults, found.begins_later), (vec![], true));
+    assert_eq!(
+        (texts(temp.path())[0].as_str(), texts(temp.path()).last().unwrap().as_str()),
+        ("first", "199")
+    );
+    // One of them that is changed is found.
+    let thinned = files::all(temp.path()).unwrap().remove(0).path;
+    let text = fs::read_to_string(&thinned).unwrap();
+    fs::write(&thinned, text.replace("first", "other")).unwrap();
+    assert!(verify(temp.path(), None).unwrap().faults.iter().any(|it| it.kind == FaultKind::Changed));
+    fs::write(&thinned, text).unwrap();
+    // They go, too, once there are too many of them.
+    for number in 0..200 {
+        append(&number.to_string(), true);
+    }
+    assert_ne!(texts(temp.path())[0], "first");
+    let size: u64 = files::all(temp.path()).unwrap().iter().map(files::DayFile::size).sum();
+    assert!(size <= 8_000, "{size}");
+}
+
+#[test]
+fn in_a_journal_that_is_half_full_a_record_is_small() {
+    let temp = tempfile::tempdir().unwrap();
+    let settings = settings(5_000);
+    let sizes = (0..6).map(|_| {
+        let longest = longest(temp.path(), &settings);
+        let object = format!("{{\"v\":1,\"text\":\"{}\"", "x".repeat(1_000));
+        append(temp.path(), &object, &settings).unwrap();
+        longest
+    });
+    let sizes: Vec<_> = sizes.collect();
+    assert_eq!(sizes[..2], [MAX_RECORD; 2]);
+    assert_eq!(sizes[3..], [SMALL_RECORD; 3]);
+}
+
+#[test]
+fn a_record_is_one_line_for_every_reader() {
+    let temp = tempfile::tempdir().unwrap();
+    append(temp.path(), "{\"text\":\"a\u{2028}b\u{2029}\"", &JournalSettings::default()).unwrap();
+    assert!(!fs::read_to_string(only_file(temp.path())).unwrap().contains(['\u{2028}', '\u{2029}']));
+    assert_eq!(texts(temp.path()), ["a\u{2028}b\u{2029}"]);
+}
+
 fn settings(max_size: u64) -> JournalSettings {
     let mut settings = JournalSettings::default();
     settings.max_size = max_size;
@@ -188,6 +244,16 @@ fn a_directory_that_cannot_be_used_is_an_error() {
     std::os::unix::fs::symlink(temp.path().join("file"), link.join("lock")).unwrap();
     assert!(append(&link, "{", &JournalSettings::default()).is_err());
     assert_eq!(fs::read(temp.path().join("file")).unwrap(), b"", "no symlink is followed");
+
+    let own = temp.path().join("own");
+    write(&own, &["one"]);
+    let linked = temp.path().join("linked");
+    std::os::unix::fs::symlink(&own, &linked).unwrap();
+    assert!(append(&linked, "{", &JournalSettings::default()).is_err());
+    assert!(Reader::open(&linked, None).is_err() && verify(&linked, None).is_err());
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o777)).unwrap();
+    assert!(append(&own, "{", &JournalSettings::default()).is_err());
+    assert!(Reader::open(&own, None).is_err() && Follower::new(&own).is_err());
 }
 
 /// Sends events through a session with a journal, and returns the records.

@@ -64,6 +64,7 @@ impl FaultKind {
 /// A file cannot be read.
 pub fn verify(directory: &Path, wanted: Option<&str>) -> io::Result<Verified> {
     let mut found = Verified::default();
+    let mut was_thinned = false;
     for entry in Reader::open(directory, None)? {
         let entry = entry?;
         let fault = |kind| Fault { path: entry.path.clone(), line: entry.line, kind };
@@ -78,10 +79,13 @@ pub fn verify(directory: &Path, wanted: Option<&str>) -> io::Result<Verified> {
             found.faults.push(fault(FaultKind::Changed));
         }
         match &found.last {
-            None => found.begins_later = before != NO_HASH,
+            None => found.begins_later = entry.is_thinned || before != NO_HASH,
+            // The others of its file were removed by size.
+            Some(_) if was_thinned => {}
             Some(last) if *last != before => found.faults.push(fault(FaultKind::Broken)),
             Some(_) => {}
         }
+        was_thinned = entry.is_thinned;
         found.has_wanted |= is_own && wanted == Some(hash.as_str());
         found.last = Some(hash);
     }
