@@ -312,7 +312,7 @@ fn settle(fold: &mut Fold, event: &mut Event, member: &Member<'_>, ran: Ran) -> 
     if member.observe {
         // On copies: the report shows the effect, and there is none.
         answer(&mut Fold::new(), &mut event.clone(), member, &mut report, outcome);
-        report.would = Some(report.status).filter(|it| *it != Status::Passed);
+        report.would = Some(report.status).filter(|it| !matches!(it, Status::Passed | Status::PassedOver));
         report.status = Status::Observed;
     } else {
         answer(fold, event, member, &mut report, outcome);
@@ -362,6 +362,7 @@ fn answer(
         () if blocks => Status::Blocked,
         () if asks => Status::Asked,
         () if !report.changes.is_empty() => Status::Changed,
+        () if report.passed_over.is_some() => Status::PassedOver,
         () => Status::Passed,
     };
     if refused != Answers::NONE {

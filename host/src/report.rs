@@ -18,6 +18,8 @@ use crate::outcome::Change;
 pub enum Status {
     /// The hook ran and asked for nothing.
     Passed,
+    /// A condition of the hook's own excluded the event: see [`HookReport::passed_over`].
+    PassedOver,
     /// The hook ran and changed, injected or asked for something that was applied.
     Changed,
     /// The hook ran and asked the user to decide.
@@ -41,6 +43,7 @@ impl Status {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "passed",
+            Self::PassedOver => "passed_over",
             Self::Changed => "changed",
             Self::Asked => "asked",
             Self::Blocked => "blocked",
