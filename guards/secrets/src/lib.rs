@@ -10,8 +10,9 @@ mod places;
 mod printers;
 mod programs;
 
-use hookbox_judge::{Denial, Preset, Settings};
+use hookbox_judge::{Denial, Preset, allows};
 use hookbox_sdk::prelude::*;
+use hookbox_sdk::text::Secrets;
 
 use line::{Finding, Risk};
 
@@ -20,6 +21,25 @@ pub struct SecretsGuard;
 
 /// The schema of the settings, which hookbox checks before the hook runs.
 const SCHEMA: &str = include_str!("../settings.schema.json");
+
+/// The user's settings. A misspelled one is an error, because a guard must not do less than its user asked for.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Settings {
+    /// The strictness.
+    preset: Preset,
+    /// Commands that pass.
+    allow: Vec<String>,
+    /// True if secrets are removed from what tools return.
+    redact: bool,
+}
+
+impl Settings {
+    /// Returns true if the user allows a command.
+    fn allows(&self, text: &str) -> bool {
+        self.allow.iter().any(|it| allows(it, text))
+    }
+}
 
 /// Returns true if a preset stops this.
 fn stops(preset: Preset, risk: Risk) -> bool {
@@ -68,8 +88,10 @@ impl Hook for SecretsGuard {
     fn manifest() -> Manifest {
         Manifest::new("secrets", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
             .on_tools(Event::BeforeToolCall, [SHELL].into_iter().chain(TOOLS))
+            .on(Event::AfterToolCall)
             // Late, so that it judges what other hooks have made of the call.
             .priority(90)
+            .answers([Give::Modify])
             .on_failure_block()
     }
 
@@ -89,6 +111,16 @@ impl Hook for SecretsGuard {
                 .metadata("safer", safer)
         }))
     }
+
+    fn after_tool_call(_cx: &Context, result: &ToolResult) -> Result<Answer, Error> {
+        let settings: Settings = settings()?;
+        if !settings.redact {
+            return Ok(Answer::pass());
+        }
+        let mut output: Value = result.output.parse()?;
+        let is_found = Secrets::default().redact_value(&mut output);
+        Ok(if is_found { Answer::modify(output) } else { Answer::pass() })
+    }
 }
 
 /// Returns the uses of secrets in a call.
@@ -107,10 +139,15 @@ fn findings(cx: &Context, call: &ToolCall) -> Vec<Finding> {
     }
 }
 
-/// Judges the files that a tool reads.
+/// Judges the files that a tool reads, and the pattern of those that it searches.
 fn of_paths(call: &ToolCall) -> Option<Finding> {
-    let path = call.paths.iter().map(|it| it.path.as_str()).find(|path| places::is_secret_path(path))?;
-    Some(line::shows_file(path))
+    let path = call.paths.iter().map(|it| it.path.as_str()).find(|path| places::is_secret_path(path));
+    if let Some(path) = path {
+        return Some(line::shows_file(path));
+    }
+    let names = ["/glob", "/include", "/include_pattern", "/file_pattern"];
+    let glob = names.iter().find_map(|it| call.input.get::<String>(it).ok().flatten())?;
+    places::is_secret_glob(&glob).then(|| line::shows_file(&glob))
 }
 
 /// Judges a text of a tool's input: what it writes, or a command of a tool that may be a shell.

@@ -107,6 +107,13 @@ pub(crate) fn is_secret_path(path: &str) -> bool {
         || name == "environ" && path.starts_with("/proc/")
 }
 
+/// Returns true if a pattern of the files that a search shows fits those with secrets: `**/credentials`, `*.{env,pem}`.
+pub(crate) fn is_secret_glob(glob: &str) -> bool {
+    let parts = glob.trim_start_matches('!').split(['{', '}', ',']);
+    let ends = parts.map(|it| it.rsplit("**/").next().unwrap_or(it));
+    !glob.starts_with('!') && { ends }.any(|it| it == "credentials" || is_secret_path(it))
+}
+
 /// Returns true if a pattern for names of files fits a file or directory with secrets. A component of a few letters fits
 /// too much: `*.json` and `s*`.
 fn may_be_secret(pattern: &str) -> bool {
@@ -258,6 +265,16 @@ mod tests {
             ".key",
         ] {
             assert!(!is_secret_path(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_search_in_files_with_secrets_is_known_by_its_pattern() {
+        for glob in ["**/credentials", "**/.env", "**/.env*", "*.pem", "**/.aws/*", "{id_rsa,config}"] {
+            assert!(is_secret_glob(glob), "{glob}");
+        }
+        for glob in ["*.rs", "**/*.json", "src/**", "!**/.env", "**/credentials/*.rs", "*.{ts,tsx}"] {
+            assert!(!is_secret_glob(glob), "{glob}");
         }
     }
 

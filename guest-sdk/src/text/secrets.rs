@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use hookbox_redact::{Sensitivity, classify, is_marker};
 use serde::Deserialize;
+use serde_json::Value;
 
 /// The replacement of a secret.
 pub const REDACTED: &str = "[REDACTED]";
@@ -36,9 +37,55 @@ impl Secrets {
         redact(text, self)
     }
 
+    /// Replaces the secrets in a value, however deep, and everything in fields whose names say that they hold one. Returns
+    /// whether there were any. Numbers of tokens stay.
+    ///
+    /// ```
+    /// use hookbox_sdk::prelude::json;
+    /// use hookbox_sdk::text::Secrets;
+    ///
+    /// let mut output = json!({ "stdout": "password=hunter2", "api_key": ["x"], "max_tokens": 5 });
+    /// assert!(Secrets::default().redact_value(&mut output));
+    /// let clean = json!({ "stdout": "password=[REDACTED]", "api_key": ["[REDACTED]"], "max_tokens": 5 });
+    /// assert_eq!(output, clean);
+    /// ```
+    pub fn redact_value(&self, value: &mut Value) -> bool {
+        match value {
+            Value::String(text) => match self.redact(text) {
+                Some(clean) => {
+                    *text = clean;
+                    true
+                }
+                None => false,
+            },
+            Value::Array(items) => items.iter_mut().fold(false, |any, item| self.redact_value(item) | any),
+            Value::Object(fields) => fields.iter_mut().fold(false, |any, (key, field)| {
+                let numbers = !key.to_ascii_lowercase().trim_end_matches('s').ends_with("token");
+                let found = if self.is_secret(key) { cover(field, numbers) } else { false };
+                found | self.redact_value(field) | any
+            }),
+            _ => false,
+        }
+    }
+
     /// Returns whether the value of this name is a secret: `db_password`, `apiKey`, `X-Auth-Token`.
     pub fn is_secret(&self, name: &str) -> bool {
         is_secret(name, self)
+    }
+}
+
+/// Replaces every text of a secret field, however deep, and its numbers.
+fn cover(value: &mut Value, numbers: bool) -> bool {
+    match value {
+        Value::String(text) if text.is_empty() || text == REDACTED => false,
+        Value::Number(_) if !numbers => false,
+        Value::String(_) | Value::Number(_) => {
+            *value = REDACTED.into();
+            true
+        }
+        Value::Array(items) => items.iter_mut().fold(false, |any, item| cover(item, numbers) | any),
+        Value::Object(fields) => fields.values_mut().fold(false, |any, field| cover(field, numbers) | any),
+        _ => false,
     }
 }
 

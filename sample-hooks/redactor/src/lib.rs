@@ -1,7 +1,7 @@
 //! Takes secrets out of what tools give back.
 
 use hookbox_sdk::prelude::*;
-use hookbox_sdk::text::{REDACTED, Secrets};
+use hookbox_sdk::text::Secrets;
 
 /// The hook.
 pub struct Redactor;
@@ -17,42 +17,7 @@ impl Hook for Redactor {
     fn after_tool_call(_cx: &Context, result: &ToolResult) -> Result<Answer, Error> {
         let secrets: Secrets = settings()?;
         let mut output: Value = result.output.parse()?;
-        Ok(if redact(&mut output, &secrets) { Answer::modify(output) } else { Answer::pass() })
-    }
-}
-
-/// Replaces the secrets in a value; returns whether there were any.
-fn redact(value: &mut Value, secrets: &Secrets) -> bool {
-    match value {
-        Value::String(text) => match secrets.redact(text) {
-            Some(clean) => {
-                *text = clean;
-                true
-            }
-            None => false,
-        },
-        Value::Array(items) => items.iter_mut().fold(false, |any, item| redact(item, secrets) | any),
-        Value::Object(fields) => fields.iter_mut().fold(false, |any, (key, field)| {
-            let numbers = !key.to_ascii_lowercase().trim_end_matches('s').ends_with("token");
-            let found = if secrets.is_secret(key) { cover(field, numbers) } else { false };
-            found | redact(field, secrets) | any
-        }),
-        _ => false,
-    }
-}
-
-/// Replaces every text and number of a secret field, however deep. Numbers of tokens stay.
-fn cover(value: &mut Value, numbers: bool) -> bool {
-    match value {
-        Value::String(text) if text.is_empty() || text == REDACTED => false,
-        Value::Number(_) if !numbers => false,
-        Value::String(_) | Value::Number(_) => {
-            *value = REDACTED.into();
-            true
-        }
-        Value::Array(items) => items.iter_mut().fold(false, |any, item| cover(item, numbers) | any),
-        Value::Object(fields) => fields.values_mut().fold(false, |any, field| cover(field, numbers) | any),
-        _ => false,
+        Ok(if secrets.redact_value(&mut output) { Answer::modify(output) } else { Answer::pass() })
     }
 }
 
