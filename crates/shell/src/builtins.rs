@@ -210,6 +210,12 @@ impl Machine<'_> {
             self.reading.miss(Unread::Limit);
             return None;
         }
+        // A file system may ignore case.
+        let lower = name.to_ascii_lowercase();
+        if lower != name && super::programs::named_by(&lower).next().is_some() {
+            let words = std::iter::once(Arg::plain(&lower)).chain(run.args().iter().cloned()).collect();
+            self.call(Run { words, ..run.clone() }, feed);
+        }
         let first = run.words.first().map_or("", |it| it.text.as_str());
         if let Some(body) = self.functions.get(first).cloned() {
             return self.function(&body, run, feed);
