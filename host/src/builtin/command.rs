@@ -276,7 +276,10 @@ impl Judge<'_> {
         let bare: Vec<(&str, bool)> =
             words.iter().zip(&bare).map(|((_, whole), word)| (word.as_str(), *whole)).collect();
         [words, &bare].into_iter().find_map(|words| {
-            let split = words.iter().flat_map(|(word, whole)| {
+            // `npm run hookbox:trust` runs a script of this name, and `docker run hookbox:1` an image.
+            let is_name = |word: &str| word.starts_with("hookbox:") && !is_text(word);
+            let named = words.iter().filter(|(word, whole)| !*whole || !is_name(word));
+            let split = named.flat_map(|(word, whole)| {
                 tokens(word).map(move |token| (token, *whole && token.len() == word.len()))
             });
             let split: Vec<(&str, bool)> = split.collect();
