@@ -15,6 +15,7 @@ use tokio::sync::Mutex;
 
 use crate::mcp::byte_limit::ByteLimit;
 use crate::mcp::process::ServerProcess;
+use crate::{json, text};
 
 /// The size of one read: the capacity of a pipe on Linux.
 const CHUNK: usize = 64 << 10;
@@ -107,14 +108,17 @@ impl Transport<RoleClient> for Pipes {
 /// Parses a line. An unreadable answer becomes an error, so that its caller does not wait for it; `None` for
 /// anything that is not a message.
 fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
-    let wrong = match serde_json::from_slice(line) {
-        Ok(message) => return Some(message),
-        Err(wrong) => wrong,
+    // Of a name that is there twice, one reader takes the first value, and another the last one.
+    let repeated = str::from_utf8(line).ok().and_then(json::repeated);
+    let wrong = match (serde_json::from_slice(line), repeated) {
+        (Ok(message), None) => return Some(message),
+        (Ok(_), Some(name)) => format!("{:?} is there twice", text::escape(&name, 80)),
+        (Err(wrong), _) => wrong.to_string(),
     };
     let id = Answer::deserialize(&mut serde_json::Deserializer::from_slice(line))
         .ok()
         .and_then(|answer| answer.id());
-    let error = ErrorData::new(UNREADABLE, wrong.to_string(), None);
+    let error = ErrorData::new(UNREADABLE, wrong, None);
     id.map(|id| ServerJsonRpcMessage::error(error, Some(id)))
 }
 
@@ -148,6 +152,11 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":7,"result":7}"#.to_owned(), Some(None)),
             (format!(r#"{{"jsonrpc":"2.0","id":7,"result":{deep}}}"#), Some(Some(7))),
             (r#"{"jsonrpc":"2.0","id":7,"error":7}"#.to_owned(), Some(Some(7))),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":{"content":[],"structuredContent":{"blocked":true,"blocked":false}}}"#
+                    .to_owned(),
+                Some(Some(7)),
+            ),
             ("Listening on stdio".to_owned(), None),
             ("{}".to_owned(), None),
             ("[1,2]".to_owned(), None),
