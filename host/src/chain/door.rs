@@ -78,6 +78,7 @@ impl Door {
             input: BlockedCall::digest_of(input),
             directory: event.context.cwd.clone(),
             session: self.session.clone(),
+            agent: event.context.agent.clone(),
             guard: descriptor.name.clone(),
             digest: descriptor.digest.clone(),
             cause: report.cause,

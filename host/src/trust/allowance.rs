@@ -43,6 +43,9 @@ pub struct BlockedCall {
     pub directory: String,
     /// The conversation, if it has an id.
     pub session: Option<String>,
+    /// The agent, if it is known: two agents may have conversations of the same id.
+    #[serde(default)]
+    pub agent: Option<String>,
     /// The full name of the guard.
     pub guard: String,
     /// The digest of the guard. Only a guard that failed may be without one.
@@ -94,9 +97,9 @@ fn write_sorted(value: &Value, text: &mut String) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Term {
-    /// The next such call in the same session and directory.
+    /// The next such call in the same session of the same agent, and in the same directory.
     Once,
-    /// Each such call in the same session and directory, for this time in milliseconds.
+    /// Each such call in the same session of the same agent, and in the same directory, for this time in milliseconds.
     For(u64),
     /// Each such call in the same directory, in any session.
     AlwaysHere,
@@ -162,12 +165,12 @@ pub struct Allowance {
 impl Allowance {
     /// Returns true if it lets this call through now.
     pub fn covers(&self, call: &BlockedCall, now_ms: u64) -> bool {
-        let BlockedCall { tool, input, directory, session, guard, digest, cause } = &self.call;
+        let BlockedCall { tool, input, directory, session, agent, guard, digest, cause } = &self.call;
         let is_same = (tool, input, guard, digest, cause)
             == (&call.tool, &call.input, &call.guard, &call.digest, &call.cause);
         let is_here = *directory == call.directory;
         let is_placed = match self.term {
-            Term::Once | Term::For(_) => is_here && *session == call.session,
+            Term::Once | Term::For(_) => is_here && (session, agent) == (&call.session, &call.agent),
             Term::AlwaysHere => is_here,
             Term::Always => true,
         };

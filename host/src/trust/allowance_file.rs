@@ -238,6 +238,7 @@ mod tests {
             input: Digest::of(b"{}"),
             directory: "/repo".to_owned(),
             session: None,
+            agent: Some("claude".to_owned()),
             guard: "guard".to_owned(),
             digest: Some(Digest::of(b"guard")),
             cause: None,

@@ -11,6 +11,7 @@ fn call() -> BlockedCall {
         input: BlockedCall::digest_of(&json!({"command": "make"}).into()),
         directory: "/repo".to_owned(),
         session: Some("s".to_owned()),
+        agent: Some("claude".to_owned()),
         guard: "guard.wasm".to_owned(),
         digest: Some(Digest::of(b"guard")),
         cause: None,
