@@ -16,6 +16,8 @@ pub(crate) fn redirections(scene: &Scene<'_>) -> Option<Denial> {
     let prints_nothing = match run.program() {
         None => run.words.is_empty(),
         Some("true" | ":") => true,
+        // The shell's own output goes there from now on.
+        Some("exec") => run.args().is_empty(),
         Some("echo" | "printf") => {
             let args: Vec<&Arg> = run.args().iter().filter(|it| it.text != "-n").collect();
             args.iter().all(|it| it.text.is_empty())
@@ -24,12 +26,6 @@ pub(crate) fn redirections(scene: &Scene<'_>) -> Option<Denial> {
         Some("cat" | "dd") => run.args().iter().all(|it| it.text == "/dev/null") && !run.args().is_empty(),
         _ => false,
     };
-    // A compound command that fills a file is no command of its own.
-    let is_compound = run.words.is_empty()
-        && scene.reading.runs.len() > scene.at + 1
-        && run.redirections.iter().all(|it| it.descriptor == 1);
-    let is_alone = prints_nothing
-        && (!is_compound || run.program().is_some() || scene.reading.runs.get(scene.at + 1).is_some());
     run.redirections.iter().filter(|it| it.mode == Mode::Write).find_map(|it| {
         let target = &it.target;
         let area = Area::of(target, run, scene.cwd);
@@ -46,7 +42,7 @@ pub(crate) fn redirections(scene: &Scene<'_>) -> Option<Denial> {
         if keeps {
             return Some(lost(&format!("replaces {}", target.text), &format!("cp {} /tmp/", target.text)));
         }
-        (is_alone && empties(target)).then(|| emptied(&target.text))
+        (prints_nothing && empties(target)).then(|| emptied(&target.text))
     })
 }
 
@@ -139,16 +135,21 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
         "cp" | "mv" | "gmv" | "gcp" | "install" | "ln" => moved(scene, name),
         // `%d|wq` empties the file and writes it.
         "vim" | "vi" | "nvim" | "ex" | "ed" if scene.preset > Preset::Relaxed => {
-            let takes_all =
-                |it: &str| ["%d", "1,$d", ",d"].iter().any(|all| it.trim_start_matches(':').starts_with(all));
-            let texts = || run.args().iter().map(|it| it.text.as_str());
+            let texts = || run.args().iter().map(|it| it.text.trim_start_matches(['+', ':']));
+            let takes_all = |it: &str| ["%d", "1,$d", ",d"].iter().any(|all| it.starts_with(all));
             let writes = texts()
                 .any(|it| it.contains("|w") || it.contains("|x") || matches!(it, "wq" | "x" | "w" | "wq!"));
-            let file = operands(run.args(), "-c --cmd -S -u").pop()?;
+            let files = operands(run.args(), "-c --cmd -S -u");
+            let file = files.into_iter().rfind(|it| !it.text.starts_with('+'))?;
             let is_lost = texts().any(takes_all) && writes && !Area::of(file, run, scene.cwd).is_cheap();
             is_lost.then(|| emptied(&file.text))
         }
         "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" | "chflags" => closed(scene, name),
+        "unzip" if has(args, 'o', "") => {
+            let place = args.windows(2).find(|it| it.first().is_some_and(|it| it.text == "-d"))?.last()?;
+            is_root(scene, place)
+                .then(|| lost(&format!("overwrites files of {}", place.text), "unzip -l archive.zip"))
+        }
         _ => None,
     }
 }
@@ -162,6 +163,11 @@ fn moved(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     }
     if Area::of(target, run, scene.cwd) == Area::Device && !sources.is_empty() {
         return Some(lost(&format!("writes over the device {}", target.text), "lsblk"));
+    }
+    let is_forced = has(args, 'f', "--force")
+        && (has(args, 'r', "--recursive") || has(args, 'R', "") || has(args, 'a', "--archive"));
+    if is_forced && matches!(name, "cp" | "gcp") && scene.preset > Preset::Relaxed && is_root(scene, target) {
+        return Some(lost(&format!("overwrites files of {}", target.text), "cp -rn"));
     }
     let from_nothing = sources.iter().any(|it| it.text == "/dev/null");
     let replaces = matches!(name, "cp" | "gcp" | "install") || name == "ln" && has(args, 'f', "--force");
@@ -184,6 +190,18 @@ fn moved(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     };
     let source = sources.iter().find(takes_all).filter(|_| name == "mv")?;
     Some(lost(&format!("moves {} away", source.text), "git status --short"))
+}
+
+/// Returns true for a home directory, the root, and a directory right below the root that is a part of the system.
+fn is_root(scene: &Scene<'_>, place: &Arg) -> bool {
+    let text = place.text.trim_end_matches('/');
+    let is_deep = text.split('/').filter(|it| !it.is_empty()).count() > 1;
+    match Area::of(place, scene.run, scene.cwd) {
+        Area::System => !is_deep || text.starts_with("/home/") || text.starts_with("/Users/"),
+        // A home directory around the work directory.
+        Area::Whole => text.starts_with('/') && text != scene.cwd,
+        _ => false,
+    }
 }
 
 /// Judges programs that change who may use files.

@@ -18,6 +18,12 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
                 .find(is_lost)
                 .map(|_| denial("removes files and keeps no archive of them", "tar -tf archive.tar"))
         }
+        "tar" | "gtar" | "bsdtar" if has(args, '\0', "--recursive-unlink") => {
+            let place = args.windows(2).find(|it| it.first().is_some_and(|it| it.text == "-C"));
+            let place = place.and_then(|it| it.last()).cloned().unwrap_or_else(|| Arg::plain("."));
+            (scene.preset > Preset::Relaxed && !Area::of(&place, scene.run, scene.cwd).is_cheap())
+                .then(|| denial("removes directories before it unpacks others", "tar -tf archive.tar"))
+        }
         "rsync" | "rclone" if !has(args, 'n', "--dry-run") => sync(scene, name),
         "Remove-Item" | "rd" | "del" | "erase" | "ri" => {
             let recursive =

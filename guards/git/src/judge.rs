@@ -124,6 +124,10 @@ fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
         "reset" => {
             let is_hard = has(args, '\0', "--hard") || has(args, '\0', "--merge");
             let to_head = operands(args, "").first().is_none_or(|it| it.text == "HEAD");
+            if has(args, '\0', "--keep") && !to_head {
+                let what = "its commits have no name any more";
+                return Some(Denial::new("takes commits off the branch", what, "git branch backup"));
+            }
             (is_hard && !(to_head && is_stashed(scene)))
                 .then(|| Denial::new("resets the files", CHANGES, "git stash push --include-untracked"))
         }

@@ -88,9 +88,11 @@ impl<'a> Place<'a> {
         if stays {
             return self.all_trees(|it| !it.changed);
         }
-        // A file that git does not know may be in the way of one of the other commit.
+        // A file that git does not know may be in the way of one of the other commit, but for `--keep`.
         let heads = self.scene.before().iter().filter_map(checked_out);
-        self.is_clean() && self.is_pushed("HEAD") && heads.into_iter().all(|it| self.is_pushed(it))
+        (has(args, '\0', "--keep") || self.is_clean())
+            && self.is_pushed("HEAD")
+            && heads.into_iter().all(|it| self.is_pushed(it))
     }
 
     /// `clean`: the files are lost that git neither tracks nor ignores.

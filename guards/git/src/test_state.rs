@@ -146,6 +146,7 @@ fn a_file_that_is_committed_may_be_restored_in_a_changed_tree() {
     pass(
         &changed,
         &[
+            "git reset --keep HEAD~1",
             "git checkout -- src/a.rs b.rs",
             "git checkout src/a.rs",
             "git checkout HEAD~1 -- src/a.rs",

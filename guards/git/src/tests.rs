@@ -15,6 +15,7 @@ fn what_loses_work_is_denied() {
         "git reset --hard",
         "git -C ../x reset --hard HEAD~1",
         "git -c core.pager= reset --hard",
+        "git reset --keep HEAD~1",
         "git clean -fdx",
         "git clean -d --force",
         "git checkout .",

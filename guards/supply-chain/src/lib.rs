@@ -9,6 +9,7 @@ mod writes;
 use hookbox_judge::{Preset, allows};
 use hookbox_sdk::prelude::*;
 use hookbox_sdk::shell::Reading;
+use hookbox_sdk::state;
 
 /// The hook.
 pub struct SupplyChain;
@@ -45,11 +46,12 @@ impl Settings {
         Self { preset: Preset::Strict, ..Self::default() }
     }
 
-    fn objection(&self, line: &str, reading: &Reading) -> Option<Finding> {
+    /// Returns the reason to stop a line. `serves` is true if the agent may have started a server on this machine.
+    fn objection(&self, line: &str, reading: &Reading, serves: bool) -> Option<Finding> {
         if self.allow.iter().any(|allowed| allows(allowed, line)) {
             return None;
         }
-        let mut found = net::judge(reading, line).into_iter();
+        let mut found = net::judge(reading, line, serves).into_iter();
         let each = reading.runs.iter().enumerate().flat_map(|(at, run)| {
             [packages::judge(run, &self.hosts), writes::judge(reading, at, run)].into_iter().flatten()
         });
@@ -69,7 +71,7 @@ const SHELL: &str = "kind:shell naming *curl* *wget* fetch http https xh aria2c 
     *strict-ssl* *insecure* *--dangerous* *disable-tls* --registry *scripts.* *index_url* *default_index* \
     *npm_config_registry* *goproxy* *gosumdb* *gonosum* *goflags* *node_tls* *pythonhttpsverify* *git_ssl* apt-key \
     *hookspath* *fsmonitor* *sshcommand* *sslverify* *protocol.ext* *core.editor* *ext::* crontab *.git/hooks* *.husky* \
-    *authorized_keys* *etc/apt* *.github* *.circleci* *.buildkite* *gitlab-ci* *jenkinsfile* *azure-pipelines*";
+    *authorized_keys* *http.server* *simplehttp* *http-server* live-server serve httpd -S -run *httpd caddy miniserve *etc/apt* *.github* *.circleci* *.buildkite* *gitlab-ci* *jenkinsfile* *azure-pipelines*";
 
 impl Hook for SupplyChain {
     fn manifest() -> Manifest {
@@ -79,6 +81,7 @@ impl Hook for SupplyChain {
             .on_tools(Event::BeforeToolCall, tools)
             // Late, so that it judges what other hooks have made of the call.
             .priority(90)
+            .capability(Capability::Store)
             .on_failure_block()
     }
 
@@ -92,18 +95,42 @@ impl Hook for SupplyChain {
         let strictest = Settings::strictest();
         // Most calls pass the strictest settings, and need no others.
         if written.is_none()
-            && lines.iter().all(|(reading, line)| strictest.objection(line, reading).is_none())
+            && lines.iter().all(|(reading, line)| strictest.objection(line, reading, true).is_none())
         {
+            if lines.iter().any(|(reading, _)| net::serves(reading)) {
+                remember(cx);
+            }
             return Ok(Answer::pass());
         }
         let settings: Settings = settings()?;
         let found = written.filter(|it| settings.stops(it));
-        let of_line = |(reading, line): &(Reading, String)| settings.objection(line, reading);
-        let found = found.or_else(|| lines.iter().find_map(of_line));
+        let any = |serves| lines.iter().find_map(|(reading, line)| settings.objection(line, reading, serves));
+        // Only code of a server on this machine needs the store. Without it, only a server of the same line is known.
+        let is_own = || servers().is_ok_and(|it| it.contains(&cx.conversation_id));
+        let found = found.or_else(|| any(false)).or_else(|| any(true).filter(|_| is_own()));
         Ok(found.map_or_else(Answer::pass, |Finding { what, safer, .. }| {
             Answer::block(format!("{what} Safer: `{safer}`, or ask the user.")).metadata("safer", safer)
         }))
     }
+}
+
+/// The number of sessions with a server that are remembered; the oldest go first.
+const MAX_SESSIONS: usize = 32;
+
+/// Returns the sessions in which the agent has started a server.
+fn servers() -> Result<Vec<String>, Error> {
+    state::load("servers", 1)
+}
+
+/// Remembers that the agent of this session has started a server. A session without an id is not told from others.
+fn remember(cx: &Context) {
+    let Some(mut all) = servers().ok().filter(|_| !cx.conversation_id.is_empty()) else { return };
+    all.retain(|it| *it != cx.conversation_id);
+    all.push(cx.conversation_id.clone());
+    let surplus = all.len().saturating_sub(MAX_SESSIONS);
+    all.drain(..surplus);
+    // A store that cannot be written is mostly one that cannot be read.
+    let _ = state::save("servers", 1, &all);
 }
 
 hookbox_sdk::export_hook!(SupplyChain, settings: SCHEMA);

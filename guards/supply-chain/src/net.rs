@@ -36,12 +36,17 @@ const RUNS: Finding = Finding {
     safer: "curl -fsSL https://example.com/install.sh -o /tmp/install.sh",
 };
 
-/// Judges a line.
-pub(crate) fn judge(reading: &Reading, line: &str) -> Option<Finding> {
-    let downloads = |run: &Run| run.program().is_some_and(|it| DOWNLOADERS.contains(&it)) && !is_own(run);
+/// Judges a line. `serves` is true if the agent may have started a server on this machine.
+pub(crate) fn judge(reading: &Reading, line: &str, serves: bool) -> Option<Finding> {
+    let serves = serves || self::serves(reading);
+    let downloads =
+        |run: &Run| run.program().is_some_and(|it| DOWNLOADERS.contains(&it)) && (serves || !is_own(run));
     let has_download = reading.runs.iter().any(downloads);
-    // A shell would run a text that a download prints.
-    let unread = has_download && reading.unread.contains(&Unread::Script);
+    // A shell would run a text that a download prints. A shell that reads a pipe is judged by the commands before it.
+    let is_piped = |run: &Run| runs_input(run) && !run.input.is_empty();
+    let unread = has_download
+        && reading.unread.contains(&Unread::Script)
+        && reading.runs.iter().any(|run| is_interpreter(run) && !is_piped(run));
     let is_fed = reading.runs.iter().any(|run| {
         runs_input(run) && sources(reading, run).iter().any(|it| downloads(it))
             || is_interpreter(run) && texts(run).any(has_substitution)
@@ -53,6 +58,28 @@ pub(crate) fn judge(reading: &Reading, line: &str) -> Option<Finding> {
             || run.words.first().is_some_and(|it| has_substitution(&it.text))
     });
     (unread || is_fed || runs_file(reading) || in_code(reading, line)).then_some(RUNS)
+}
+
+/// Returns true if a line starts a program that serves files.
+pub(crate) fn serves(reading: &Reading) -> bool {
+    reading.runs.iter().any(|run| {
+        let has = |words: &[&str]| run.args().iter().any(|it| words.contains(&it.text.as_str()));
+        match run.program() {
+            Some(
+                "serve" | "http-server" | "live-server" | "httpd" | "darkhttpd" | "miniserve" | "webfsd",
+            ) => true,
+            Some("npx" | "bunx" | "pnpm") => has(&["serve", "http-server", "live-server"]),
+            Some("php") => has(&["-S"]),
+            Some("busybox" | "ruby") => has(&["httpd", "-run"]),
+            Some("caddy") => has(&["file-server", "run"]),
+            Some("nc" | "ncat") => {
+                run.args().iter().any(|it| it.text.starts_with('-') && it.text.contains('l'))
+            }
+            Some("socat") => run.args().iter().any(|it| it.text.to_ascii_uppercase().contains("LISTEN")),
+            Some(name) => name.starts_with("python") && has(&["http.server", "SimpleHTTPServer"]),
+            None => false,
+        }
+    })
 }
 
 /// Returns true if `curl` or `wget` only asks a server on this machine, and follows it nowhere else.
@@ -145,7 +172,13 @@ fn runs_file(reading: &Reading) -> bool {
         // An interpreter runs its first operand; the others are data.
         let script = texts.iter().skip(1).find(|it| !it.starts_with('-')).filter(|_| is_interpreter(run));
         let words = if installs { texts.as_slice() } else { texts.get(..1).unwrap_or_default() };
-        if words.iter().chain(script).any(|it| is_started(&it)) && !texts.contains(&"-n") {
+        let mut fed = if runs_input(run) { sources(reading, run) } else { Vec::new() };
+        // The words of a download are not its files.
+        fed.retain(|it| it.program().is_some_and(|it| !DOWNLOADERS.contains(&it)));
+        let read = run.redirections.iter().filter(|it| it.mode == Mode::Read && runs_input(run));
+        let read: Vec<&str> =
+            fed.iter().flat_map(|it| it.texts()).chain(read.map(|it| it.target.text.as_str())).collect();
+        if words.iter().chain(script).chain(&read).any(|it| is_started(&it)) && !texts.contains(&"-n") {
             return true;
         }
         let from_net = DOWNLOADERS.contains(&program)

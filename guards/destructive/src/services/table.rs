@@ -24,10 +24,16 @@ const fn strict(programs: &'static str, words: &'static str, what: &'static str,
 const VOLUME: &str = "removes volumes with their data";
 const RESOURCE: &str = "removes resources in a cloud or cluster";
 pub(super) const DATABASE: &str = "drops or empties a database";
+const FIREWALL: &str = "removes the rules of the firewall";
 const SNAPSHOT: &str = "removes backups or snapshots";
 
 /// The programs that destroy.
 pub(crate) const TABLE: &[Row] = &[
+    // The firewall.
+    always("iptables ip6tables ebtables arptables", "-F|--flush", FIREWALL, "iptables-save"),
+    always("nft", "flush ruleset|table|chain", FIREWALL, "nft list ruleset"),
+    always("pfctl", "-F", FIREWALL, "pfctl -s rules"),
+    always("ufw", "reset|disable", FIREWALL, "ufw status"),
     // Disks.
     always("mkfs mkfs.* mke2fs mkswap newfs newfs_* mkdosfs mkntfs", "", DISK, "lsblk -f"),
     always("wipefs", "-a|--all !-n|--no-act", DISK, "wipefs --no-act"),

@@ -3,7 +3,7 @@
 use hookbox_shell::{Arg, Run, Sort, join_path};
 
 /// Directories in which programs keep temporary files.
-const TEMPORARY: [&str; 7] = [
+const TEMPORARY: [&str; 8] = [
     "/tmp/",
     "/var/tmp/",
     "/private/tmp/",
@@ -11,6 +11,8 @@ const TEMPORARY: [&str; 7] = [
     "/var/folders/",
     "/private/var/folders/",
     "/dev/shm/",
+    // The work trees of a runner of GitLab.
+    "/builds/",
 ];
 
 /// Directories that a build or an installation makes again.
