@@ -12,12 +12,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::files::{self, DayFile};
-use super::read::Reader;
+use super::read::{HASH, Reader, hash_of};
 use super::summary::decision;
 use super::{MAX_RECORD, SMALL_RECORD};
-
-/// The key before the hash of a line.
-pub(super) const HASH: &str = ",\"hash\":\"";
 
 /// The hash before the first record.
 pub(super) const NO_HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -146,14 +143,6 @@ fn last_hash(file: &mut File) -> io::Result<Option<String>> {
         }
     }
     Ok(None)
-}
-
-/// Returns the hash at the end of a line.
-pub(super) fn hash_of(line: &[u8]) -> Option<&str> {
-    let end = line.strip_suffix(b"\"}\n")?;
-    let (rest, hash) = end.split_at_checked(end.len().checked_sub(64)?)?;
-    let is_hash = hash.iter().all(|it| it.is_ascii_digit() || (b'a'..=b'f').contains(it));
-    (rest.ends_with(HASH.as_bytes()) && is_hash).then(|| str::from_utf8(hash).ok()).flatten()
 }
 
 /// Removes the days that are too old. If the journal is too large, the oldest events go first, and blocked ones last. A

@@ -10,8 +10,10 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::MAX_RECORD;
-use super::append::hash_of;
 use super::files::{self, DayFile};
+
+/// The key before the hash of a line.
+pub(super) const HASH: &str = ",\"hash\":\"";
 
 /// The longest line that is read: a record, and its hashes.
 const MAX_LINE: u64 = MAX_RECORD as u64 + 1024;
@@ -36,6 +38,14 @@ impl Entry {
         hash_of(&self.bytes)?;
         serde_json::from_slice(&self.bytes).ok().filter(is_record)
     }
+}
+
+/// Returns the hash at the end of a line.
+pub(super) fn hash_of(line: &[u8]) -> Option<&str> {
+    let end = line.strip_suffix(b"\"}\n")?;
+    let (rest, hash) = end.split_at_checked(end.len().checked_sub(64)?)?;
+    let is_hash = hash.iter().all(|it| it.is_ascii_digit() || (b'a'..=b'f').contains(it));
+    (rest.ends_with(HASH.as_bytes()) && is_hash).then(|| str::from_utf8(hash).ok()).flatten()
 }
 
 /// Returns an error with the path of its file.

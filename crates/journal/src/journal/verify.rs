@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use hookbox::Digest;
 use serde_json::Value;
 
-use super::append::{HASH, NO_HASH, hash_of};
-use super::read::{Entry, Reader};
+use super::append::NO_HASH;
+use super::read::{Entry, HASH, Reader, hash_of};
 
 /// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
