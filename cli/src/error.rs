@@ -61,11 +61,6 @@ impl fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
-/// Returns the address of a page of the documentation: a user has the program, and perhaps not the book.
-pub(crate) fn page(name: &str) -> String {
-    format!("{}/blob/main/docs/src/{name}", env!("CARGO_PKG_REPOSITORY"))
-}
-
 /// Prints an error and returns the exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     if let Some(interrupted) = error.downcast_ref::<Interrupted>() {

@@ -7,7 +7,11 @@ use hookbox::internal::text;
 use hookbox_agents::Agent;
 
 use crate::Cli;
-use crate::error::page;
+
+/// Returns the address of a page of the documentation: a user has the program, and perhaps not the book.
+pub(crate) fn page(name: &str) -> String {
+    format!("{}/blob/main/docs/src/{name}", env!("CARGO_PKG_REPOSITORY"))
+}
 
 /// The commands by the work that they are for. A command of no group is listed last.
 const GROUPS: [(&str, &[&str]); 6] = [

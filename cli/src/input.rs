@@ -10,7 +10,8 @@ use hookbox::internal::wasm::Component;
 use hookbox::{HookError, Runtime};
 use serde_json::{Map, Value};
 
-use crate::error::{InputError, note, page};
+use crate::error::{InputError, note};
+use crate::help::page;
 
 /// The largest event on standard input, in bytes.
 pub(crate) const MAX_EVENT: u64 = 256 << 20;

@@ -21,6 +21,7 @@ mod named_hook;
 mod options;
 mod output;
 mod progress;
+mod reply_output;
 mod telemetry;
 
 use std::process::ExitCode;

@@ -1,9 +1,6 @@
 //! `hookbox bridge`.
 
-use std::fs::File;
-use std::io::{self, BufRead as _, Write as _};
-use std::os::fd::AsFd as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::io::{self, BufRead as _};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use crate::interrupt::Asked;
 use clap::Args;
-use hookbox::internal::text;
 use hookbox_agents::Agent;
 use hookbox_agents::agent::Reply;
 use hookbox_agents::bridge::Bridge;
 
+use crate::reply_output::print;
 use crate::{error, named, options};
 
 /// The most bytes of an event.
@@ -327,25 +324,6 @@ fn wait_for_the_end() -> ! {
     loop {
         std::thread::park();
     }
-}
-
-/// Writes the reply. If a block cannot be written, it becomes exit code 2 with the reason on standard error,
-/// which every agent understands.
-pub(super) fn print(reply: &Reply) -> u8 {
-    let mut out = io::stdout().lock();
-    let stdout = text::escape_json(&reply.stdout);
-    let written = out.write_all(stdout.as_bytes()).and_then(|()| out.flush());
-    let unheard = (written.is_err() || leads_nowhere()).then(|| reply.clone().unheard());
-    let reply = unheard.as_ref().unwrap_or(reply);
-    let _ = io::stderr().write_all(reply.stderr.as_bytes());
-    reply.exit_code
-}
-
-/// Returns true if nobody reads standard output. If it was closed, it is `/dev/null`.
-pub(super) fn leads_nowhere() -> bool {
-    let about = io::stdout().as_fd().try_clone_to_owned().and_then(|out| File::from(out).metadata());
-    let nowhere = std::fs::metadata("/dev/null");
-    matches!((about, nowhere), (Ok(about), Ok(nowhere)) if about.rdev() == nowhere.rdev() && about.rdev() != 0)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `hookbox explain`.
 
 mod account;
+mod place;
 mod way_through;
 
 use std::path::{Path, PathBuf};
@@ -15,8 +16,9 @@ use hookbox::session::{Asked, ExplainedHook, Explanation};
 use hookbox::{Context, Event, EventData, EventName, Kind, ToolCall, escape};
 use serde_json::{Value, json};
 
+use self::account::account;
 pub(super) use self::account::tightened;
-use self::account::{account, place};
+use self::place::place;
 use self::way_through::{WayThrough, way_through};
 
 use super::run;

@@ -16,7 +16,8 @@ use hookbox::{Context, Event, EventData, EventName};
 use hookbox_agents::bridge::above;
 use serde_json::{Map, Value, json};
 
-use crate::error::{InputError, note, page, warn, warn_with_hint};
+use crate::error::{InputError, note, warn, warn_with_hint};
+use crate::help::page;
 use crate::{input, named, options, output};
 
 /// The exit code of `--exit-code` for an event that must not simply go on.

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use hookbox_agents::bridge::Bridge;
 use serde_json::Value;
 
-use super::bridge::{leads_nowhere, print};
 use crate::error::say;
 use crate::interrupt::Asked;
+use crate::reply_output::{leads_nowhere, print};
 
 /// The option that starts the second process; the process at work does not have it.
 const OPTION: &str = "--strict";

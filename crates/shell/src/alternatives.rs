@@ -1,6 +1,6 @@
 //! Commands that may not run: what they change may be so, or as it was before.
 
-use super::machine::{Machine, Scope, unknown};
+use super::machine::{Chain, Machine, unknown};
 use super::tree::{Node, Pipeline};
 use super::{Arg, Sort};
 
@@ -10,17 +10,6 @@ const MAX_VALUES: usize = 64;
 
 /// The longest value that is kept.
 const MAX_VALUE: usize = 4096;
-
-/// Commands with `&&` and `||` between them.
-#[derive(Default)]
-pub(crate) struct Chain {
-    /// The shell before the first command that may not run.
-    before: Option<Scope>,
-    /// The directories before each `cd` that may fail.
-    left: Vec<String>,
-    /// The directory before the last command.
-    directory: Option<String>,
-}
 
 impl Machine<'_> {
     /// Begins a command of a chain.

@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::alternatives::Chain;
 use super::tree::{List, Mode, Node, Pipeline, Redirect, Stage, Word};
 use super::{Arg, Known, Place, Reading, Redirection, Run, Sort, Unread};
 
@@ -62,6 +61,17 @@ pub(crate) struct Scope {
     pub(crate) directory: Option<String>,
     /// Other directories that it may be in.
     pub(crate) elsewhere: Vec<String>,
+}
+
+/// Commands with `&&` and `||` between them.
+#[derive(Default)]
+pub(crate) struct Chain {
+    /// The shell before the first command that may not run.
+    pub(crate) before: Option<Scope>,
+    /// The directories before each `cd` that may fail.
+    pub(crate) left: Vec<String>,
+    /// The directory before the last command.
+    pub(crate) directory: Option<String>,
 }
 
 impl Scope {

@@ -3,6 +3,7 @@
 use hookbox_judge::{Area, Denial, Preset, Scene, has, operands};
 use hookbox_shell::{Arg, Place, Run};
 
+use crate::words::parts;
 use crate::{refs, state};
 
 /// Endings of files, by which a name without `--` is a path and not a branch.
@@ -54,27 +55,6 @@ pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
             .then(|| Denial::new("discards work", CHANGES, "svn diff")),
         _ => None,
     }
-}
-
-/// Returns the subcommand, its arguments and the directory that `-C` names.
-pub(crate) fn parts(args: &[Arg]) -> Option<(&str, &[Arg], Option<&Arg>)> {
-    let (mut rest, mut directory) = (args, None);
-    while let [first, more @ ..] = rest {
-        let text = first.text.as_str();
-        rest = more;
-        match text {
-            "-C" => {
-                directory = more.first();
-                rest = more.get(1..)?;
-            }
-            "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" | "--config-env" => {
-                rest = more.get(1..)?
-            }
-            _ if text.starts_with('-') => {}
-            _ => return Some((text, rest, directory)),
-        }
-    }
-    None
 }
 
 /// Returns true if the command works in a temporary directory.

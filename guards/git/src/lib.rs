@@ -5,6 +5,7 @@
 mod judge;
 mod refs;
 mod state;
+mod words;
 
 use hookbox_judge::{Told, answer};
 use hookbox_sdk::prelude::*;

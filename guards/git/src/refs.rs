@@ -3,7 +3,7 @@
 use hookbox_judge::{Denial, Scene, has, operands};
 use hookbox_shell::{Arg, Run};
 
-use super::judge::parts;
+use super::words::parts;
 
 /// Branches that exist nearly everywhere.
 const MAIN: [&str; 4] = ["main", "master", "develop", "trunk"];

@@ -3,7 +3,7 @@
 use hookbox_judge::{Scene, has, operands};
 use hookbox_shell::{Arg, Run, join_path};
 
-use super::judge::parts;
+use super::words::parts;
 
 /// Returns true if the state of the repository shows that a subcommand loses nothing. In doubt it is false.
 pub(crate) fn keeps(scene: &Scene<'_>, sub: &str, args: &[Arg], directory: Option<&Arg>) -> bool {

@@ -2,7 +2,7 @@
 
 use hookbox_shell::base_name;
 
-use crate::line::{Finding, sends, shows, shows_file, shows_variable};
+use crate::finding::{Finding, sends, shows, shows_file, shows_variable};
 use crate::places::{is_secret_name, is_secret_path};
 
 /// Interpreters, by the beginnings of their names.

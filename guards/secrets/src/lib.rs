@@ -3,6 +3,7 @@
 //! See the README for what it stops in each preset.
 
 mod code;
+mod finding;
 mod hides;
 mod line;
 mod pipeline;
@@ -14,7 +15,7 @@ use hookbox_judge::{Denial, Preset, allows};
 use hookbox_sdk::prelude::*;
 use hookbox_sdk::text::Secrets;
 
-use line::{Finding, Risk};
+use finding::{Finding, Risk};
 
 /// The hook.
 pub struct SecretsGuard;
@@ -143,17 +144,17 @@ fn findings(cx: &Context, call: &ToolCall) -> Vec<Finding> {
 fn of_paths(call: &ToolCall) -> Option<Finding> {
     let path = call.paths.iter().map(|it| it.path.as_str()).find(|path| places::is_secret_path(path));
     if let Some(path) = path {
-        return Some(line::shows_file(path));
+        return Some(finding::shows_file(path));
     }
     let names = ["/glob", "/include", "/include_pattern", "/file_pattern"];
     let glob = names.iter().find_map(|it| call.input.get::<String>(it).ok().flatten())?;
-    places::is_secret_glob(&glob).then(|| line::shows_file(&glob))
+    places::is_secret_glob(&glob).then(|| finding::shows_file(&glob))
 }
 
 /// Judges a text of a tool's input: what it writes, or a command of a tool that may be a shell.
 fn of_text(cx: &Context, call: &ToolCall, text: &str) -> Option<Finding> {
     if places::has_token(text) {
-        return Some(line::writes_token());
+        return Some(finding::writes_token());
     }
     if call.kind == ToolKind::Shell { line::judge(cx, call, text) } else { None }
 }

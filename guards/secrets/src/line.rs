@@ -1,44 +1,18 @@
 //! Judges a shell line.
 
-use hookbox_sdk::shell::{Mode, Reading, Redirection, Run};
+use hookbox_sdk::shell::{Mode, Reading, Run};
 use hookbox_sdk::{Context, ToolCall};
 use hookbox_shell::base_name;
 
+use crate::finding::{Finding, Risk, sends, shows, shows_file, shows_variable, writes_token};
 use crate::hides::{copies_for_programs, hides_all, hides_values};
-use crate::pipeline::{Pipeline, Pipelines};
+use crate::pipeline::{Pipeline, Pipelines, has_output};
 use crate::places::{has_token, is_env_file, is_secret_name, is_secret_path, variable};
 use crate::programs::{
-    is_about_secrets, is_dump, is_edit, is_filter, is_known, is_upload, is_value, operands, shows_contents,
-    shows_files, starts_reader,
+    SENDERS, is_about_secrets, is_dump, is_edit, is_filter, is_known, is_upload, is_value, operands,
+    shows_contents, shows_files, starts_reader,
 };
 use crate::{code, printers};
-
-/// The use that a line makes of secrets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Risk {
-    /// It sends or writes a secret, or puts it into a commit.
-    Sends,
-    /// It shows a secret to the model.
-    Shows,
-    /// It uses a file with secrets in another way.
-    Touches,
-}
-
-/// A use of a secret.
-#[derive(Debug)]
-pub(crate) struct Finding {
-    pub(crate) risk: Risk,
-    /// The use, as a sentence without its full stop.
-    pub(crate) what: String,
-    /// A command that does no harm.
-    pub(crate) safer: String,
-}
-
-/// Programs that send what they are given.
-pub(crate) const SENDERS: [&str; 14] = [
-    "curl", "wget", "nc", "ncat", "netcat", "socat", "telnet", "http", "https", "xh", "scp", "sftp", "ftp",
-    "rsync",
-];
 
 /// Programs that tell no more than names and sizes.
 const LISTERS: [&str; 9] = ["ls", "test", "[", "[[", "stat", "echo", "printf", "cd", "git"];
@@ -90,37 +64,6 @@ fn full(run: &Run, path: &str) -> String {
         }
         _ => path.to_owned(),
     }
-}
-
-/// Returns true if the output of a command goes to a file, or to another descriptor.
-pub(crate) fn has_output(run: &Run) -> bool {
-    run.redirections.iter().any(|it| writes(it) || it.mode == Mode::Copy)
-}
-
-pub(crate) fn writes(redirection: &Redirection) -> bool {
-    matches!(redirection.mode, Mode::Write | Mode::Append | Mode::Both)
-}
-
-/// The finding for a file whose contents are shown.
-pub(crate) fn shows_file(path: &str) -> Finding {
-    let safe =
-        !path.is_empty() && path.bytes().all(|it| it.is_ascii_alphanumeric() || b"/._-~".contains(&it));
-    // Other characters would need quotes, and might be a trap for who copies the command.
-    let safer = if safe { format!("ls -l {path}") } else { "ls -la".to_owned() };
-    Finding { risk: Risk::Shows, what: "This shows the contents of a file with secrets".to_owned(), safer }
-}
-
-/// The finding for a token that would be written.
-pub(crate) fn writes_token() -> Finding {
-    sends("This has a token or a private key in its text")
-}
-
-pub(crate) fn sends(what: &str) -> Finding {
-    Finding { risk: Risk::Sends, what: what.to_owned(), safer: "git status --short".to_owned() }
-}
-
-pub(crate) fn shows(what: &str, safer: impl Into<String>) -> Finding {
-    Finding { risk: Risk::Shows, what: what.to_owned(), safer: safer.into() }
 }
 
 /// Judges a command.
@@ -240,8 +183,4 @@ fn sender(run: &Run, words: &[&str]) -> Option<Finding> {
         }
     }
     None
-}
-
-pub(crate) fn shows_variable(name: &str) -> Finding {
-    shows("This shows a variable with a secret", format!("test -n \"${{{name}:+set}}\" && echo set"))
 }

@@ -2,11 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use hookbox_shell::{Arg, Reading, Run, assignment, base_name};
+use hookbox_shell::{Arg, Mode, Reading, Redirection, Run, assignment, base_name};
 
 use crate::hides::{hides_all, hides_values, keeps_lines};
-use crate::line::{SENDERS, has_output, writes};
-use crate::programs::{READERS, is_dump};
+use crate::programs::{READERS, SENDERS, is_dump};
+
+/// Returns true if the output of a command goes to a file, or to another descriptor.
+pub(crate) fn has_output(run: &Run) -> bool {
+    run.redirections.iter().any(|it| writes(it) || it.mode == Mode::Copy)
+}
+
+fn writes(redirection: &Redirection) -> bool {
+    matches!(redirection.mode, Mode::Write | Mode::Append | Mode::Both)
+}
 
 /// The commands of a pipeline that are looked at one by one. A longer one hides nothing.
 const MAX_MEMBERS: usize = 100;

@@ -2,6 +2,12 @@
 
 use hookbox_shell::base_name;
 
+/// Programs that send what they are given.
+pub(crate) const SENDERS: [&str; 14] = [
+    "curl", "wget", "nc", "ncat", "netcat", "socat", "telnet", "http", "https", "xh", "scp", "sftp", "ftp",
+    "rsync",
+];
+
 /// Programs that show or copy the contents of files.
 pub(crate) const READERS: [&str; 60] = [
     "cat", "tac", "less", "more", "most", "bat", "batcat", "head", "tail", "nl", "od", "xxd", "hexdump",

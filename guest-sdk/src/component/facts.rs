@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use hookbox_shell::{Arg, Code, Mode, Place, Reading, Redirection, Run, Sort, Unread};
+
 use super::bindings::hookbox::hook0_2_0::{facts as wit, work_tree};
-use crate::shell::{Arg, Code, Mode, Place, Reading, Redirection, Run, Sort, Unread};
-use crate::work_tree::{PathKind, PathState, Tree};
+use crate::work_tree::state::{PathKind, PathState, Tree};
 
 pub(crate) fn read_line(line: &str) -> Reading {
     let wit::Reading { runs, commands, code, values, unread, multiplies } = wit::read_line(line);

@@ -9,12 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::Runtime;
-use super::known::KnownComponents;
+use super::known::{KnownComponents, UNUSED};
 use crate::hook::Digest;
 
-/// The time after which unused code is removed.
-pub(super) const UNUSED: Duration = Duration::from_secs(30 * DAY);
-/// The same for the code of other versions of hookbox: the user may switch between two of them.
+/// The time after which unused code of other versions of hookbox is removed: the user may switch between two of them.
 const UNUSED_BY_OTHERS: Duration = Duration::from_secs(7 * DAY);
 /// The time after which the files of a killed process are removed.
 const LEFT_BEHIND: Duration = Duration::from_secs(DAY);

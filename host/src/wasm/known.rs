@@ -10,10 +10,11 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use super::kept_code::UNUSED;
 use crate::files::{private_dir, write_atomic};
 use crate::hook::{Cause, Digest, HookError, Manifest, OnFailure, Subscription};
 
+/// The time after which the description and the code of an unused component are removed.
+pub(super) const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// The time for which a failure counts, and after which a description is written again.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The size limit of a file, in bytes. A description with more subscriptions than fit is kept without them.

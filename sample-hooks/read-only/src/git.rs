@@ -2,7 +2,7 @@
 
 use hookbox_sdk::shell::{Arg, Run};
 
-use crate::programs::is_option;
+use crate::options::is_option;
 
 /// Options with which a command of git writes, or starts a program.
 const REFUSED: [&str; 8] = [

@@ -5,6 +5,7 @@
 
 mod git;
 mod line;
+mod options;
 mod paths;
 mod programs;
 mod text;

@@ -3,6 +3,7 @@
 use hookbox_sdk::shell::{Arg, Run};
 
 use crate::git;
+use crate::options::is_option;
 
 /// The output of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,17 +139,6 @@ impl Rule {
             In(only_reads) => only_reads(run, cwd),
         }
     }
-}
-
-/// Returns true if an argument is one of these options, or may be.
-pub(crate) fn is_option(text: &str, options: &[&str]) -> bool {
-    let Some(rest) = text.strip_prefix('-') else { return false };
-    if rest.starts_with('-') {
-        let name = text.split('=').next().unwrap_or(text);
-        return name.len() > 2 && options.iter().any(|it| it.starts_with(name) && it.starts_with("--"));
-    }
-    let short = options.iter().filter(|it| !it.starts_with("--")).filter_map(|it| it.strip_prefix('-'));
-    short.into_iter().any(|it| rest.contains(it))
 }
 
 /// Returns true for a text that zsh would run in a number.

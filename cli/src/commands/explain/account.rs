@@ -1,7 +1,6 @@
 //! The explanation as text.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use hookbox::capability::Capability;
 use hookbox::internal::discovery::show_duration;
@@ -13,19 +12,9 @@ use hookbox::{Kind, Mode, escape};
 use indicatif::HumanBytes;
 use serde_json::Value;
 
+use super::place::place;
 use super::way_through::{MatchedRule, WayThrough, matched_rules};
 use super::why_not;
-
-/// Returns a place in a file, for a person.
-pub(super) fn place(file: &Path, line: Option<usize>, spot: Option<&str>) -> String {
-    let mut place = escape(&file.to_string_lossy(), 4096);
-    match (line, spot) {
-        (Some(line), _) => place.push_str(&format!(", line {line}")),
-        (None, Some(spot)) => place.push_str(&format!(", {spot}")),
-        (None, None) => {}
-    }
-    place
-}
 
 /// The account for a person, to be read from top to bottom.
 pub(super) fn account(explanation: &Explanation, pass: Option<&WayThrough>) -> String {

@@ -11,7 +11,7 @@ use hookbox::session::{ExplainedHook, Explanation, Session};
 use hookbox::{Cause, Kind, escape};
 use serde_json::{Map, Value, json};
 
-use super::account::place;
+use super::place::place;
 use crate::input;
 
 /// The metadata in which a hook that blocks names the settings that would let the event pass.

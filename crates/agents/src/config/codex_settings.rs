@@ -2,7 +2,7 @@
 
 use serde_json::{Map, json};
 
-use super::document::DocumentError;
+use super::error::DocumentError;
 use super::read::{Configuration, read};
 use super::switch::Switch;
 use crate::Agent;

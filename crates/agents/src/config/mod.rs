@@ -18,6 +18,7 @@
 mod codex_settings;
 mod document;
 pub(crate) mod entry;
+mod error;
 mod parser_error;
 mod paths;
 mod read;
@@ -27,9 +28,10 @@ mod toml_hooks;
 pub(crate) use self::codex_settings::{
     hooks_of as toml_settings_hooks, is_on as has_toml_hooks, read_toml, toml_settings, toml_switches,
 };
+pub use self::document::MAX_BYTES;
 pub(crate) use self::document::{ConfigText, json_value, only, text_of as toml_text, without_comments};
-pub use self::document::{DocumentError, MAX_BYTES};
 pub use self::entry::Entry;
+pub use self::error::DocumentError;
 pub(crate) use self::parser_error::{json_error, parser_error};
 pub use self::paths::file;
 pub use self::read::{Configuration, Problem, read};

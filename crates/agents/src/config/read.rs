@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::document::{ConfigText, DocumentError, json, last};
+use super::document::{ConfigText, json, last};
 use super::entry::Entry;
+use super::error::DocumentError;
 use super::switch::{Switch, kept_on, switches};
 use crate::Agent;
 use crate::discovery::document::{Form, Node, Object};

@@ -6,10 +6,8 @@ use std::ops::Range;
 use serde_json::{Map, Value, json};
 use toml::de::{DeTable, DeValue};
 
-use super::document::DocumentError;
+use super::error::{BY_HAND, DocumentError};
 use crate::text;
-
-const BY_HAND: &str = "correct the file by hand; nothing was changed";
 
 /// Returns the hooks of a TOML file as JSON; an empty object without any.
 pub(crate) fn hooks_json(text: &str) -> Result<String, DocumentError> {

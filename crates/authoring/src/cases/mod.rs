@@ -19,6 +19,7 @@ mod read;
 mod replies;
 mod stale;
 mod time;
+mod toml;
 mod update;
 mod wire;
 

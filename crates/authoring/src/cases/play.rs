@@ -23,7 +23,7 @@ use super::expect::Content;
 use super::place::Place;
 use super::replies::{self, Requests};
 use super::time::Time;
-use super::update::to_toml;
+use super::toml::to_toml;
 use super::wire::Wire;
 
 /// The longest text of a hook in a message, in bytes.

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use hookbox::internal::files::write_atomic;
 use serde_json::Value;
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
+use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 use super::error::{CaseError, CaseErrorKind};
 use super::player::Played;
+use super::toml::to_toml;
 
 /// Writes the answers that came into a case file, for its cases that differ. Comments, the order and the mode of the
 /// file stay. Returns the number of cases that were written.
@@ -81,24 +82,6 @@ fn set(table: &mut dyn TableLike, key: &str, value: &Value) {
     // The name of a table of its own is written differently.
     table.remove(key);
     table.insert(key, Item::Value(value));
-}
-
-/// Returns a value of JSON as one of TOML, which has no null.
-pub(super) fn to_toml(value: &Value) -> Option<toml_edit::Value> {
-    Some(match value {
-        Value::Null => return None,
-        Value::Bool(is) => (*is).into(),
-        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(integer), _) => integer.into(),
-            (None, float) => float?.into(),
-        },
-        Value::String(text) => text.as_str().into(),
-        Value::Array(items) => Array::from_iter(items.iter().filter_map(to_toml)).into(),
-        Value::Object(fields) => {
-            let fields = fields.iter().filter_map(|(key, value)| Some((key.as_str(), to_toml(value)?)));
-            InlineTable::from_iter(fields).into()
-        }
-    })
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! Adds our entries to an agent's configuration and takes them out, in a syntax tree that keeps comments and
 //! blanks.
 
-use std::fmt;
-
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::Value;
 
 use super::desired::DesiredEntry;
 use super::edit_toml;
+use super::left::{Left, written};
 use crate::agent::Agent;
 use crate::agent::bridge_command::{is_ours, mentions};
 use crate::agent::disable_settings::{DisableSetting, LeavesOut};
@@ -15,9 +14,6 @@ use crate::config::{ConfigText, Configuration, DocumentError, Entry, only, read}
 use crate::discovery::document::Form;
 use crate::spec::EntryForm;
 use crate::text;
-
-/// A byte order mark.
-const MARK: &str = "\u{feff}";
 
 /// A command of an agent's configuration, with the nodes around it.
 struct Node {
@@ -30,14 +26,6 @@ struct Node {
     line: String,
     /// The position of the group in the list, and of the entry in the group: see [`Entry::position`].
     position: (usize, usize),
-}
-
-/// A configuration without our entries.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Left {
-    pub(super) bytes: Vec<u8>,
-    /// True if nothing is left that anybody could have written for a purpose.
-    pub(super) is_bare: bool,
 }
 
 /// Returns the configuration with these entries of ours and no others. `before` is the file before the first
@@ -275,12 +263,6 @@ fn parse(agent: Agent, bytes: &[u8], desired: &[DesiredEntry]) -> Result<CstRoot
 
 fn form(agent: Agent) -> &'static EntryForm {
     &agent.spec().config.entry
-}
-
-/// Returns a new text with the byte order mark of the old one.
-pub(super) fn written(bytes: &[u8], text: impl fmt::Display) -> Vec<u8> {
-    let mark = if bytes.starts_with(MARK.as_bytes()) { MARK } else { "" };
-    format!("{mark}{text}").into_bytes()
 }
 
 fn hooks(tree: &CstRootNode) -> Option<CstObject> {

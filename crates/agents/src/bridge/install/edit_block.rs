@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use super::desired::DesiredEntry;
-use super::edit::{Left, written};
 use super::edit_toml::quoted;
+use super::left::{Left, written};
 use crate::config::{DocumentError, has_toml_hooks, toml_table, toml_text};
 
 /// The first line of the block.

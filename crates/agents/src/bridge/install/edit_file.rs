@@ -1,8 +1,8 @@
 //! The edits of an agent's file in the format that it has at its level.
 
 use super::desired::DesiredEntry;
-use super::edit::{self, Left};
-use super::edit_block;
+use super::left::Left;
+use super::{edit, edit_block};
 use crate::agent::{Agent, Level};
 use crate::config::{Configuration, DocumentError, read, read_toml};
 use crate::spec::places::Holds;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::desired::DesiredEntry;
-use super::edit::{Left, written};
+use super::left::{Left, written};
 use crate::agent::Agent;
 use crate::agent::bridge_command::is_ours;
 use crate::config::{DocumentError, HookTable, hook_tables, toml_table, toml_text};

@@ -33,6 +33,7 @@ mod edit_file;
 mod edit_toml;
 pub(crate) mod error;
 mod installer;
+mod left;
 pub(crate) mod outcome;
 pub(crate) mod record;
 

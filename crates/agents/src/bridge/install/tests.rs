@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use super::desired::{InstallOptions, desired_entries, usual_events};
-use super::edit::{Left, handmade, merge, remove};
+use super::edit::{handmade, merge, remove};
 use super::edit_block;
 use super::edit_file::FileFormat;
+use super::left::Left;
 use crate::agent::Agent;
 use crate::config::{Level, Surroundings, file, read};
 

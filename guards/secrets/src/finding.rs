@@ -1,0 +1,48 @@
+//! A use of a secret, and its sentences.
+
+/// The use that a line makes of secrets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Risk {
+    /// It sends or writes a secret, or puts it into a commit.
+    Sends,
+    /// It shows a secret to the model.
+    Shows,
+    /// It uses a file with secrets in another way.
+    Touches,
+}
+
+/// A use of a secret.
+#[derive(Debug)]
+pub(crate) struct Finding {
+    pub(crate) risk: Risk,
+    /// The use, as a sentence without its full stop.
+    pub(crate) what: String,
+    /// A command that does no harm.
+    pub(crate) safer: String,
+}
+
+/// The finding for a file whose contents are shown.
+pub(crate) fn shows_file(path: &str) -> Finding {
+    let safe =
+        !path.is_empty() && path.bytes().all(|it| it.is_ascii_alphanumeric() || b"/._-~".contains(&it));
+    // Other characters would need quotes, and might be a trap for who copies the command.
+    let safer = if safe { format!("ls -l {path}") } else { "ls -la".to_owned() };
+    Finding { risk: Risk::Shows, what: "This shows the contents of a file with secrets".to_owned(), safer }
+}
+
+/// The finding for a token that would be written.
+pub(crate) fn writes_token() -> Finding {
+    sends("This has a token or a private key in its text")
+}
+
+pub(crate) fn sends(what: &str) -> Finding {
+    Finding { risk: Risk::Sends, what: what.to_owned(), safer: "git status --short".to_owned() }
+}
+
+pub(crate) fn shows(what: &str, safer: impl Into<String>) -> Finding {
+    Finding { risk: Risk::Shows, what: what.to_owned(), safer: safer.into() }
+}
+
+pub(crate) fn shows_variable(name: &str) -> Finding {
+    shows("This shows a variable with a secret", format!("test -n \"${{{name}:+set}}\" && echo set"))
+}
