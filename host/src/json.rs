@@ -7,7 +7,6 @@
 mod integers;
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -140,22 +139,6 @@ fn parse(raw: &str, level: usize) -> Result<Value, serde_json::Error> {
         return Err(serde::de::Error::custom(format_args!("nested more than {MAX_NESTED} levels deep")));
     }
     serde_json::from_str(raw).map(|Plain(value)| value)
-}
-
-/// Returns a name that an object in this JSON has twice. Deep levels are not searched.
-pub(crate) fn repeated(raw: &str) -> Option<String> {
-    repeated_below(raw, MAX_LEVELS)
-}
-
-fn repeated_below(raw: &str, levels: usize) -> Option<String> {
-    let deeper = levels.checked_sub(1)?;
-    if let Ok(Members(members)) = serde_json::from_str(raw) {
-        let mut names = HashSet::new();
-        let names = members.iter().map(|(name, _)| text(name.get())).find(|name| !names.insert(name.clone()));
-        return names.or_else(|| members.iter().find_map(|(_, it)| repeated_below(it.get(), deeper)));
-    }
-    let items = serde_json::from_str::<Vec<&RawValue>>(raw).ok()?;
-    items.into_iter().find_map(|it| repeated_below(it.get(), deeper))
 }
 
 /// A value, read literally. `Value` itself reads an object with a name that serde_json reserves for

@@ -1,6 +1,7 @@
 //! JSON-RPC over the standard input and output of a process, one message a line. Unlike the transport of
 //! rmcp, it answers for a message that cannot be read, and reads only while a call waits.
 
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use rmcp::model::{ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
@@ -22,6 +24,9 @@ const CHUNK: usize = 64 << 10;
 
 /// The error code of an unreadable answer, outside of the range of JSON-RPC.
 pub(super) const UNREADABLE: ErrorCode = ErrorCode(1_000_000_001);
+
+/// The levels of an answer in which names that are there twice are searched: each is read once more.
+const LEVELS: usize = 16;
 
 /// The pipes of a server.
 pub(super) struct Pipes {
@@ -109,7 +114,7 @@ impl Transport<RoleClient> for Pipes {
 /// anything that is not a message.
 fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     // Of a name that is there twice, one reader takes the first value, and another the last one.
-    let repeated = str::from_utf8(line).ok().and_then(json::repeated);
+    let repeated = str::from_utf8(line).ok().and_then(repeated);
     let wrong = match (serde_json::from_slice(line), repeated) {
         (Ok(message), None) => return Some(message),
         (Ok(_), Some(name)) => format!("{:?} is there twice", text::escape(&name, 80)),
@@ -122,15 +127,32 @@ fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     id.map(|id| ServerJsonRpcMessage::error(error, Some(id)))
 }
 
+/// Returns a name that an object in this JSON has twice. Deep levels are not searched.
+fn repeated(raw: &str) -> Option<String> {
+    repeated_below(raw, LEVELS)
+}
+
+fn repeated_below(raw: &str, levels: usize) -> Option<String> {
+    let deeper = levels.checked_sub(1)?;
+    if let Ok(json::Members(members)) = serde_json::from_str(raw) {
+        let mut names = HashSet::new();
+        let names =
+            members.iter().map(|(name, _)| json::text(name.get())).find(|name| !names.insert(name.clone()));
+        return names.or_else(|| members.iter().find_map(|(_, it)| repeated_below(it.get(), deeper)));
+    }
+    let items = serde_json::from_str::<Vec<&RawValue>>(raw).ok()?;
+    items.into_iter().find_map(|it| repeated_below(it.get(), deeper))
+}
+
 /// The parts of an answer that name its request.
 #[derive(Deserialize)]
 struct Answer<'a> {
     id: RequestId,
     method: Option<serde::de::IgnoredAny>,
     #[serde(borrow)]
-    result: Option<&'a serde_json::value::RawValue>,
+    result: Option<&'a RawValue>,
     #[serde(borrow)]
-    error: Option<&'a serde_json::value::RawValue>,
+    error: Option<&'a RawValue>,
 }
 
 impl Answer<'_> {
