@@ -25,9 +25,6 @@ const CHUNK: usize = 64 << 10;
 /// The error code of an unreadable answer, outside of the range of JSON-RPC.
 pub(super) const UNREADABLE: ErrorCode = ErrorCode(1_000_000_001);
 
-/// The levels of an answer in which names that are there twice are searched: each is read once more.
-const LEVELS: usize = 16;
-
 /// The pipes of a server.
 pub(super) struct Pipes {
     stdin: Arc<Mutex<Option<ChildStdin>>>,
@@ -114,7 +111,7 @@ impl Transport<RoleClient> for Pipes {
 /// anything that is not a message.
 fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     // Of a name that is there twice, one reader takes the first value, and another the last one.
-    let repeated = str::from_utf8(line).ok().and_then(repeated);
+    let repeated = str::from_utf8(line).ok().and_then(|line| repeated(line, 16));
     let wrong = match (serde_json::from_slice(line), repeated) {
         (Ok(message), None) => return Some(message),
         (Ok(_), Some(name)) => format!("{:?} is there twice", text::escape(&name, 80)),
@@ -127,21 +124,17 @@ fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     id.map(|id| ServerJsonRpcMessage::error(error, Some(id)))
 }
 
-/// Returns a name that an object in this JSON has twice. Deep levels are not searched.
-fn repeated(raw: &str) -> Option<String> {
-    repeated_below(raw, LEVELS)
-}
-
-fn repeated_below(raw: &str, levels: usize) -> Option<String> {
+/// Returns a name that an object in this JSON has twice. Deeper levels are not searched, because each is read once more.
+fn repeated(raw: &str, levels: usize) -> Option<String> {
     let deeper = levels.checked_sub(1)?;
     if let Ok(json::Members(members)) = serde_json::from_str(raw) {
-        let mut names = HashSet::new();
-        let names =
-            members.iter().map(|(name, _)| json::text(name.get())).find(|name| !names.insert(name.clone()));
-        return names.or_else(|| members.iter().find_map(|(_, it)| repeated_below(it.get(), deeper)));
+        let mut seen = HashSet::new();
+        let mut names = members.iter().map(|(name, _)| json::text(name.get()));
+        let twice = names.find(|name| !seen.insert(name.clone()));
+        return twice.or_else(|| members.iter().find_map(|(_, it)| repeated(it.get(), deeper)));
     }
     let items = serde_json::from_str::<Vec<&RawValue>>(raw).ok()?;
-    items.into_iter().find_map(|it| repeated_below(it.get(), deeper))
+    items.into_iter().find_map(|it| repeated(it.get(), deeper))
 }
 
 /// The parts of an answer that name its request.
