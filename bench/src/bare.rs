@@ -77,6 +77,12 @@ pub(crate) fn engine() -> Engine {
     Engine::new(&config).unwrap()
 }
 
+/// Defines the import from which the hash maps of a guest take their seed.
+fn seed<T: 'static>(linker: &mut Linker<T>) {
+    let mut instance = linker.instance("wasi:random/insecure-seed@0.2.6").unwrap();
+    instance.func_wrap("insecure-seed", |_, ()| Ok(((1_u64, 2_u64),))).unwrap();
+}
+
 /// The guest `floor`: it is handed the payload as text.
 pub(crate) struct Floor {
     engine: Engine,
@@ -88,7 +94,8 @@ impl Floor {
         let engine = engine();
         let component = Component::from_file(&engine, place.test_hook("floor.wasm")).unwrap();
         let mut linker = Linker::new(&engine);
-        // The standard library imports WASI; this guest never calls it.
+        seed(&mut linker);
+        // The standard library imports the rest of WASI; this guest never calls it.
         linker.define_unknown_imports_as_traps(&component).unwrap();
         let pre = linker.instantiate_pre(&component).unwrap();
         Self { engine, pre }
@@ -115,9 +122,7 @@ impl BareHook {
         let mut linker: Linker<State> = Linker::new(&engine);
         types::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state).unwrap();
         wasi::config::store::add_to_linker::<State, HasSelf<State>>(&mut linker, |state| state).unwrap();
-        // The hash maps of the guest take their seed from here.
-        let mut seed = linker.instance("wasi:random/insecure-seed@0.2.6").unwrap();
-        seed.func_wrap("insecure-seed", |_, ()| Ok(((1_u64, 2_u64),))).unwrap();
+        seed(&mut linker);
         // The standard library imports the rest of WASI; these guests never call it.
         linker.define_unknown_imports_as_traps(&component).unwrap();
         let pre = BarePre::new(linker.instantiate_pre(&component).unwrap()).unwrap();

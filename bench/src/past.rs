@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use hookbox::internal::wasm::ComponentHook;
 use hookbox::{Allocation, Descriptor, Hook, Kind, Runtime, Settings};
+use hookbox_agents::Agent;
 use hookbox_journal::backtest::{self, Options, Progress, SessionFile};
 use serde_json::json;
 use tempfile::TempDir;
@@ -33,7 +34,8 @@ pub(crate) fn rows(extent: Extent, place: &Place) -> Vec<Row> {
         descriptor.subscriptions.clone_from(&component.manifest().subscriptions);
         Arc::new(ComponentHook::new(component, descriptor, Settings::new()))
     });
-    let options = Options { threads: NonZero::new(2), ..Options::default() };
+    let formats = Agent::session_formats();
+    let options = Options { formats: &formats, threads: NonZero::new(2), since: None };
     let seconds = |_| {
         let begin = Instant::now();
         let done = backtest::run(std::slice::from_ref(&hook), &files, options, &Progress::default()).unwrap();

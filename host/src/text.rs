@@ -32,7 +32,7 @@ fn escape_but(text: &str, max: usize, kept: &[char]) -> String {
 }
 
 fn is_invisible(c: char) -> bool {
-    matches!(u32::from(c), 0x200b..=0x200f | 0x202a..=0x202e | 0x2060..=0x2069 | 0xfeff | 0xfff9..=0xfffb | 0xe0000..=0xe007f)
+    matches!(u32::from(c), 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x2069 | 0xfeff | 0xfff9..=0xfffb | 0xe0000..=0xe007f)
 }
 
 /// Writes `\uXXXX` in the strings of a JSON text for the characters that [`escape`] replaces.

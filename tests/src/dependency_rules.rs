@@ -20,22 +20,18 @@ const CLAUDE: [&str; 5] = [
 /// The modules that load or run hooks.
 const LOADING: [&str; 6] = ["load::", "wasm::", "mcp::", "native::process", "store::", "network::"];
 
-/// The directories with code of packages outside of `crates/agents`.
-const CODE: [&str; 8] = [
-    "host/src",
-    "cli/src",
-    "crates/guards/src",
-    "crates/plugins/src",
-    "crates/redact/src",
-    "crates/shell/src",
-    "examples/agent/src",
-    "guest-sdk/src",
-];
+/// Returns the directories with code of packages outside of `crates/agents`.
+fn code(root: &Path) -> Vec<PathBuf> {
+    let crates = fs::read_dir(root.join("crates")).unwrap().map(|it| it.unwrap().path());
+    let crates = crates.filter(|it| !it.ends_with("agents")).map(|it| it.join("src"));
+    let others = ["host/src", "cli/src", "examples/agent/src", "guest-sdk/src"].map(|it| root.join(it));
+    crates.chain(others).collect()
+}
 
 /// Calls `each` with the path, relative to the repository, and each line of code: not of a comment, nor of a test.
 fn lines_of_code(mut each: impl FnMut(&str, &str)) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut waiting: Vec<PathBuf> = CODE.iter().map(|it| root.join(it)).collect();
+    let mut waiting = code(root);
     while let Some(path) = waiting.pop() {
         if path.is_dir() {
             waiting.extend(fs::read_dir(path).unwrap().map(|it| it.unwrap().path()));

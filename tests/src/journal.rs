@@ -250,6 +250,11 @@ fn a_line_that_the_journal_did_not_write_is_no_record() {
     assert_eq!(log(&env, &[]).len(), 1);
     let verified = env.hookbox(["log", "verify"]);
     assert_eq!(verified.code, Some(1), "{verified:#?}");
+
+    env.file(&name, text.replacen("\"blocked\":true", "\"blocked\":false", 1));
+    let changed = env.hookbox(["log"]);
+    assert!(changed.stderr.contains("records were changed by somebody"), "{changed:#?}");
+    assert!(!changed.stdout.contains("rm a") && log(&env, &[]).is_empty(), "{changed:#?}");
 }
 
 #[test]

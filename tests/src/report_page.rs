@@ -39,7 +39,7 @@ fn record(id: &str, minute: usize, agent: &str, event: &Value, verdict: &Value, 
     json!({
         "v": 1, "id": id, "agent": agent, "conversation": "c-1", "cwd": "/srv/p", "event": event, "verdict": verdict,
         "time": format!("2026-11-{:02}T10:{:02}:00.000Z", 1 + minute / 60, minute % 60),
-        "report": {"duration_us": 300, "hooks": hooks, "on_error": []}, "prev": "0".repeat(64), "hash": "1".repeat(64),
+        "report": {"duration_us": 300, "hooks": hooks, "on_error": []},
     })
 }
 
@@ -100,8 +100,12 @@ fn recorded(lines: &[String]) -> TestEnvironment {
     env
 }
 
+/// Returns the line of a record, with its hash.
 fn line(record: &Value) -> String {
-    format!("{record}\n")
+    let record = record.to_string();
+    let text = format!("{},\"prev\":\"{}\"", record.strip_suffix('}').unwrap(), "0".repeat(64));
+    let hash = hookbox::Digest::of(text.as_bytes()).hex();
+    format!("{text},\"hash\":\"{hash}\"}}\n")
 }
 
 fn mode(env: &TestEnvironment, path: &str) -> u32 {

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use clap::{Args, ValueHint};
 use hookbox::{Hook, Kind, Runtime, escape};
+use hookbox_agents::Agent;
 use hookbox_journal::backtest::{
     self, Backtest as Tried, Group, HookTally, Options, Progress, SessionFile, Source, Verdicts,
 };
-use hookbox_journal::session_files::Format;
+use hookbox_journal::session_files::{Format, JOURNAL};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -39,6 +40,16 @@ pub(crate) struct Backtest {
     json: bool,
     #[command(flatten)]
     discover: options::Discover,
+}
+
+/// Returns the formats of session files: the agents' and that of the journal.
+fn formats() -> Vec<&'static Format> {
+    std::iter::once(&JOURNAL).chain(Agent::session_formats()).collect()
+}
+
+/// Returns the formats of agents, in their order.
+fn agents() -> impl Iterator<Item = &'static Format> {
+    Agent::ALL.into_iter().filter_map(Agent::session_files)
 }
 
 impl Backtest {
@@ -87,10 +98,13 @@ impl Backtest {
             .into());
         }
         let bytes = files.iter().map(|it| it.bytes).sum();
-        let (done, options) = (Arc::new(Progress::default()), Options { since: self.since, threads: None });
+        let (done, since) = (Arc::new(Progress::default()), self.since);
         let work = tokio::task::spawn_blocking({
             let done = Arc::clone(&done);
-            move || backtest::run(&hooks, &files, options, &done)
+            move || {
+                let options = Options { formats: &formats(), since, threads: None };
+                backtest::run(&hooks, &files, options, &done)
+            }
         });
         let shown = progress::measured("reading past calls", bytes, || done.bytes(), work);
         let result = unless_interrupted(shown).await???;
@@ -102,18 +116,21 @@ impl Backtest {
 
     fn sources(&self) -> Result<Vec<Source>, InputError> {
         let source = |text: &String| {
-            if let Some(format) = Format::ALL.into_iter().find(|it| it.as_str() == text) {
-                return Ok(Source::Agent(format));
+            if let Some(format) = formats().into_iter().find(|it| it.name == text) {
+                return Ok(Source::Format(format));
             }
             let path = std::path::absolute(text).unwrap_or_else(|_| text.into());
             if path.exists() {
                 return Ok(Source::Path(path));
             }
             let what = format!("{}: expected an agent, `journal`, a file or a directory", escape(text, 200));
-            Err(InputError::new(what, format!("agents: {}", Format::AGENTS.map(Format::as_str).join(", "))))
+            Err(InputError::new(
+                what,
+                format!("agents: {}", agents().map(|it| it.name).collect::<Vec<_>>().join(", ")),
+            ))
         };
         if self.sources.is_empty() {
-            return Ok(Format::AGENTS.into_iter().map(Source::Agent).collect());
+            return Ok(agents().map(Source::Format).collect());
         }
         self.sources.iter().map(source).collect()
     }
@@ -176,7 +193,7 @@ impl Backtest {
     fn account(&self, result: &Tried) -> String {
         let rows = result.sources.iter().map(|(format, it)| {
             vec![
-                format.as_str().to_owned(),
+                (*format).to_owned(),
                 number(it.files),
                 number(it.calls),
                 number(it.shell_calls),
@@ -273,7 +290,7 @@ fn as_json(result: &Tried) -> Value {
                 "files": it.files, "calls": it.calls, "shell_calls": it.shell_calls, "not_read": it.not_read,
                 "unread_lines": it.unread_lines,
             });
-            (format.as_str().to_owned(), row)
+            ((*format).to_owned(), row)
         })
         .collect();
     let group = |((tool, command), it): &(&(String, String), &Group)| {

@@ -133,7 +133,7 @@ impl Events {
         let follower =
             if self.follow { Some(Follower::new(&directory).map_err(unreadable(&directory))?) } else { None };
         let most = self.last.unwrap_or(if self.json { 0 } else { 50 });
-        let mut records = VecDeque::new();
+        let (mut records, mut changed) = (VecDeque::new(), 0);
         for entry in Reader::open(&directory, self.since).map_err(unreadable(&directory))? {
             let entry = match entry {
                 Ok(entry) => entry,
@@ -143,6 +143,7 @@ impl Events {
                     continue;
                 }
             };
+            changed += usize::from(entry.changed().is_some());
             let Some(record) = entry.record().filter(|record| filter.wants(record)) else { continue };
             let shown = self.shown(&entry, &record);
             if most == 0 && self.json {
@@ -155,6 +156,10 @@ impl Events {
                 records.pop_front();
             }
             records.push_back(shown);
+        }
+        if changed > 0 {
+            warn(format_args!("{changed} records were changed by somebody, and are not shown"));
+            hint("hookbox log verify");
         }
         if self.json {
             for row in &records {

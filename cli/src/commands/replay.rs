@@ -101,14 +101,15 @@ impl Replay {
         components: &mut Components,
         found: &mut Found,
     ) {
-        let Some(record) = entry.record() else { return };
+        let changed = entry.changed();
+        let Some(record) = changed.clone().or_else(|| entry.record()) else { return };
         let id = record.get("id").and_then(Value::as_str).unwrap_or_default();
         let filter = Filter { since: self.since, ..Filter::default() };
         if !filter.wants(&record) || wanted.is_some_and(|wanted| wanted != id) {
             return;
         }
         found.records += 1;
-        if !entry.is_unchanged() {
+        if changed.is_some() {
             found.changed += 1;
             found.note(id, "", "the record was changed: it does not have its hash".to_owned(), None);
             return;

@@ -32,6 +32,8 @@ mod kimi;
 mod opencode;
 mod protection;
 mod qwen;
+#[cfg(test)]
+mod session_files_tests;
 mod source;
 mod spec;
 

@@ -59,6 +59,8 @@ pub use crate::spec::places::Level;
 use self::plan::Plan;
 use self::reply::WARNING_SHOWN;
 use self::sample_payload::SampleCall;
+use hookbox_journal::session_files::Format;
+
 use crate::hook::OnFailure;
 use crate::outcome::{Ruling, Verdict};
 use crate::spec::CodePlace;
@@ -73,6 +75,17 @@ impl Agent {
     /// Returns the agents that run commands as hooks.
     pub fn with_commands() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|agent| agent.runs_commands())
+    }
+
+    /// Returns the format of the files that it keeps of its sessions, if hookbox reads them.
+    pub fn session_files(self) -> Option<&'static Format> {
+        self.spec().sessions
+    }
+
+    /// Returns all formats of session files, in the order in which they are told apart: lines of Claude Code have the fewest
+    /// marks.
+    pub fn session_formats() -> Vec<&'static Format> {
+        Self::ALL.into_iter().rev().filter_map(Self::session_files).collect()
     }
 
     /// Returns the name on a command line, such as `claude`.

@@ -2,6 +2,7 @@
 
 mod hook;
 mod reply;
+mod sessions;
 mod settings;
 
 use std::time::Duration;
@@ -46,6 +47,7 @@ pub(crate) static SPEC: Spec = Spec {
     ],
     moved_by: Some(MovedBy { variable: "CLAUDE_CONFIG_DIR", directory: ".claude", reads_tilde: false }),
     command_files: &[quoted(".claude/skills"), quoted(".claude/commands"), quoted(".claude/agents")],
+    sessions: Some(&sessions::SESSIONS),
     config: ConfigFormat {
         parser: Some(ParserRules { reads_mark: true, check: settings::check }),
         entry: EntryForm {

@@ -36,6 +36,7 @@ pub(crate) static SPEC: Spec = Spec {
     ],
     moved_by: Some(MovedBy { variable: "CLINE_DIR", directory: ".cline", reads_tilde: false }),
     command_files: &[],
+    sessions: None,
     config: ConfigFormat { parser: None, ..ConfigFormat::BASE },
     wait: Wait::new(Unit::Seconds, 3),
     // The names of a plugin's functions; Cline has no name for a run that failed.

@@ -3,6 +3,8 @@
 mod hook;
 mod hooks_file;
 mod reply;
+mod script;
+mod sessions;
 mod trust;
 
 use std::time::Duration;
@@ -38,6 +40,7 @@ pub(crate) static SPEC: Spec = Spec {
     ],
     moved_by: Some(MovedBy { variable: "CODEX_HOME", directory: ".codex", reads_tilde: false }),
     command_files: &[],
+    sessions: Some(&sessions::SESSIONS),
     config: ConfigFormat {
         parser: Some(ParserRules { reads_mark: false, check: hooks_file::check }),
         entry: EntryForm {

@@ -3,6 +3,7 @@
 mod folder_trust;
 mod hook;
 mod reply;
+mod sessions;
 
 use serde_json::{Value, json};
 
@@ -33,6 +34,7 @@ pub(crate) static SPEC: Spec = Spec {
     ],
     moved_by: Some(MovedBy { variable: "COPILOT_HOME", directory: ".copilot", reads_tilde: false }),
     command_files: &[],
+    sessions: Some(&sessions::SESSIONS),
     config: ConfigFormat {
         entry: EntryForm {
             groups: Groups::Optional,

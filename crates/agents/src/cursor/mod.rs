@@ -24,6 +24,7 @@ pub(crate) static SPEC: Spec = Spec {
     places: &[at(BOTH, ".cursor/hooks.json", Holds::Hooks), at(BOTH, ".cursor/hooks", Holds::Beside)],
     moved_by: None,
     command_files: &[],
+    sessions: None,
     config: ConfigFormat {
         reads_comments: true,
         parser: None,

@@ -2,6 +2,7 @@
 
 mod hook;
 mod reply;
+mod sessions;
 
 use serde_json::json;
 
@@ -35,6 +36,7 @@ pub(crate) static SPEC: Spec = Spec {
     ],
     moved_by: Some(MovedBy { variable: "GEMINI_CLI_HOME", directory: "", reads_tilde: false }),
     command_files: &[braced(".gemini/commands")],
+    sessions: Some(&sessions::SESSIONS),
     config: ConfigFormat {
         reads_comments: true,
         parser: Some(ParserRules { reads_mark: false, check: |_| None }),

@@ -29,6 +29,7 @@ pub(crate) static SPEC: Spec = Spec {
     ],
     moved_by: Some(MovedBy { variable: "KIMI_CODE_HOME", directory: ".kimi-code", reads_tilde: false }),
     command_files: &[],
+    sessions: None,
     config: ConfigFormat {
         is_toml: true,
         parser: Some(ParserRules { reads_mark: false, check: hooks_table::check }),

@@ -39,6 +39,7 @@ pub(crate) static SPEC: Spec = Spec {
         quoted(".config/opencode/command"),
         quoted(".config/opencode/commands"),
     ],
+    sessions: None,
     config: ConfigFormat { parser: None, reads_above: Above::All, ..ConfigFormat::BASE },
     // The time that the plugin waits.
     wait: Wait::new(Unit::Seconds, 20),

@@ -36,6 +36,7 @@ pub(crate) static SPEC: Spec = Spec {
     ],
     moved_by: Some(MovedBy { variable: "QWEN_HOME", directory: ".qwen", reads_tilde: true }),
     command_files: &[braced(".qwen/commands")],
+    sessions: None,
     config: ConfigFormat {
         reads_comments: true,
         parser: Some(ParserRules { reads_mark: true, check: |_| None }),

@@ -20,6 +20,8 @@ pub(crate) use self::config::{Above, ConfigFormat, EntryForm, Groups, ParserRule
 pub(crate) use self::hooks::{ClaudeNames, CommandHooks, Ended, ToolEvent, ToolNames};
 pub(crate) use self::places::{HookPlace, Level};
 
+use hookbox_journal::session_files::Format;
+
 use crate::agent::event::{AgentEvent, EventKind};
 use crate::agent::sample_payload::SampleCall;
 use crate::agent::surroundings::{MovedBy, Surroundings};
@@ -45,6 +47,8 @@ pub(crate) struct Spec {
     pub(crate) moved_by: Option<MovedBy>,
     /// The directories of its skills and command files with shell lines that it runs by itself.
     pub(crate) command_files: &'static [CommandFiles],
+    /// The files that it keeps of its sessions, if hookbox reads them.
+    pub(crate) sessions: Option<&'static Format>,
     /// Its configuration files.
     pub(crate) config: ConfigFormat,
     /// The time that it waits for a hook.

@@ -18,10 +18,14 @@ pub use self::tally::{
     Backtest, FileProblem, Group, HookTally, MAX_GROUPS, PastHookTally, SourceTally, Verdicts,
 };
 use self::worker::{Seen, Worker};
+use crate::session_files::Format;
 
 /// The options of a backtest.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
+pub struct Options<'a> {
+    /// The formats of the files; by default none, so that no file has calls. A line that several of them have is one of
+    /// the first.
+    pub formats: &'a [&'static Format],
     /// Calls before this time are left out. Calls without a time are not.
     pub since: Option<Timestamp>,
     /// The number of threads; by default one for each processor.
@@ -51,14 +55,14 @@ impl Progress {
 pub fn run(
     hooks: &[Arc<dyn Hook>],
     files: &[SessionFile],
-    options: Options,
+    options: Options<'_>,
     progress: &Progress,
 ) -> std::io::Result<Backtest> {
     let threads = options.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
     let (next, seen, total) = (AtomicU64::new(0), Seen::default(), Mutex::new(Backtest::default()));
     let work = || -> std::io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let mut worker = Worker::new(hooks, options.since, &seen, &progress.0, &runtime);
+        let mut worker = Worker::new(hooks, options, &seen, &progress.0, &runtime);
         let take = || usize::try_from(next.fetch_add(1, Ordering::Relaxed)).ok().and_then(|at| files.get(at));
         while let Some(file) = take() {
             worker.file(file);

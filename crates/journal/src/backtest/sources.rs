@@ -3,17 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::journal::DIRECTORY;
 use crate::session_files::Format;
 
 /// The deepest directory below a source.
 const MAX_DEPTH: usize = 8;
 
 /// Names the session files of a backtest.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Source {
-    /// The files of an agent, below its directory in the home directory.
-    Agent(Format),
+    /// The files of an agent or the journal, below its directory in the home directory.
+    Format(&'static Format),
     /// A file, or a directory with files `*.jsonl`.
     Path(PathBuf),
 }
@@ -51,8 +50,8 @@ impl Source {
     ) -> Result<Vec<SessionFile>, SourceError> {
         let mut files = Vec::new();
         match self {
-            Self::Agent(format) => {
-                for directory in directories(*format, home, variable) {
+            Self::Format(format) => {
+                for directory in (format.directories)(home, &variable) {
                     // A file that disappears meanwhile is no loss.
                     let _ = collect(&directory, 0, &mut files);
                 }
@@ -63,24 +62,6 @@ impl Source {
         }
         files.sort();
         Ok(files)
-    }
-}
-
-/// Returns the directories in which an agent or hookbox keeps its session files.
-fn directories(format: Format, home: &Path, variable: impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
-    let own = |name: &str, standard: &str| variable(name).unwrap_or_else(|| home.join(standard));
-    match format {
-        Format::Claude => vec![own("CLAUDE_CONFIG_DIR", ".claude").join("projects")],
-        Format::Codex => {
-            let codex = own("CODEX_HOME", ".codex");
-            vec![codex.join("sessions"), codex.join("archived_sessions")]
-        }
-        Format::Copilot => {
-            let copilot = own("COPILOT_HOME", ".copilot");
-            vec![copilot.join("session-state"), copilot.join("history-session-state")]
-        }
-        Format::Gemini => vec![home.join(".gemini/tmp")],
-        Format::Journal => vec![own("XDG_DATA_HOME", ".local/share").join("hookbox").join(DIRECTORY)],
     }
 }
 

@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::session_files::Format;
-
 /// The most groups of commands of a hook. Further ones are counted together.
 pub const MAX_GROUPS: usize = 10_000;
 
@@ -15,7 +13,7 @@ pub const MAX_GROUPS: usize = 10_000;
 #[derive(Clone, Debug, Default)]
 pub struct Backtest {
     /// By agent.
-    pub sources: BTreeMap<Format, SourceTally>,
+    pub sources: BTreeMap<&'static str, SourceTally>,
     /// All verdicts.
     pub verdicts: Verdicts,
     /// By hook.

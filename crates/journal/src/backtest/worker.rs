@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
 use super::tally::{Backtest, FileProblem, Group, PastHookTally, Verdicts};
-use super::{SessionFile, shown};
+use super::{Options, SessionFile, shown};
 use crate::session_files::{self, Format, Found, PastCall, PastHook};
 
 /// The longest command in a group, in bytes.
@@ -37,7 +37,7 @@ pub(super) struct Seen {
 
 impl Seen {
     /// Returns true for the first line or call with this id. One without an id is always the first.
-    fn is_first(&self, format: Format, id: Option<&String>) -> bool {
+    fn is_first(&self, format: &str, id: Option<&String>) -> bool {
         let Some(id) = id else { return true };
         let hash = self.hasher.hash_one((format, id));
         self.hashes.lock().unwrap_or_else(PoisonError::into_inner).insert(hash)
@@ -46,6 +46,7 @@ impl Seen {
 
 pub(super) struct Worker<'a> {
     hooks: &'a [Arc<dyn Hook>],
+    formats: &'a [&'static Format],
     since: Option<Timestamp>,
     seen: &'a Seen,
     bytes: &'a AtomicU64,
@@ -59,13 +60,23 @@ pub(super) struct Worker<'a> {
 impl<'a> Worker<'a> {
     pub(super) fn new(
         hooks: &'a [Arc<dyn Hook>],
-        since: Option<Timestamp>,
+        Options { formats, since, .. }: Options<'a>,
         seen: &'a Seen,
         bytes: &'a AtomicU64,
         runtime: &'a Runtime,
     ) -> Self {
         let options = ChainOptions { allowances: false, ..ChainOptions::default() };
-        Self { hooks, since, seen, bytes, runtime, options, tally: Backtest::default(), waiting: Vec::new() }
+        Self {
+            hooks,
+            formats,
+            since,
+            seen,
+            bytes,
+            runtime,
+            options,
+            tally: Backtest::default(),
+            waiting: Vec::new(),
+        }
     }
 
     pub(super) fn finish(self) -> Backtest {
@@ -75,9 +86,10 @@ impl<'a> Worker<'a> {
     /// Judges the calls of a file.
     pub(super) fn file(&mut self, file: &SessionFile) {
         self.waiting.clear();
+        let formats = self.formats;
         let read = File::open(&file.path).and_then(|opened| {
             let input = BufReader::with_capacity(1 << 16, Counting { input: opened, bytes: self.bytes });
-            session_files::read(input, |format, found| match found {
+            session_files::read(input, formats, |format, found| match found {
                 Found::Call(call) => self.call(format, &call),
                 Found::Hook(hook) => self.past_hook(format, &hook),
             })
@@ -101,7 +113,7 @@ impl<'a> Worker<'a> {
         time.zip(self.since).is_some_and(|(time, since)| time < since)
     }
 
-    fn past_hook(&mut self, format: Format, hook: &PastHook) {
+    fn past_hook(&mut self, format: &'static str, hook: &PastHook) {
         if self.is_left_out(time_of(hook.time.as_ref())) || !self.seen.is_first(format, hook.id.as_ref()) {
             return;
         }
@@ -114,7 +126,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn call(&mut self, format: Format, call: &PastCall) {
+    fn call(&mut self, format: &'static str, call: &PastCall) {
         self.answer_waiting(call);
         let time = time_of(call.time.as_ref());
         if self.is_left_out(time) || !self.seen.is_first(format, call.id.as_ref()) {

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use hookbox::journal::{Journal as Receiver, Record};
 
 pub use self::filter::Filter;
+pub(crate) use self::read::has_own_hash;
 pub use self::read::{Entry, Follower, Reader};
 pub use self::record::{VERSION, event_of, home_of};
 pub use self::summary::{Decision, decision, has_failed, hooks, subject};

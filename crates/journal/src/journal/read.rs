@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use hookbox::Digest;
 use hookbox::internal::files::private_dir;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -32,11 +33,25 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns the record; `None` for a line that is not whole, or that the journal did not write: it has no hashes.
+    /// Returns the record; `None` for a line that is not whole, that has no hashes, or that was changed.
     pub fn record(&self) -> Option<Value> {
+        self.parsed().filter(|_| self.has_own_hash())
+    }
+
+    /// Returns the text of a record that was changed: it does not have its hash, and nothing in it need be true.
+    pub fn changed(&self) -> Option<Value> {
+        self.parsed().filter(|_| !self.has_own_hash())
+    }
+
+    /// Returns the record of a line with hashes.
+    pub(super) fn parsed(&self) -> Option<Value> {
         let is_record = |it: &Value| it.get("prev").is_some_and(Value::is_string);
         hash_of(&self.bytes)?;
         serde_json::from_slice(&self.bytes).ok().filter(is_record)
+    }
+
+    pub(super) fn has_own_hash(&self) -> bool {
+        has_own_hash(&self.bytes)
     }
 }
 
@@ -46,6 +61,13 @@ pub(super) fn hash_of(line: &[u8]) -> Option<&str> {
     let (rest, hash) = end.split_at_checked(end.len().checked_sub(64)?)?;
     let is_hash = hash.iter().all(|it| it.is_ascii_digit() || (b'a'..=b'f').contains(it));
     (rest.ends_with(HASH.as_bytes()) && is_hash).then(|| str::from_utf8(hash).ok()).flatten()
+}
+
+/// Returns true if the hash at the end of a line is that of the text before.
+pub(crate) fn has_own_hash(line: &[u8]) -> bool {
+    let Some(hash) = hash_of(line) else { return false };
+    let text = line.len().checked_sub(HASH.len() + hash.len() + 3);
+    text.and_then(|end| line.get(..end)).is_some_and(|text| Digest::of(text).hex() == hash)
 }
 
 /// Returns an error with the path of its file.

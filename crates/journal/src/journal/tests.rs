@@ -383,6 +383,39 @@ fn a_filter_wants_records_that_meet_all_of_its_conditions() {
     }
 }
 
+#[test]
+fn its_calls_are_those_of_a_session_file_if_nobody_changed_them() {
+    use crate::session_files::{Found, JOURNAL, read};
+    let temp = tempfile::tempdir().unwrap();
+    let call = |id: &str, command: &str, more: &str| {
+        format!(
+            r#"{{"v":1,"id":"{id}","cwd":"/p","event":{{"event":"before_tool_call","tool_name":"Bash","tool_input":{{"command":"{command}"}}}},"verdict":{{}},"report":{{}}{more}"#
+        )
+    };
+    for object in [
+        call("a", "ls", ""),
+        call("b", "ls", "").replace("before", "after"),
+        call("c", "l…", ",\"cut\":true"),
+        call("d", "[REDACTED:jwt]", ",\"redacted\":true"),
+        call("e", "ls", ",\"redacted\":true"),
+        call("f", "changed", ""),
+    ] {
+        append(temp.path(), &object, &JournalSettings::default()).unwrap();
+    }
+    let file = only_file(temp.path());
+    let text = fs::read_to_string(&file).unwrap().replace("changed", "other");
+    let inserted = call("g", "inserted", "}\n");
+    let mut found = Vec::new();
+    read((text + &inserted).as_bytes(), &[&JOURNAL], |_, it| found.push(it)).unwrap();
+    let calls = found.into_iter().map(|it| match it {
+        Found::Call(call) => (call.id.unwrap(), call.judged.is_some()),
+        Found::Hook(_) => panic!("a hook"),
+    });
+    let calls: Vec<_> = calls.collect();
+    let want = [("a", true), ("c", false), ("d", false), ("e", true)];
+    assert_eq!(calls, want.map(|(id, is_read)| (id.to_owned(), is_read)));
+}
+
 /// Appends without end, in the process of the test below. Without its variable it does nothing.
 #[test]
 fn append_without_end() {

@@ -3,11 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hookbox::Digest;
 use serde_json::Value;
 
 use super::append::NO_HASH;
-use super::read::{Entry, HASH, Reader, hash_of};
+use super::read::{Entry, Reader, hash_of};
 
 /// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,19 +91,8 @@ pub fn verify(directory: &Path, wanted: Option<&str>) -> io::Result<Verified> {
     Ok(found)
 }
 
-impl Entry {
-    /// Returns true if the record has the hash of its text.
-    pub fn is_unchanged(&self) -> bool {
-        hashes(self).is_some_and(|(_, _, is_own)| is_own)
-    }
-}
-
 /// Returns the hash of the record before, the hash of a record, and whether it is that of its text.
 fn hashes(entry: &Entry) -> Option<(String, String, bool)> {
-    let record = entry.record()?;
-    let hash = hash_of(&entry.bytes)?.to_owned();
-    let text = entry.bytes.get(..entry.bytes.len().checked_sub(HASH.len() + hash.len() + 3)?)?;
-    let before = record.get("prev")?.as_str()?.to_owned();
-    let is_own = Digest::of(text).hex() == hash;
-    Some((before, hash, is_own))
+    let before = entry.parsed()?.get("prev")?.as_str()?.to_owned();
+    Some((before, hash_of(&entry.bytes)?.to_owned(), entry.has_own_hash()))
 }

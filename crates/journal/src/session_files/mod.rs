@@ -1,74 +1,50 @@
-//! The session files that agents keep: JSON lines, in formats that no agent documents.
+//! The session files that agents keep: JSON lines, in formats that no agent documents. Each agent's format is given
+//! from outside; the [journal](crate::journal) has one, too.
 //!
 //! A reader takes the lines that it knows. A call whose command it cannot read has nothing to judge, and counts as not
 //! read; it never counts as passed.
 
-mod claude;
-mod codex;
-mod copilot;
-mod gemini;
 mod journal;
-mod script;
 
 use std::io::{self, BufRead, Read as _};
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+
+use crate::journal::{DIRECTORY, has_own_hash};
 
 /// The longest line that is read, in bytes. A longer one is counted as unread.
 pub const MAX_LINE: u64 = 64 << 20;
 
-/// The format of a file: the agent that wrote it, or the journal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Format {
-    /// Claude Code: `~/.claude/projects/**/*.jsonl`.
-    Claude,
-    /// Codex: `~/.codex/sessions/**/rollout-*.jsonl`, in three generations.
-    Codex,
-    /// Copilot CLI: `~/.copilot/session-state/**/*.jsonl`.
-    Copilot,
-    /// Gemini CLI: `~/.gemini/tmp/*/chats/*.jsonl`.
-    Gemini,
-    /// The [journal](crate::journal) of hookbox.
-    Journal,
+/// The directories of session files, for a home directory and the values of variables.
+pub type Directories = fn(&Path, &dyn Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf>;
+
+/// The session files of an agent, or the journal.
+#[derive(Debug)]
+pub struct Format {
+    /// The name of the agent, or `journal`.
+    pub name: &'static str,
+    /// Returns the directories of its files.
+    pub directories: Directories,
+    /// Returns true for a line that only a file of this format has.
+    pub has_line: fn(&Value) -> bool,
+    /// Returns false for a line that others than its writer have put there.
+    pub is_own: fn(&[u8]) -> bool,
+    /// Creates a reader of the lines of a file.
+    pub lines: fn() -> Box<dyn Lines>,
 }
 
-impl Format {
-    /// The formats of agents.
-    pub const AGENTS: [Self; 4] = [Self::Claude, Self::Codex, Self::Copilot, Self::Gemini];
-
-    /// All formats.
-    pub const ALL: [Self; 5] = [Self::Claude, Self::Codex, Self::Copilot, Self::Gemini, Self::Journal];
-
-    /// Returns the name of the agent, or `journal`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-            Self::Copilot => "copilot",
-            Self::Gemini => "gemini",
-            Self::Journal => "journal",
-        }
-    }
-
-    /// Returns the format of a file that has this line, if the line tells.
-    pub fn of(line: &Value) -> Option<Self> {
-        let has = |key: &str| line.get(key).is_some();
-        let kind = line.get("type").and_then(Value::as_str).unwrap_or_default();
-        if has("v") && has("event") && has("report") {
-            Some(Self::Journal)
-        } else if has("projectHash") || has("$set") || kind == "gemini" {
-            Some(Self::Gemini)
-        } else if has("data") && has("parentId") || kind == "session.start" {
-            Some(Self::Copilot)
-        } else if has("payload") || codex::is_bare(line) {
-            Some(Self::Codex)
-        } else if has("sessionId") && !kind.is_empty() || has("uuid") && has("message") {
-            Some(Self::Claude)
-        } else {
-            None
-        }
-    }
-}
+/// The format of the [journal](crate::journal).
+pub static JOURNAL: Format = Format {
+    name: "journal",
+    directories: |home, variable| {
+        let data = variable("XDG_DATA_HOME").unwrap_or_else(|| home.join(".local/share"));
+        vec![data.join("hookbox").join(DIRECTORY)]
+    },
+    has_line: |line| ["v", "event", "report"].iter().all(|key| line.get(key).is_some()),
+    is_own: has_own_hash,
+    lines: || Box::new(journal::Journal),
+};
 
 /// A tool call of the past.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,24 +97,30 @@ pub enum Found {
 /// Describes a file that was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// The format; `None` if no line told it.
-    pub format: Option<Format>,
+    /// The name of the format; `None` if no line told it.
+    pub format: Option<&'static str>,
     /// The lines that are no JSON, or too long.
     pub unread_lines: u64,
 }
 
-/// Reads the lines of one format.
-trait Lines {
+/// Reads the lines of one file.
+pub trait Lines {
+    /// Reads a line, and adds everything that it tells.
     fn line(&mut self, line: &Value, found: &mut Vec<Found>);
 }
 
-/// Reads a session file, and calls `each` with everything that it tells, in the order of the file.
+/// Reads a session file in one of these formats, and calls `each` with the name of the format and everything that the file
+/// tells, in its order. Of formats with the same line the first counts.
 ///
 /// # Errors
 ///
 /// The input's own.
-pub fn read(mut input: impl BufRead, mut each: impl FnMut(Format, Found)) -> io::Result<Summary> {
-    let (mut summary, mut reader) = (Summary::default(), None::<(Format, Box<dyn Lines>)>);
+pub fn read(
+    mut input: impl BufRead,
+    formats: &[&'static Format],
+    mut each: impl FnMut(&'static str, Found),
+) -> io::Result<Summary> {
+    let (mut summary, mut reader) = (Summary::default(), None::<(&'static Format, Box<dyn Lines>)>);
     let (mut text, mut found) = (Vec::new(), Vec::new());
     loop {
         text.clear();
@@ -158,23 +140,14 @@ pub fn read(mut input: impl BufRead, mut each: impl FnMut(Format, Found)) -> io:
             continue;
         };
         if reader.is_none() {
-            reader = Format::of(&line).map(|format| (format, lines_of(format)));
-            summary.format = reader.as_ref().map(|(format, _)| *format);
+            let format = formats.iter().find(|it| (it.has_line)(&line));
+            reader = format.map(|it| (*it, (it.lines)()));
+            summary.format = format.map(|it| it.name);
         }
-        if let Some((format, reader)) = &mut reader {
+        if let Some((format, reader)) = reader.as_mut().filter(|(format, _)| (format.is_own)(&text)) {
             reader.line(&line, &mut found);
-            found.drain(..).for_each(|it| each(*format, it));
+            found.drain(..).for_each(|it| each(format.name, it));
         }
-    }
-}
-
-fn lines_of(format: Format) -> Box<dyn Lines> {
-    match format {
-        Format::Claude => Box::<claude::Claude>::default(),
-        Format::Codex => Box::<codex::Codex>::default(),
-        Format::Copilot => Box::<copilot::Copilot>::default(),
-        Format::Gemini => Box::<gemini::Gemini>::default(),
-        Format::Journal => Box::new(journal::Journal),
     }
 }
 
@@ -195,9 +168,6 @@ fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
 }
 
 /// Returns the text at a JSON Pointer.
-fn text(value: &Value, pointer: &str) -> Option<String> {
+pub fn text(value: &Value, pointer: &str) -> Option<String> {
     value.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
 }
-
-#[cfg(test)]
-mod tests;

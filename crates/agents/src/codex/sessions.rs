@@ -1,23 +1,36 @@
-//! Codex, in three generations: items without a wrapper, items in `payload`, and scripts that make the calls.
+//! The session files of Codex: `~/.codex/sessions/**/rollout-*.jsonl`, in three generations:
+//! items without a wrapper, items in `payload`, and scripts that make the calls.
 
+use hookbox_journal::session_files::{Format, Found, Lines, PastCall, text};
 use serde_json::{Value, json};
 
-use super::{Found, Lines, PastCall, script, text};
+use super::script;
 
 /// The types of items that an old file has without a wrapper.
 const BARE: [&str; 4] = ["function_call", "function_call_output", "local_shell_call", "custom_tool_call"];
 
 /// Returns true for a line of an old file.
-pub(super) fn is_bare(line: &Value) -> bool {
+fn is_bare(line: &Value) -> bool {
     let kind = line.get("type").and_then(Value::as_str);
     kind.is_some_and(|kind| BARE.contains(&kind))
         || line.get("record_type").is_some()
         || line.get("id").is_some() && line.get("timestamp").is_some() && line.get("instructions").is_some()
 }
 
+pub(super) static SESSIONS: Format = Format {
+    name: "codex",
+    directories: |home, variable| {
+        let codex = variable("CODEX_HOME").unwrap_or_else(|| home.join(".codex"));
+        vec![codex.join("sessions"), codex.join("archived_sessions")]
+    },
+    has_line: |line| line.get("payload").is_some() || is_bare(line),
+    is_own: |_| true,
+    lines: || Box::<Codex>::default(),
+};
+
 /// Lines of Codex.
 #[derive(Default)]
-pub(super) struct Codex {
+struct Codex {
     session: Option<String>,
     directory: Option<String>,
     mode: Option<String>,

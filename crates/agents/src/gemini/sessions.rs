@@ -1,12 +1,22 @@
-//! Gemini CLI.
+//! The session files of Gemini CLI: `~/.gemini/tmp/*/chats/*.jsonl`.
 
+use hookbox_journal::session_files::{Format, Found, Lines, PastCall, text};
 use serde_json::Value;
 
-use super::{Found, Lines, PastCall, text};
+pub(super) static SESSIONS: Format = Format {
+    name: "gemini",
+    directories: |home, _| vec![home.join(".gemini/tmp")],
+    has_line: |line| {
+        let has = |key: &str| line.get(key).is_some();
+        has("projectHash") || has("$set") || text(line, "/type").as_deref() == Some("gemini")
+    },
+    is_own: |_| true,
+    lines: || Box::<Gemini>::default(),
+};
 
 /// Lines of Gemini CLI. A line `$set` may repeat earlier messages; their calls have the same ids.
 #[derive(Default)]
-pub(super) struct Gemini {
+struct Gemini {
     session: Option<String>,
 }
 

@@ -1,13 +1,17 @@
+//! The session files of every agent.
+
 use std::collections::HashSet;
+use std::io::Read as _;
 
-use serde_json::json;
+use hookbox_journal::session_files::{Found, MAX_LINE, PastCall, PastHook, Summary, read};
+use serde_json::{Value, json};
 
-use super::*;
+use crate::Agent;
 
 /// Reads lines, and returns the calls with another id each.
 fn calls(lines: &str) -> (Summary, Vec<PastCall>, Vec<PastHook>) {
     let (mut ids, mut calls, mut hooks) = (HashSet::new(), Vec::new(), Vec::new());
-    let summary = read(lines.as_bytes(), |_, found| match found {
+    let summary = read(lines.as_bytes(), &Agent::session_formats(), |_, found| match found {
         Found::Call(call) if ids.insert(call.id.clone()) => calls.push(call),
         Found::Call(_) => {}
         Found::Hook(hook) => hooks.push(hook),
@@ -56,14 +60,6 @@ const COPILOT: &str = r#"
 {"type":"tool.execution_complete","data":{"toolCallId":"1","success":true},"id":"3","parentId":"2"}
 "#;
 
-const JOURNAL: &str = r#"
-{"v":1,"id":"a","time":"2026-01-01T00:00:00Z","conversation":"s","cwd":"/p","event":{"event":"before_tool_call","tool_name":"Bash","tool_input":{"command":"ls"},"mode":"plan"},"verdict":{},"report":{}}
-{"v":1,"id":"b","conversation":"s","event":{"event":"after_tool_call","tool_name":"Bash","tool_input":{"command":"ls"}},"verdict":{},"report":{}}
-{"v":1,"id":"c","conversation":"s","event":{"event":"before_tool_call","tool_name":"Bash","tool_input":{"command":"l…"}},"verdict":{},"report":{},"cut":true}
-{"v":1,"id":"d","conversation":"s","event":{"event":"before_tool_call","tool_name":"Bash","tool_input":{"command":"ls"}},"verdict":{"reason":"[REDACTED:jwt]"},"report":{},"redacted":true}
-{"v":1,"id":"e","conversation":"s","event":{"event":"before_tool_call","tool_name":"Bash","tool_input":{"command":"[REDACTED:jwt]"}},"verdict":{},"report":{},"redacted":true}
-"#;
-
 const GEMINI: &str = r#"
 {"sessionId":"s","projectHash":"x","startTime":"2026-01-01T00:00:00Z","kind":"main"}
 {"id":"m","type":"gemini","toolCalls":[{"id":"1","name":"run_shell_command","args":{"command":"ls"}}]}
@@ -77,12 +73,12 @@ fn the_calls_of_each_agent_are_found_once() {
     for (lines, format, expected) in [
         (
             CLAUDE,
-            Format::Claude,
+            "claude",
             json!([["Bash", "/p", [["Bash", ls]]], ["Read", "/p/src", [["Read", {"file_path": "a"}]]]]),
         ),
         (
             CODEX,
-            Format::Codex,
+            "codex",
             json!([
                 ["exec_command", "/p", [["exec_command", {"cmd": "ls"}]]],
                 ["exec_command", "/p/src", [["exec_command", {"cmd": "ls", "workdir": "src"}]]],
@@ -94,26 +90,16 @@ fn the_calls_of_each_agent_are_found_once() {
         ),
         (
             OLD_CODEX,
-            Format::Codex,
+            "codex",
             json!([
                 ["shell", "/p", [["shell", {"command": ["zsh", "-lc", "ls"], "workdir": "/p"}]]],
                 ["shell", "/q", [["shell", {"command": ["ls"], "workdir": "/q"}]]],
             ]),
         ),
-        (COPILOT, Format::Copilot, json!([["bash", "/p", [["bash", ls]]]])),
-        (
-            JOURNAL,
-            Format::Journal,
-            json!([
-                ["Bash", "/p", [["Bash", ls]]],
-                ["Bash", null, null],
-                ["Bash", null, [["Bash", ls]]],
-                ["Bash", null, null],
-            ]),
-        ),
+        (COPILOT, "copilot", json!([["bash", "/p", [["bash", ls]]]])),
         (
             GEMINI,
-            Format::Gemini,
+            "gemini",
             json!([["run_shell_command", null, [["run_shell_command", ls]]], ["glob", null, [["glob", {}]]]]),
         ),
     ] {
@@ -151,10 +137,10 @@ fn lines_that_cannot_be_read_are_counted_and_the_rest_is_read() {
 #[test]
 fn a_line_that_is_too_long_is_skipped() {
     let long = std::io::Read::take(std::io::repeat(b'x'), MAX_LINE + 10);
-    let input = std::io::Read::chain(long, "\n".as_bytes()).chain(COPILOT.as_bytes());
+    let input = long.chain("\n".as_bytes()).chain(COPILOT.as_bytes());
     let mut calls = 0;
-    let summary = read(std::io::BufReader::new(input), |_, _| calls += 1).unwrap();
-    assert_eq!((summary.unread_lines, summary.format, calls), (1, Some(Format::Copilot), 1));
+    let summary = read(std::io::BufReader::new(input), &Agent::session_formats(), |_, _| calls += 1).unwrap();
+    assert_eq!((summary.unread_lines, summary.format, calls), (1, Some("copilot"), 1));
 }
 
 #[test]

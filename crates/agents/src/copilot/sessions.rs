@@ -1,12 +1,25 @@
-//! Copilot CLI.
+//! The session files of Copilot CLI: `~/.copilot/session-state/**/*.jsonl`.
 
+use hookbox_journal::session_files::{Format, Found, Lines, PastCall, text};
 use serde_json::Value;
 
-use super::{Found, Lines, PastCall, text};
+pub(super) static SESSIONS: Format = Format {
+    name: "copilot",
+    directories: |home, variable| {
+        let copilot = variable("COPILOT_HOME").unwrap_or_else(|| home.join(".copilot"));
+        vec![copilot.join("session-state"), copilot.join("history-session-state")]
+    },
+    has_line: |line| {
+        let is_start = text(line, "/type").as_deref() == Some("session.start");
+        line.get("data").is_some() && line.get("parentId").is_some() || is_start
+    },
+    is_own: |_| true,
+    lines: || Box::<Copilot>::default(),
+};
 
 /// Lines of Copilot CLI.
 #[derive(Default)]
-pub(super) struct Copilot {
+struct Copilot {
     session: Option<String>,
     directory: Option<String>,
 }

@@ -1,13 +1,26 @@
-//! Claude Code.
+//! The session files of Claude Code: `~/.claude/projects/**/*.jsonl`.
 
+use hookbox_journal::session_files::{Format, Found, Lines, PastCall, PastHook, text};
 use serde_json::Value;
 
-use super::{Found, Lines, PastCall, PastHook, text};
+pub(super) static SESSIONS: Format = Format {
+    name: "claude",
+    directories: |home, variable| {
+        vec![variable("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")).join("projects")]
+    },
+    has_line: |line| {
+        let has = |key: &str| line.get(key).is_some();
+        has("sessionId") && text(line, "/type").is_some_and(|it| !it.is_empty())
+            || has("uuid") && has("message")
+    },
+    is_own: |_| true,
+    lines: || Box::<Claude>::default(),
+};
 
 /// Lines of Claude Code. A line has one block of a message. Lines of the type `progress` repeat calls of subagents, and
 /// are skipped.
 #[derive(Default)]
-pub(super) struct Claude {
+struct Claude {
     mode: Option<String>,
 }
 
