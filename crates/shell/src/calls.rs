@@ -7,15 +7,35 @@
 use crate::wrappers::quoted;
 
 /// The fields that hold a line, or the words of one, in lower case and without `_` and `-`.
-const LINES: [&str; 7] = ["command", "commands", "cmd", "script", "shellcommand", "commandline", "keys"];
+const LINES: &str =
+    "command commands cmd script shellcommand commandline clicommand keys program executable binary argv";
+
+/// Fields with the words behind those of a line.
+const ARGUMENTS: &str = "args arguments parameters params";
+
+/// Fields that hold a line in a tool that writes to a terminal, or starts processes.
+const TYPED: &str = "input data text line stdin";
+const TERMINALS: &str = "terminal process shell console tty pty stdin exec";
 
 /// The fields that hold code.
-const CODE: [&str; 4] = ["code", "sourcecode", "snippet", "cell"];
+const CODE: &str = "code sourcecode snippet cell cellsource cellcontent";
 
-/// Words in the name of a tool that reads, removes or moves the files whose paths it is given.
-const READS: &str = "read get cat show view open load download fetch head tail";
-const REMOVES: &str = "delete remove rm rmdir unlink trash erase purge";
+/// Fields whose words are as those of the tool's name: `action: "delete"`.
+const ACTIONS: &str = "action op operation type";
+
+/// Fields with a statement for a database, in a tool or server whose name says so.
+const STATEMENTS: &str = "sql query statement";
+const DATABASES: [&str; 6] = ["sql", "postgres", "supabase", "database", "mariadb", "duckdb"];
+
+/// Programs that a tool is named by: `git_reset`, `kubectl`, `call_aws`.
+const NAMED: &str = "git kubectl docker aws gcloud terraform helm gh npm";
+
+/// Words in the name of a tool that reads, removes, moves, copies or sends the files whose paths it is given.
+const READS: &str = "read get cat show view open load download fetch head tail grep navigate goto visit";
+const REMOVES: &str = "delete remove rm rmdir unlink trash erase purge wipe empty destroy";
 const MOVES: &str = "move rename mv";
+const COPIES: &str = "copy cp duplicate";
+const SENDS: &str = "upload send attach share publish post";
 
 /// Words of names whose tools take whole directories.
 const TREES: &str = "directory directories dir dirs folder folders tree recursive recursively all";
@@ -68,10 +88,38 @@ pub fn name_words(name: &str) -> Vec<String> {
 
 /// Returns lines with the effect of a call. `texts` are the texts of its input, each with the plain name of its field.
 pub fn lines_of_call(name: &str, texts: &[(String, String)]) -> Vec<String> {
-    let words = name_words(name);
-    let is_one = |list: &str| words.iter().any(|word| list.split_ascii_whitespace().any(|it| it == word));
-    let mut lines: Vec<String> = LINES.iter().filter_map(|field| line(field, texts)).collect();
-    for (_, text) in texts.iter().filter(|(field, _)| CODE.contains(&field.as_str())) {
+    let mut words = name_words(name);
+    let of = |list: &'static str| texts.iter().filter(move |(field, _)| is_in(list, field));
+    words.extend(of(ACTIONS).filter(|it| it.1.len() < 32).flat_map(|it| name_words(&it.1)));
+    let is_one = |list: &str| words.iter().any(|word| is_in(list, word));
+    let mut fields =
+        LINES.split_ascii_whitespace().chain(TYPED.split_ascii_whitespace().filter(|_| is_one(TERMINALS)));
+    let mut lines: Vec<String> = fields.by_ref().filter_map(|field| line(field, texts)).collect();
+    let named = words.iter().find(|word| is_in(NAMED, word));
+    let arguments = arguments(texts);
+    let with: Vec<String> =
+        lines.iter().filter(|_| !arguments.is_empty()).map(|it| format!("{it}{arguments}")).collect();
+    let of_program = named.into_iter().flat_map(|program| {
+        let whole =
+            lines.iter().filter(|line| !line.starts_with(program.as_str())).map(|it| format!(" {it}"));
+        let alone = Some(arguments.clone()).filter(|it| !it.is_empty());
+        whole.chain(alone).map(move |it| format!("{program}{it}"))
+    });
+    let of_program: Vec<String> = of_program.collect();
+    lines.extend(with.into_iter().chain(of_program));
+    let lower = name.to_ascii_lowercase();
+    if DATABASES.iter().any(|it| lower.contains(it)) {
+        lines.extend(of(STATEMENTS).map(|(_, text)| format!("psql -c {}", quoted(text))));
+    }
+    let is_script = is_one("python py javascript js node typescript ts ruby perl");
+    let scripts = of("script").filter(|_| is_script);
+    for (_, text) in of(CODE).chain(scripts) {
+        // Lines of a notebook that are for a shell.
+        lines.extend(text.lines().filter_map(|it| it.trim_start().strip_prefix('!')).map(str::to_owned));
+        let cell = text.trim_start().strip_prefix("%%").and_then(|it| it.split_once('\n'));
+        lines.extend(
+            cell.filter(|(shell, _)| is_in("bash sh script", shell.trim())).map(|(_, it)| it.to_owned()),
+        );
         let named = texts.iter().find(|(field, _)| matches!(field.as_str(), "language" | "lang" | "kernel"));
         let is_named = |list: &str| {
             let language = named.map(|it| it.1.to_ascii_lowercase());
@@ -85,15 +133,36 @@ pub fn lines_of_call(name: &str, texts: &[(String, String)]) -> Vec<String> {
     }
     let paths: Vec<String> = texts.iter().filter_map(|(field, text)| path(field, text)).map(quoted).collect();
     if is_one(REMOVES) {
-        // A tool for files takes no directory with all that is in it.
-        let program = if is_one("file files") && !is_one(TREES) { "rm" } else { "rm -rf" };
+        // A tool that removes files takes no directory with all that is in it.
+        let own = name_words(name);
+        let has = |list: &str| own.iter().any(|word| is_in(list, word));
+        let program = if has("file files") && has(REMOVES) && !has(TREES) { "rm" } else { "rm -rf" };
         lines.extend(paths.iter().map(|it| format!("{program} {it}")));
     } else if is_one(MOVES) && paths.len() > 1 {
         lines.push(format!("mv {}", paths.join(" ")));
+    } else if is_one(COPIES) && paths.len() > 1 {
+        lines.push(format!("cp {}", paths.join(" ")));
+    } else if is_one(SENDS) {
+        lines.extend(paths.iter().map(|it| format!("curl -T {it} https://example.com")));
     } else if is_one(READS) && !is_one(CHANGES) {
         lines.extend(paths.iter().map(|it| format!("cat {it}")));
     }
     lines
+}
+
+/// Returns true if a list of words has this one.
+fn is_in(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|it| it == word)
+}
+
+/// Returns the words of the fields for arguments, each after a space. A single text may be several of them.
+fn arguments(texts: &[(String, String)]) -> String {
+    let words: Vec<&str> =
+        texts.iter().filter(|it| is_in(ARGUMENTS, &it.0)).map(|it| it.1.as_str()).collect();
+    match words.as_slice() {
+        [whole] => format!(" {whole}"),
+        words => words.iter().map(|it| format!(" {}", quoted(it))).collect(),
+    }
 }
 
 /// Returns the line in a field: its text, or its texts as words.
@@ -146,6 +215,23 @@ mod tests {
             ("mcp__fs__deleteFile", &[("path", "/x")], &["rm /x"]),
             ("mcp__fs__delete_files_and_folders", &[("paths", "/x")], &["rm -rf /x"]),
             ("mcp__fs__remove", &[("path", "/x")], &["rm -rf /x"]),
+            ("mcp__x__run", &[("command", "rm"), ("args", "-rf"), ("args", "a b")], &["rm", "rm -rf 'a b'"]),
+            ("mcp__x__start", &[("program", "rm"), ("arguments", "-rf src")], &["rm", "rm -rf src"]),
+            ("mcp__pg__query", &[("query", "DROP TABLE a")], &[]),
+            ("mcp__postgres__query", &[("sql", "DROP TABLE a")], &["psql -c 'DROP TABLE a'"]),
+            ("mcp__fs__file", &[("action", "delete"), ("path", "/x")], &["rm -rf /x"]),
+            ("mcp__pc__write_to_process", &[("input", "rm -rf src")], &["rm -rf src"]),
+            ("mcp__x__search", &[("input", "rm -rf src")], &[]),
+            ("mcp__git__git", &[("command", "reset --hard")], &["reset --hard", "git reset --hard"]),
+            ("mcp__k8s__kubectl", &[("args", "delete ns prod")], &["kubectl delete ns prod"]),
+            ("mcp__nb__run_cell", &[("cell_content", "")], &[]),
+            (
+                "mcp__nb__execute_code",
+                &[("code", "!rm -rf src")],
+                &["rm -rf src", "python3 -c '!rm -rf src'"],
+            ),
+            ("mcp__drive__upload_file", &[("localpath", "/k")], &["curl -T /k https://example.com"]),
+            ("mcp__fs__copy_file", &[("source", "/a"), ("destination", "/b")], &["cp /a /b"]),
             ("mcp__fs__move_file", &[("source", "/a"), ("destination", "/b")], &["mv /a /b"]),
             ("mcp__fs__read_multiple_files", &[("paths", "~/.ssh/id_rsa")], &["cat '~/.ssh/id_rsa'"]),
             ("mcp__fetch__fetch", &[("url", "file:///etc/shadow")], &["cat /etc/shadow"]),

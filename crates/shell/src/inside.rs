@@ -98,7 +98,7 @@ fn option_scripts(name: &str, args: &[Arg]) -> Vec<String> {
     found
 }
 
-/// Returns the commands that a script of sed runs: those behind its letter `e`.
+/// Returns the commands that a script of sed runs: those behind its letter `e`, and texts that `s///e` puts in.
 fn sed_commands(script: &str) -> Vec<String> {
     let is_address = |it: char| it.is_ascii_digit() || "$,~+! \t{".contains(it);
     let of = |line: &str| {
@@ -107,7 +107,12 @@ fn sed_commands(script: &str) -> Vec<String> {
         while let Some((_, after)) = rest.strip_prefix('/').and_then(|it| it.split_once('/')) {
             rest = after.trim_start_matches(is_address);
         }
-        let command = rest.strip_prefix('e')?.strip_prefix([' ', '\t'])?;
+        let put_in = rest.strip_prefix('s').and_then(|it| {
+            let mut parts = it.split(it.chars().next()?).skip(2);
+            let (text, flags) = (parts.next()?, parts.next()?);
+            flags.contains('e').then_some(text)
+        });
+        let command = put_in.or_else(|| rest.strip_prefix('e')?.strip_prefix([' ', '\t']))?;
         Some(command.trim().to_owned()).filter(|it| !it.is_empty())
     };
     script.split(['\n', ';']).filter_map(of).collect()
@@ -222,7 +227,29 @@ impl Machine<'_> {
                 }
                 None
             }
-            "ed" | "red" | "ex" | "vi" | "vim" | "nvim" => {
+            "concurrently" => {
+                self.push(run.clone(), feed);
+                for word in Options::of(args, "nck", "--names --prefix-colors --kill-others").rest {
+                    self.in_shell(name, &word.text, None, &Feed::default());
+                }
+                Some(None)
+            }
+            // Behind the five fields of a time, or a name such as `@daily`.
+            "crontab" => {
+                self.push(run.clone(), feed);
+                for line in feed.text.clone().as_deref().unwrap_or_default().lines() {
+                    let fields = if line.starts_with('@') { 1 } else { 5 };
+                    let words: Vec<&str> = line.split_ascii_whitespace().skip(fields).collect();
+                    self.in_shell(name, &words.join(" "), None, &Feed::default());
+                }
+                Some(None)
+            }
+            "ed" | "red" | "ex" | "vi" | "vim" | "nvim" | "less" => {
+                let words = args.iter().filter_map(|it| it.text.strip_prefix('+'));
+                let scripts = words.filter_map(|it| it.trim_start_matches(':').strip_prefix('!'));
+                for script in scripts.map(str::to_owned).collect::<Vec<_>>() {
+                    self.in_shell(name, &script, None, &Feed::default());
+                }
                 for line in feed.text.clone().as_deref().unwrap_or_default().lines() {
                     let line =
                         line.trim_start_matches(|it: char| it.is_ascii_digit() || " ,$.%:".contains(it));
@@ -322,7 +349,17 @@ impl Machine<'_> {
                 self.via("git", |it| it.call(Run { words, ..Run::default() }, feed));
             }
         }
-        // `-c alias.x='!…'` gives a name to a script.
+        // `git config alias.x '!…'`, and `-c alias.x='!…'`, give a name to a script.
+        if let Some(at) = texts.iter().position(|it| *it == "config") {
+            let rest = texts.get(at + 1..).unwrap_or_default();
+            let script = rest.windows(2).find_map(|it| match it {
+                [name, value] if name.to_ascii_lowercase().starts_with("alias.") => value.strip_prefix('!'),
+                _ => None,
+            });
+            if let Some(script) = script {
+                self.in_shell("git", script, None, feed);
+            }
+        }
         for text in texts.windows(2).filter_map(|it| it.first().filter(|it| **it == "-c").and(it.last())) {
             if let Some((name, script)) = text.split_once("=!")
                 && name.starts_with("alias.")

@@ -17,7 +17,7 @@ const fn wrapper(name: &'static str, letters: &'static str, long: &'static str, 
     Wrapper { name, letters, long, own }
 }
 
-const WRAPPERS: [Wrapper; 64] = [
+const WRAPPERS: [Wrapper; 71] = [
     wrapper(
         "sudo",
         "CDghpRrTtUu",
@@ -91,25 +91,62 @@ const WRAPPERS: [Wrapper; 64] = [
     wrapper("linux64", "", "", 0),
     wrapper("uname26", "", "", 0),
     wrapper("ld.so", "", "--library-path --preload --audit --argv0", 0),
+    wrapper("cross-env", "", "", 0),
+    wrapper("shx", "", "", 0),
+    wrapper("watchexec", "wefisdo", "--watch --exts --filter --ignore --signal --debounce", 0),
+    wrapper("tini", "p", "", 0),
+    wrapper("dumb-init", "r", "--rewrite", 0),
+    wrapper("chronic", "", "", 0),
+    wrapper("aws-vault", "d", "--duration", 2),
     wrapper("env", "CSu", "--chdir --unset --split-string", 0),
 ];
 
-/// Programs whose subcommand runs the words after it.
-const SUBCOMMANDS: [(&str, &[&str]); 14] = [
-    ("poetry", &["run"]),
-    ("uv", &["run"]),
-    ("pipenv", &["run"]),
-    ("pdm", &["run"]),
-    ("hatch", &["run"]),
-    ("rye", &["run"]),
-    ("bundle", &["exec"]),
-    ("pnpm", &["exec", "dlx"]),
-    ("yarn", &["exec", "dlx"]),
-    ("npm", &["exec"]),
-    ("mise", &["exec", "x"]),
-    ("asdf", &["exec"]),
-    ("conda", &["run"]),
-    ("devbox", &["run"]),
+/// A program whose subcommand runs the words after it.
+struct Runner {
+    name: &'static str,
+    /// The subcommands.
+    subcommands: &'static str,
+    /// The letters of its options that have a value.
+    letters: &'static str,
+    /// Its long options that have a value in the next word.
+    long: &'static str,
+}
+
+const fn runner(
+    name: &'static str,
+    subcommands: &'static str,
+    letters: &'static str,
+    long: &'static str,
+) -> Runner {
+    Runner { name, subcommands, letters, long }
+}
+
+const RUNNERS: [Runner; 20] = [
+    runner("poetry", "run", "CP", "--directory --project"),
+    runner(
+        "uv",
+        "run",
+        "p",
+        "--with --python --extra --group --package --env-file --with-requirements --directory --project --index-url",
+    ),
+    runner("pipenv", "run", "", "--python"),
+    runner("pdm", "run", "p", "--project --venv"),
+    runner("hatch", "run", "ep", "--env --project"),
+    runner("rye", "run", "p", "--pyproject"),
+    runner("bundle", "exec", "", "--gemfile"),
+    runner("pnpm", "exec dlx", "FC", "--filter --dir --package"),
+    runner("yarn", "exec dlx", "p", "--cwd --package"),
+    runner("npm", "exec x", "wp", "--workspace --prefix --package"),
+    runner("mise", "exec x", "C", "--cd"),
+    runner("asdf", "exec", "", ""),
+    runner("conda", "run", "np", "--name --prefix --cwd"),
+    runner("mamba", "run", "np", "--name --prefix --cwd"),
+    runner("micromamba", "run", "np", "--name --prefix --cwd"),
+    runner("pixi", "run", "e", "--environment --manifest-path"),
+    runner("devbox", "run", "ec", "--env --config"),
+    runner("perf", "stat record", "eopCtr", "--event --output --pid"),
+    runner("doppler", "run", "pc", "--project --config --token"),
+    runner("op", "run", "", "--env-file --account"),
 ];
 
 /// The options of a program, read up to the first word that is not one of them.
@@ -184,12 +221,11 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
     let name = run.program()?;
     let args = run.args();
     let mut found = Wrapped::default();
-    if let Some((_, subcommands)) = SUBCOMMANDS.iter().find(|(program, _)| *program == name) {
-        let sub = args.iter().position(|it| !it.text.starts_with('-'))?;
-        if !subcommands.contains(&args.get(sub)?.text.as_str()) {
+    if let Some(runner) = RUNNERS.iter().find(|it| it.name == name) {
+        let [sub, rest @ ..] = Options::of(args, runner.letters, runner.long).rest else { return None };
+        if !is_in(runner.subcommands, &sub.text) {
             return None;
         }
-        let rest = args.get(sub + 1..)?;
         // `npm exec -c 'SCRIPT'`, and `pnpm -c exec 'SCRIPT'`.
         if matches!(name, "npm" | "pnpm") {
             found.script = script_of(args);
@@ -197,9 +233,9 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
                 return Some(found);
             }
         }
-        let dashes =
-            rest.iter().take_while(|it| it.text.starts_with('-') || name == "mise" && it.text.contains('@'));
-        found.words = rest.get(dashes.count()..)?.to_vec();
+        let rest = Options::of(rest, runner.letters, runner.long).rest;
+        let tools = rest.iter().take_while(|it| name == "mise" && (it.text.contains('@') || it.text == "--"));
+        found.words = rest.get(tools.count()..)?.to_vec();
         return (!found.words.is_empty()).then_some(found);
     }
     // The loader starts the program in its words.
@@ -208,7 +244,18 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
     if name == "command" && args.first().is_some_and(|it| matches!(it.text.as_str(), "-v" | "-V")) {
         return None;
     }
-    let options = Options::of(args, wrapper.letters, wrapper.long);
+    // The options behind `env -S` are those of its program.
+    let is_split = |it: &Arg| {
+        it.text.starts_with("--split-string")
+            || it.text.starts_with('-') && !it.text.starts_with("--") && it.text.contains('S')
+    };
+    let splits =
+        args.iter().take_while(|it| it.text.starts_with('-')).position(is_split).filter(|_| name == "env");
+    let has_next =
+        |at: usize| args.get(at).is_some_and(|it| it.text == "--split-string" || it.text.ends_with('S'));
+    let end = splits.map_or(args.len(), |at| (at + 1 + usize::from(has_next(at))).min(args.len()));
+    let (own, behind) = args.split_at_checked(end)?;
+    let options = Options::of(own, wrapper.letters, wrapper.long);
     if name == "nice" && options.read.is_empty() && args.is_empty() {
         return None;
     }
@@ -223,7 +270,7 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
     if matches!(name, "sudo" | "doas") && options.read.iter().any(|(it, _)| *it == "-l" || *it == "-v") {
         return None;
     }
-    let mut rest = options.rest.get(wrapper.own..)?;
+    let mut rest = if splits.is_some() { behind } else { options.rest.get(wrapper.own..)? };
     // The name of a machine, such as `$(uname -m)`.
     if let ("setarch", [first, more @ ..]) = (name, rest)
         && !first.is_plain()
@@ -243,7 +290,7 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
         let text = rest.first().filter(|it| it.text == "-c" || it.text == "--command");
         found.script = text.and(rest.get(1)).map(|it| it.text.clone());
     }
-    while let ("sudo" | "doas" | "env" | "dotenv", [first, more @ ..]) = (name, rest) {
+    while let ("sudo" | "doas" | "env" | "dotenv" | "cross-env", [first, more @ ..]) = (name, rest) {
         let Some((variable, value)) = crate::assignment(&first.text) else { break };
         found.assignments.push((variable.to_owned(), Arg { text: value.to_owned(), sort: first.sort }));
         rest = more;
