@@ -152,6 +152,16 @@ impl Judge<'_> {
         if written.is_empty() && started.is_empty() {
             return None;
         }
+        // Another home directory has no hooks, and another program of the name asks none.
+        let moves = |run: &&&Run| run.assignments.iter().any(|(name, _)| name == "HOME");
+        let targets = || self.protected.targets().iter().copied();
+        if let Some(moved) = started.iter().find(moves) {
+            return targets().find(|name| moved.program() == Some(name));
+        }
+        let is_renamed = |name: &str| written.iter().any(|it| it.contains(&format!("alias {name}=")));
+        if let Some(name) = targets().chain(["hookbox"]).find(|name| is_renamed(name)) {
+            return Some(name);
+        }
         let whole: Vec<String> = reading.runs.iter().map(text).collect();
         let found = self.protected.without_hooks().iter().find(|(name, word)| {
             let runs = || started.iter().filter(|run| run.program() == Some(name));

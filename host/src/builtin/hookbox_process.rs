@@ -66,23 +66,38 @@ const VALUES: [&str; 24] = [
     "--max-count",
 ];
 
-/// Package managers, each with the words by which it removes a program.
-const REMOVALS: [(&str, &str); 12] = [
-    ("apk port", "del uninstall"),
-    ("apt apt-get aptitude", "remove purge autoremove"),
-    ("asdf mise brew choco flatpak gem scoop snap volta winget", "uninstall remove rm unlink"),
-    ("cargo pip pip3 pipx", "uninstall"),
+/// Package managers, each with the words by which it removes or replaces a program.
+const REMOVALS: [(&str, &str); 13] = [
+    ("apk port", "del uninstall add install upgrade"),
+    ("apt apt-get aptitude", "remove purge autoremove install reinstall"),
+    (
+        "asdf mise brew choco flatpak gem scoop snap volta winget",
+        "uninstall remove rm unlink install upgrade reinstall",
+    ),
+    ("cargo", "uninstall install binstall"),
+    ("pip pip3 pipx", "uninstall"),
     ("conda", "remove uninstall"),
-    ("dnf yum zypper", "remove erase"),
+    ("dnf yum zypper", "remove erase install reinstall upgrade"),
     ("dpkg", "-r -P --remove --purge"),
     ("nix-env", "-e --uninstall"),
-    ("npm pnpm yarn bun", "uninstall remove rm un r unlink"),
-    ("pacman", "-R -Rs -Rn -Rns -Rc -Rsc --remove"),
+    ("npm pnpm yarn bun", "uninstall remove rm un r unlink install i add update"),
+    ("pacman", "-R -Rs -Rn -Rns -Rc -Rsc --remove -S -Sy"),
     ("rpm", "-e --erase"),
     ("uv", "uninstall"),
 ];
 
-/// Returns true if a package manager removes hookbox from the machine, not from a project.
+/// Returns the directories into which a package manager installs by an option.
+pub(super) fn roots(program: &str, words: &[&str]) -> Vec<String> {
+    let is_root = |it: &str| matches!(it, "--root" | "--prefix" | "--install-dir" | "--target-dir");
+    let next = words.windows(2).filter_map(|it| match it {
+        [option, value] if is_root(option) => Some(*value),
+        _ => None,
+    });
+    let joined = words.iter().filter_map(|it| it.split_once('=')).filter(|it| is_root(it.0)).map(|it| it.1);
+    next.chain(joined).filter(|_| PACKAGERS.contains(&program)).map(str::to_owned).collect()
+}
+
+/// Returns true if a package manager removes or replaces hookbox on the machine, not in a project.
 pub(super) fn is_removed<'a>(program: &str, words: impl Iterator<Item = &'a str>) -> bool {
     let words: Vec<&str> = words.collect();
     let has = |list: &str, word: &str| list.split(' ').any(|it| it == word);

@@ -5,8 +5,8 @@ use std::path::Path;
 use hookbox_shell::{Sort, Use, base_name, executes};
 
 use super::{Judge, Seen, is_text, pieces};
-use crate::builtin::programs;
 use crate::builtin::protected::is_match;
+use crate::builtin::{hookbox_process, programs};
 
 impl Judge<'_> {
     /// Returns a path that a command removes or moves, if a protected path is at it or beneath it.
@@ -30,6 +30,10 @@ impl Judge<'_> {
                 return (feeds || seen.used != Use::Reads && takes).then(|| self.found(&words, seen))?;
             }
             "git" => git_takes(&words)?,
+            // It may have a program of the same name.
+            _ if !hookbox_process::roots(program, &words).is_empty() => {
+                hookbox_process::roots(program, &words)
+            }
             "rsync" if has("--delete") || has("--remove-source-files") => named(rest),
             "tar" if has("--remove-files") => named(rest),
             "zip" if has("-m") || has("--move") => named(rest),
