@@ -62,14 +62,19 @@ impl ToolCall {
 
     /// Returns the directory in which a shell tool runs its line, if the input names one: absolute, or from the agent's.
     pub fn directory(&self) -> Option<String> {
-        if self.kind != ToolKind::Shell {
-            return None;
-        }
-        let input: Value = self.input.parse().ok()?;
-        let mut fields = input.as_object()?.iter();
-        let (_, value) =
-            fields.find(|(name, _)| hookbox_shell::DIRECTORIES.contains(&plain(name).as_str()))?;
-        value.as_str().filter(|it| !it.is_empty()).map(str::to_owned)
+        // By its spellings, because the input may be a megabyte that stays with hookbox.
+        let spellings = [
+            "/workdir",
+            "/cwd",
+            "/working_directory",
+            "/workingDirectory",
+            "/directory",
+            "/dir_path",
+            "/dir",
+        ];
+        let text = |field: &str| self.input.get::<String>(field).ok().flatten();
+        let named = spellings.into_iter().filter(|_| self.kind == ToolKind::Shell).find_map(text);
+        named.filter(|it| !it.is_empty())
     }
 
     /// Returns the command lines that a guard has to judge, because this call may run them.

@@ -146,7 +146,9 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
         }
         "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" | "chflags" => closed(scene, name),
         "unzip" if has(args, 'o', "") => {
-            let place = args.windows(2).find(|it| it.first().is_some_and(|it| it.text == "-d"))?.last()?;
+            // `-d DIR`, also in a group such as `-oqd`.
+            let names = |it: &Arg| it.text.starts_with('-') && it.text.ends_with('d');
+            let place = args.windows(2).find(|it| it.first().is_some_and(names))?.last()?;
             is_root(scene, place)
                 .then(|| lost(&format!("overwrites files of {}", place.text), "unzip -l archive.zip"))
         }

@@ -108,7 +108,7 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
         .filter(|it| it.firsts & first != 0 && it.from <= scene.preset)
         .find(|row| row.programs.split_ascii_whitespace().any(|it| fits(it, name)) && matches(row, args))?;
     let is_try = args.iter().any(|it| {
-        matches!(it.text.as_str(), "--help" | "help" | "--dryrun" | "--list")
+        matches!(it.text.as_str(), "--help" | "-help" | "help" | "--dryrun" | "--list")
             || it.text.starts_with("--dry-run") && it.text != "--dry-run=none"
     });
     if is_try {

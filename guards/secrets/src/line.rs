@@ -95,6 +95,9 @@ fn of_words(run: &Run, words: &[&str], pipeline: &Pipeline) -> Option<Finding> {
     if let Some(printer) = printers::find(program, rest).filter(|_| pipeline.is_shown) {
         return Some(shows(&format!("This prints {}", printer.shows), printer.safer));
     }
+    // What a program leaves out or writes it does not show.
+    let left: Vec<&str> = without_values(rest, "--exclude --exclude-from --ignore -out --out -keyout");
+    let rest = left.as_slice();
     // The key of a program's own is the value of an option.
     let is_used = |word: &&&str| is_known(program) || !is_value(rest, word);
     let file = operands(program, rest).find(|word| secret(word) && is_used(word)).copied();
@@ -155,6 +158,21 @@ fn of_words(run: &Run, words: &[&str], pipeline: &Pipeline) -> Option<Finding> {
         what: "This uses a file with secrets".to_owned(),
         safer: shows_file(path).safer,
     })
+}
+
+/// Returns words without these options and their values.
+fn without_values<'w>(words: &[&'w str], options: &str) -> Vec<&'w str> {
+    let mut words = words.iter().copied();
+    let mut left = Vec::new();
+    while let Some(word) = words.next() {
+        let name = word.split('=').next().unwrap_or(word);
+        if !options.split(' ').any(|it| it == name) {
+            left.push(word);
+        } else if name == word {
+            words.next();
+        }
+    }
+    left
 }
 
 /// Judges the words of a program that sends.

@@ -109,9 +109,21 @@ pub(crate) fn is_secret_path(path: &str) -> bool {
 
 /// Returns true if a pattern of the files that a search shows fits those with secrets: `**/credentials`, `*.{env,pem}`.
 pub(crate) fn is_secret_glob(glob: &str) -> bool {
-    let parts = glob.trim_start_matches('!').split(['{', '}', ',']);
-    let ends = parts.map(|it| it.rsplit("**/").next().unwrap_or(it));
-    !glob.starts_with('!') && { ends }.any(|it| it == "credentials" || is_secret_path(it))
+    if glob.starts_with('!') {
+        return false;
+    }
+    let braced = glob.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
+    let all: Vec<String> = match braced {
+        Some((before, (choices, after))) => {
+            choices.split(',').map(|it| format!("{before}{it}{after}")).collect()
+        }
+        None => vec![glob.to_owned()],
+    };
+    let is_secret = |it: &str| {
+        let is_env = it.contains("env") && fits_name(it, ".env");
+        it == "credentials" || is_env || is_secret_path(it)
+    };
+    all.iter().any(|it| is_secret(it.rsplit("**/").next().unwrap_or(it)))
 }
 
 /// Returns true if a pattern for names of files fits a file or directory with secrets. A component of a few letters fits
@@ -270,7 +282,17 @@ mod tests {
 
     #[test]
     fn a_search_in_files_with_secrets_is_known_by_its_pattern() {
-        for glob in ["**/credentials", "**/.env", "**/.env*", "*.pem", "**/.aws/*", "{id_rsa,config}"] {
+        for glob in [
+            "**/credentials",
+            "**/.env",
+            "**/.env*",
+            "*.pem",
+            "**/.aws/*",
+            "{id_rsa,config}",
+            "*.{key,pem}",
+            "*.env",
+            "[.]env",
+        ] {
             assert!(is_secret_glob(glob), "{glob}");
         }
         for glob in ["*.rs", "**/*.json", "src/**", "!**/.env", "**/credentials/*.rs", "*.{ts,tsx}"] {

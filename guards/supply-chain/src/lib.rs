@@ -71,7 +71,7 @@ const SHELL: &str = "kind:shell naming *curl* *wget* fetch http https xh aria2c 
     *strict-ssl* *insecure* *--dangerous* *disable-tls* --registry *scripts.* *index_url* *default_index* \
     *npm_config_registry* *goproxy* *gosumdb* *gonosum* *goflags* *node_tls* *pythonhttpsverify* *git_ssl* apt-key \
     *hookspath* *fsmonitor* *sshcommand* *sslverify* *protocol.ext* *core.editor* *ext::* crontab *.git/hooks* *.husky* \
-    *authorized_keys* *http.server* *simplehttp* *http-server* live-server serve httpd -S -run *httpd caddy miniserve *etc/apt* *.github* *.circleci* *.buildkite* *gitlab-ci* *jenkinsfile* *azure-pipelines*";
+    *authorized_keys* *http.server* *httpserver* *serve* uvicorn gunicorn flask port-forward dev start -p -L* -fNL* httpd -S -run *httpd caddy miniserve *etc/apt* *.github* *.circleci* *.buildkite* *gitlab-ci* *jenkinsfile* *azure-pipelines*";
 
 impl Hook for SupplyChain {
     fn manifest() -> Manifest {

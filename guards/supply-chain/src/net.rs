@@ -68,15 +68,29 @@ pub(crate) fn serves(reading: &Reading) -> bool {
             Some(
                 "serve" | "http-server" | "live-server" | "httpd" | "darkhttpd" | "miniserve" | "webfsd",
             ) => true,
-            Some("npx" | "bunx" | "pnpm") => has(&["serve", "http-server", "live-server"]),
+            Some("npx" | "bunx" | "pnpm") => has(&["serve", "http-server", "live-server", "dev", "start"]),
             Some("php") => has(&["-S"]),
             Some("busybox" | "ruby") => has(&["httpd", "-run"]),
             Some("caddy") => has(&["file-server", "run"]),
+            Some("uvicorn" | "gunicorn" | "flask" | "hypercorn" | "waitress-serve") => true,
+            Some("kubectl") => has(&["port-forward"]),
+            Some("docker" | "podman") => has(&["-p", "--publish"]),
+            Some("ssh") => {
+                run.args().iter().any(|it| it.text.starts_with('-') && it.text.contains(['L', 'R']))
+            }
+            Some("npm" | "yarn" | "bun") => has(&["dev", "start", "serve"]),
+            Some("node" | "deno") => run.args().iter().any(|it| it.text.contains("serve")),
             Some("nc" | "ncat") => {
                 run.args().iter().any(|it| it.text.starts_with('-') && it.text.contains('l'))
             }
             Some("socat") => run.args().iter().any(|it| it.text.to_ascii_uppercase().contains("LISTEN")),
-            Some(name) => name.starts_with("python") && has(&["http.server", "SimpleHTTPServer"]),
+            Some(name) if name.starts_with("python") => {
+                let is_server = |it: &str| {
+                    ["http.server", "HTTPServer", "runserver", "serve"].iter().any(|part| it.contains(part))
+                };
+                run.args().iter().any(|it| is_server(&it.text))
+            }
+            Some(_) => false,
             None => false,
         }
     })
@@ -98,7 +112,9 @@ fn is_own(run: &Run) -> bool {
         matches!(name, "localhost" | "127.0.0.1") && port.bytes().all(|it| it.is_ascii_digit())
     };
     let (options, places): (Vec<_>, Vec<_>) = run.args().iter().partition(|it| it.text.starts_with('-'));
+    let has_proxy = run.assignments.iter().any(|(name, _)| name.to_ascii_lowercase().ends_with("_proxy"));
     matches!(run.program(), Some("curl" | "wget"))
+        && !has_proxy
         && !places.is_empty()
         && places.iter().all(|it| is_local(&it.text))
         && options.iter().all(|it| is_harmless(&it.text))
