@@ -155,10 +155,11 @@ fn is_in(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|it| it == word)
 }
 
-/// Returns the words of the fields for arguments, each after a space. A single text may be several of them.
+/// Returns the words of the fields for arguments, each after a space. A single text may be several of them, and JSON has
+/// fields of its own.
 fn arguments(texts: &[(String, String)]) -> String {
-    let words: Vec<&str> =
-        texts.iter().filter(|it| is_in(ARGUMENTS, &it.0)).map(|it| it.1.as_str()).collect();
+    let words = texts.iter().filter(|it| is_in(ARGUMENTS, &it.0) && !it.1.starts_with(['{', '[']));
+    let words: Vec<&str> = words.map(|it| it.1.as_str()).collect();
     match words.as_slice() {
         [whole] => format!(" {whole}"),
         words => words.iter().map(|it| format!(" {}", quoted(it))).collect(),
