@@ -96,12 +96,6 @@ impl ToolCall {
     }
 }
 
-/// Returns the name of a field in lower case, without `_`, `-` and `.`.
-fn plain(name: &str) -> String {
-    let letters = name.chars().filter(|it| !matches!(it, '_' | '-' | '.'));
-    letters.map(|it| it.to_ascii_lowercase()).collect()
-}
-
 /// Adds every text in a value, with the plain name of its field. A text that is JSON is read as well.
 fn named_texts(field: &str, value: &Value, found: &mut Vec<(String, String)>) {
     match value {
@@ -116,7 +110,8 @@ fn named_texts(field: &str, value: &Value, found: &mut Vec<(String, String)>) {
         Value::Array(values) => values.iter().for_each(|it| named_texts(field, it, found)),
         Value::Object(fields) => {
             for (name, value) in fields {
-                named_texts(&plain(name), value, found);
+                let plain: String = name.chars().filter(|it| !matches!(it, '_' | '-' | '.')).collect();
+                named_texts(&plain.to_ascii_lowercase(), value, found);
             }
         }
         _ => {}

@@ -158,7 +158,7 @@ impl Events {
             records.push_back(shown);
         }
         if changed > 0 {
-            warn(format_args!("{changed} records were changed by somebody, and are not shown"));
+            warn(format_args!("records that somebody changed, and that are not shown: {changed}"));
             hint("hookbox log verify");
         }
         if self.json {

@@ -4,7 +4,7 @@
 //! patch, or paths in a tool whose name says that it reads, removes or moves files. So one reader of lines judges them
 //! all.
 
-use crate::wrappers::quoted;
+use crate::wrappers::{is_in, quoted};
 
 /// The fields that hold a line, or the words of one, in lower case and without `_` and `-`.
 const LINES: &str =
@@ -49,21 +49,6 @@ const LANGUAGES: [(&str, &str); 4] = [
     ("bash sh shell zsh terminal", "bash -c"),
     ("ruby rb", "ruby -e"),
     ("perl", "perl -e"),
-];
-
-/// Fields with the working directory of a tool, in lower case and without `_` and `-`.
-pub const DIRECTORIES: [&str; 11] = [
-    "cwd",
-    "workdir",
-    "workingdir",
-    "workingdirectory",
-    "currentdirectory",
-    "directory",
-    "dir",
-    "dirpath",
-    "basedir",
-    "basepath",
-    "repopath",
 ];
 
 /// The longest path on any system, in bytes.
@@ -148,11 +133,6 @@ pub fn lines_of_call(name: &str, texts: &[(String, String)]) -> Vec<String> {
         lines.extend(paths.iter().map(|it| format!("cat {it}")));
     }
     lines
-}
-
-/// Returns true if a list of words has this one.
-fn is_in(list: &str, word: &str) -> bool {
-    list.split_ascii_whitespace().any(|it| it == word)
 }
 
 /// Returns the words of the fields for arguments, each after a space. A single text may be several of them, and JSON has

@@ -50,7 +50,7 @@ mod words;
 mod wrappers;
 mod writes;
 
-pub use self::calls::{DIRECTORIES, lines_of_call, name_words};
+pub use self::calls::{lines_of_call, name_words};
 pub use self::writes::patched;
 pub use listener::{is_interpreter, runs_its_input, waits_for_commands};
 use machine::Machine;

@@ -95,7 +95,7 @@ fn of_words(run: &Run, words: &[&str], pipeline: &Pipeline) -> Option<Finding> {
     if let Some(printer) = printers::find(program, rest).filter(|_| pipeline.is_shown) {
         return Some(shows(&format!("This prints {}", printer.shows), printer.safer));
     }
-    // What a program leaves out or writes it does not show.
+    // A program does not show the files that it leaves out or writes.
     let left: Vec<&str> = without_values(rest, "--exclude --exclude-from --ignore -out --out -keyout");
     let rest = left.as_slice();
     // The key of a program's own is the value of an option.

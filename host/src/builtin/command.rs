@@ -195,7 +195,7 @@ impl Judge<'_> {
         if let Some(path) = seen.outputs.iter().find_map(|output| self.path_in(output, seen)) {
             return Some(Finding::Changes(path));
         }
-        if hookbox_process::is_removed(seen.program(), seen.strings().skip(1)) {
+        if hookbox_process::is_replaced(seen.program(), seen.strings().skip(1)) {
             return Some(Finding::Changes("hookbox".to_owned()));
         }
         let is_unread = reading.unread.iter().any(|it| matches!(it, Unread::Script | Unread::Program));

@@ -67,7 +67,7 @@ const VALUES: [&str; 24] = [
 ];
 
 /// Package managers, each with the words by which it removes or replaces a program.
-const REMOVALS: [(&str, &str); 13] = [
+const REPLACES: [(&str, &str); 13] = [
     ("apk port", "del uninstall add install upgrade"),
     ("apt apt-get aptitude", "remove purge autoremove install reinstall"),
     (
@@ -98,10 +98,10 @@ pub(super) fn roots(program: &str, words: &[&str]) -> Vec<String> {
 }
 
 /// Returns true if a package manager removes or replaces hookbox on the machine, not in a project.
-pub(super) fn is_removed<'a>(program: &str, words: impl Iterator<Item = &'a str>) -> bool {
+pub(super) fn is_replaced<'a>(program: &str, words: impl Iterator<Item = &'a str>) -> bool {
     let words: Vec<&str> = words.collect();
     let has = |list: &str, word: &str| list.split(' ').any(|it| it == word);
-    let Some((_, removes)) = REMOVALS.iter().find(|(programs, _)| has(programs, program)) else {
+    let Some((_, removes)) = REPLACES.iter().find(|(programs, _)| has(programs, program)) else {
         return false;
     };
     let is_of_machine = !matches!(program, "npm" | "pnpm" | "yarn" | "bun")

@@ -54,6 +54,21 @@ const XDG: [(&str, &str); 4] = [
 /// The longest path in a reason, in bytes.
 const SHOWN: usize = 200;
 
+/// Fields with the working directory of a tool, in the form of [`facts::plain`].
+const DIRECTORIES: [&str; 11] = [
+    "cwd",
+    "workdir",
+    "workingdir",
+    "workingdirectory",
+    "currentdirectory",
+    "directory",
+    "dir",
+    "dirpath",
+    "basedir",
+    "basepath",
+    "repopath",
+];
+
 /// The endings of scripts. A file without one counts if it is executable.
 const SCRIPTS: [&str; 8] = ["sh", "bash", "py", "rb", "pl", "js", "mjs", "cjs"];
 
@@ -179,9 +194,7 @@ impl SelfProtection {
         let facts = &call.facts;
         let mut directories: Vec<PathBuf> = Vec::new();
         if let Some(object) = call.input.value().as_object() {
-            let named = object
-                .iter()
-                .filter(|(name, _)| hookbox_shell::DIRECTORIES.contains(&facts::plain(name).as_str()));
+            let named = object.iter().filter(|(name, _)| DIRECTORIES.contains(&facts::plain(name).as_str()));
             directories
                 .extend(named.filter_map(|(_, value)| Some(self.protected.path(value.as_str()?, cwd))));
         }

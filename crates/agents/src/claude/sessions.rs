@@ -13,7 +13,6 @@ pub(super) static SESSIONS: Format = Format {
         has("sessionId") && text(line, "/type").is_some_and(|it| !it.is_empty())
             || has("uuid") && has("message")
     },
-    is_own: |_| true,
     lines: || Box::<Claude>::default(),
 };
 

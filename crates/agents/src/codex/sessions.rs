@@ -24,7 +24,6 @@ pub(super) static SESSIONS: Format = Format {
         vec![codex.join("sessions"), codex.join("archived_sessions")]
     },
     has_line: |line| line.get("payload").is_some() || is_bare(line),
-    is_own: |_| true,
     lines: || Box::<Codex>::default(),
 };
 

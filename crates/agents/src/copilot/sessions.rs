@@ -13,7 +13,6 @@ pub(super) static SESSIONS: Format = Format {
         let is_start = text(line, "/type").as_deref() == Some("session.start");
         line.get("data").is_some() && line.get("parentId").is_some() || is_start
     },
-    is_own: |_| true,
     lines: || Box::<Copilot>::default(),
 };
 

@@ -10,7 +10,6 @@ pub(super) static SESSIONS: Format = Format {
         let has = |key: &str| line.get(key).is_some();
         has("projectHash") || has("$set") || text(line, "/type").as_deref() == Some("gemini")
     },
-    is_own: |_| true,
     lines: || Box::<Gemini>::default(),
 };
 

@@ -1,7 +1,7 @@
 //! Appending a record: one lock, one write, and the hash of the record before it.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -161,8 +161,13 @@ fn prune(files: &[DayFile], settings: &JournalSettings, today: jiff::civil::Date
     for file in files.iter().filter(|it| !it.is_thinned) {
         if size > most {
             let before = file.size();
-            if thin(file).is_err() {
-                let _ = fs::remove_file(&file.path);
+            match thin(file) {
+                Ok(()) => {}
+                // Nothing is lost on a full disk: the next new file of the journal tries it again.
+                Err(error) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+                    return;
+                }
+                Err(_) => drop(fs::remove_file(&file.path)),
             }
             size = size.saturating_sub(before).saturating_add(file.thinned().size());
         }
@@ -179,14 +184,17 @@ fn prune(files: &[DayFile], settings: &JournalSettings, today: jiff::civil::Date
 fn thin(file: &DayFile) -> io::Result<()> {
     let thinned = file.thinned();
     let new = thinned.path.with_extension("new");
-    let mut kept = private_dir::create_file(&new)?;
-    kept.set_len(0)?;
-    for entry in Reader::of_day(file.clone()) {
-        let entry = entry?;
-        if entry.record().is_some_and(|record| decision(&record).verdict == "blocked") {
-            kept.write_all(&entry.bytes)?;
+    let write = || -> io::Result<()> {
+        let mut kept = private_dir::create_file(&new)?;
+        kept.set_len(0)?;
+        for entry in Reader::of_day(file.clone()) {
+            let entry = entry?;
+            if entry.record().is_some_and(|record| decision(&record).verdict == "blocked") {
+                kept.write_all(&entry.bytes)?;
+            }
         }
-    }
-    fs::rename(&new, &thinned.path)?;
+        fs::rename(&new, &thinned.path)
+    };
+    write().inspect_err(|_| drop(fs::remove_file(&new)))?;
     fs::remove_file(&file.path)
 }

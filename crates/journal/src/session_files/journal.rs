@@ -3,12 +3,17 @@
 use serde_json::Value;
 
 use super::{Found, Lines, PastCall, text};
+use crate::journal::has_own_hash;
 
 /// Records of the journal.
 #[derive(Default)]
 pub(super) struct Journal;
 
 impl Lines for Journal {
+    fn is_own(&self, text: &[u8]) -> bool {
+        has_own_hash(text)
+    }
+
     fn line(&mut self, line: &Value, found: &mut Vec<Found>) {
         if text(line, "/event/event").as_deref() != Some("before_tool_call") {
             return;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::journal::{DIRECTORY, has_own_hash};
+use crate::journal::DIRECTORY;
 
 /// The longest line that is read, in bytes. A longer one is counted as unread.
 pub const MAX_LINE: u64 = 64 << 20;
@@ -28,8 +28,6 @@ pub struct Format {
     pub directories: Directories,
     /// Returns true for a line that only a file of this format has.
     pub has_line: fn(&Value) -> bool,
-    /// Returns false for a line that others than its writer have put there.
-    pub is_own: fn(&[u8]) -> bool,
     /// Creates a reader of the lines of a file.
     pub lines: fn() -> Box<dyn Lines>,
 }
@@ -42,7 +40,6 @@ pub static JOURNAL: Format = Format {
         vec![data.join("hookbox").join(DIRECTORY)]
     },
     has_line: |line| ["v", "event", "report"].iter().all(|key| line.get(key).is_some()),
-    is_own: has_own_hash,
     lines: || Box::new(journal::Journal),
 };
 
@@ -105,6 +102,11 @@ pub struct Summary {
 
 /// Reads the lines of one file.
 pub trait Lines {
+    /// Returns false for the text of a line that others than its writer have put there.
+    fn is_own(&self, _text: &[u8]) -> bool {
+        true
+    }
+
     /// Reads a line, and adds everything that it tells.
     fn line(&mut self, line: &Value, found: &mut Vec<Found>);
 }
@@ -144,7 +146,7 @@ pub fn read(
             reader = format.map(|it| (*it, (it.lines)()));
             summary.format = format.map(|it| it.name);
         }
-        if let Some((format, reader)) = reader.as_mut().filter(|(format, _)| (format.is_own)(&text)) {
+        if let Some((format, reader)) = reader.as_mut().filter(|(_, reader)| reader.is_own(&text)) {
             reader.line(&line, &mut found);
             found.drain(..).for_each(|it| each(format.name, it));
         }

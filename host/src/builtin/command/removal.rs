@@ -23,6 +23,8 @@ impl Judge<'_> {
         };
         let has = |option: &str| words.iter().any(|word| word.starts_with(option));
         let rest = words.get(at.map_or(1, |at| at + 1)..).unwrap_or_default();
+        // A package may bring a program of the same name.
+        let roots = hookbox_process::roots(program, &words);
         let taken = match program {
             "find" => {
                 let feeds = flow.iter().any(|it| it.strings().any(programs::destroys));
@@ -30,10 +32,7 @@ impl Judge<'_> {
                 return (feeds || seen.used != Use::Reads && takes).then(|| self.found(&words, seen))?;
             }
             "git" => git_takes(&words)?,
-            // It may have a program of the same name.
-            _ if !hookbox_process::roots(program, &words).is_empty() => {
-                hookbox_process::roots(program, &words)
-            }
+            _ if !roots.is_empty() => roots,
             "rsync" if has("--delete") || has("--remove-source-files") => named(rest),
             "tar" if has("--remove-files") => named(rest),
             "zip" if has("-m") || has("--move") => named(rest),
