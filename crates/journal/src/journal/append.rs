@@ -193,6 +193,9 @@ fn thin(file: &DayFile) -> io::Result<()> {
                 kept.write_all(&entry.bytes)?;
             }
         }
+        if kept.metadata()?.len() == 0 {
+            return fs::remove_file(&new);
+        }
         fs::rename(&new, &thinned.path)
     };
     write().inspect_err(|_| drop(fs::remove_file(&new)))?;
