@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::SystemTime;
 
+use tests::Load;
+
 const USAGE: &str = "\
 usage: cargo run -p xtask -- COMMAND
 
@@ -28,8 +30,8 @@ usage: cargo run -p xtask -- COMMAND
   plugin      build the sample plugin into target/plugin, and nothing else
   twins       build the native form of every sample hook into target/hooks/native/NAME
   test-twins  build it for the tests, without optimization, into target/test-hooks/native/NAME
-  test        run the tests of the README (`--under-load`: beside eight busy processes)
-  test-all    run the tests, and those that need tools of PyPI or npm, node, a browser or a registry (`--under-load`)
+  test        run the tests of the README (`--under-load`: beside eight busy processes; `--beside PROGRAM`: beside this)
+  test-all    run the tests, and those that need tools of PyPI or npm, node, a browser or a registry (same options)
   test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm
   test-clients  run real agents against a mock model, with hookbox as their hook command
   bench       measure hookbox beside what people would use instead (`--quick`: in two minutes, without the network; `--unoptimized`: only to see that it works; `--guards`: the guards only)
@@ -63,10 +65,8 @@ fn main() -> ExitCode {
             .and_then(|()| tree.plugin()),
         ["twins"] => tree.twins("release", "hooks/native"),
         ["test-twins"] => tree.twins("dev", "test-hooks/native"),
-        ["test"] => tree.test(false),
-        ["test", "--under-load"] => tree.test(true),
-        ["test-all"] => tree.test_all(false),
-        ["test-all", "--under-load"] => tree.test_all(true),
+        ["test", args @ ..] => Load::of(args).and_then(|load| tree.test(&load)),
+        ["test-all", args @ ..] => Load::of(args).and_then(|load| tree.test_all(&load)),
         ["test-hooks"] => tree.test_hooks(),
         ["test-clients", args @ ..] => tree.test_clients(args),
         ["bench", args @ ..] => tree.bench(args),
@@ -198,7 +198,7 @@ impl Tree {
     fn wit_reference(&self) -> Result<(), Box<dyn Error>> {
         let mut command = cargo();
         command.current_dir(&self.root).env("HOOKBOX_WRITE_GOLDEN", "1");
-        command.args(["test", "--workspace", "--quiet", "--", "the_wit_page_is_the_one_that_is_generated"]);
+        command.args(["test", "--workspace", "--quiet", "--", "the_wit_pages_are_those_that_are_generated"]);
         run(&mut command, "write the page")
     }
 
