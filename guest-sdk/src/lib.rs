@@ -107,7 +107,7 @@ pub use log::Level;
 pub use manifest::{Capability, Give, Manifest, OnFailure, Subscription};
 pub use serde_json::{Value, json};
 pub use settings::{settings, settings_from};
-pub use tool::{ResolvedPath, ToolCall, ToolKind, ToolResult};
+pub use tool::{CallFacts, File, FileUse, ResolvedPath, ToolCall, ToolKind, ToolResult};
 
 /// The names that most hooks need.
 pub mod prelude {

@@ -1,30 +1,8 @@
 //! Tool calls and their results.
 
-use crate::{Document, Value};
+pub use hookbox_calls::{CallFacts, File, FileUse, ToolKind};
 
-/// The kind of a tool, independent of the agent's name for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ToolKind {
-    /// Runs a command line.
-    Shell,
-    /// Reads files.
-    Read,
-    /// Creates or replaces files.
-    Write,
-    /// Changes files in place.
-    Edit,
-    /// Searches or lists files.
-    Search,
-    /// Fetches from the network.
-    Fetch,
-    /// A tool of an MCP server.
-    Mcp,
-    /// Starts another agent.
-    Agent,
-    /// Anything else.
-    #[default]
-    Other,
-}
+use crate::{Context, Document, Value};
 
 /// A path that a file tool names, resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,77 +40,43 @@ impl ToolCall {
 
     /// Returns the directory in which a shell tool runs its line, if the input names one: absolute, or from the agent's.
     pub fn directory(&self) -> Option<String> {
-        // By its spellings, because the input may be a megabyte that stays with hookbox.
-        let spellings = [
-            "/workdir",
-            "/cwd",
-            "/working_directory",
-            "/workingDirectory",
-            "/directory",
-            "/dir_path",
-            "/dir",
-        ];
-        let text = |field: &str| self.input.get::<String>(field).ok().flatten();
-        let named = spellings.into_iter().filter(|_| self.kind == ToolKind::Shell).find_map(text);
-        named.filter(|it| !it.is_empty())
+        // Most inputs of a shell tool have nothing but the line.
+        let input = Some(&self.input).filter(|_| self.kind == ToolKind::Shell)?.parse::<Value>().ok()?;
+        hookbox_calls::directories(&input).next().map(str::to_owned)
+    }
+}
+
+impl Context {
+    /// Returns the lines that the call of this event may run, and the files that it uses, whatever its tool is.
+    ///
+    /// A line is the [`command`](ToolCall::command) of a shell tool. An unknown tool, or one of an MCP server, may be a shell
+    /// by another name, run code, or remove and show files: its lines have the same effect.
+    ///
+    /// In a component the host reads the call.
+    pub fn facts_of(&self, call: &ToolCall) -> CallFacts {
+        #[cfg(target_arch = "wasm32")]
+        {
+            let _ = call;
+            crate::component::facts::read_call()
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            let input = call.input.parse().unwrap_or_default();
+            let paths: Vec<&str> = call.paths.iter().map(|it| it.path.as_str()).collect();
+            let (kind, command) = (call.kind, call.command.as_deref());
+            let call = hookbox_calls::Call { name: &call.name, kind, command, input: &input };
+            hookbox_calls::facts(&call, &paths, &self.cwd)
+        }
     }
 
-    /// Returns the command lines that a guard has to judge, because this call may run them.
-    ///
-    /// Without a [`command`](Self::command), a shell tool has its input in an unknown shape: each text of it is a
-    /// line, and all texts together are one, so that odd input skips no guard. An unknown tool, or one of an MCP
-    /// server, may be a shell by another name, run code, or remove and show files: its lines have the same effect.
-    pub fn command_lines(&self) -> Vec<String> {
-        match (&self.command, self.kind) {
+    /// Returns the command lines that a guard has to judge, because the call of this event may run them.
+    pub fn lines_of(&self, call: &ToolCall) -> Vec<String> {
+        match (&call.command, call.kind) {
             (Some(line), _) => vec![line.clone()],
-            (None, ToolKind::Shell) => texts(&self.input),
-            (None, ToolKind::Other | ToolKind::Mcp) => {
-                let mut texts = Vec::new();
-                named_texts("", &self.input.parse().unwrap_or_default(), &mut texts);
-                hookbox_shell::lines_of_call(&self.name, &texts)
-            }
+            (None, ToolKind::Shell | ToolKind::Other | ToolKind::Mcp) => self.facts_of(call).lines,
             (None, _) => Vec::new(),
         }
     }
-}
-
-/// Adds every text in a value, with the plain name of its field. A text that is JSON is read as well.
-fn named_texts(field: &str, value: &Value, found: &mut Vec<(String, String)>) {
-    match value {
-        Value::String(text) => {
-            if text.trim_start().starts_with(['{', '['])
-                && let Ok(inner) = serde_json::from_str::<Value>(text)
-            {
-                named_texts(field, &inner, found);
-            }
-            found.push((field.to_owned(), text.clone()));
-        }
-        Value::Array(values) => values.iter().for_each(|it| named_texts(field, it, found)),
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                let plain: String = name.chars().filter(|it| !matches!(it, '_' | '-' | '.')).collect();
-                named_texts(&plain.to_ascii_lowercase(), value, found);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Returns every text in an input, and all of them as the words of one line.
-fn texts(input: &Document) -> Vec<String> {
-    let Ok(value) = input.parse::<Value>() else { return vec![input.text()] };
-    let (mut found, mut waiting) = (Vec::new(), vec![&value]);
-    while let Some(value) = waiting.pop() {
-        match value {
-            Value::String(text) => found.push(text.clone()),
-            // The last one is the next.
-            Value::Array(values) => waiting.extend(values.iter().rev()),
-            Value::Object(fields) => waiting.extend(fields.values().rev()),
-            _ => {}
-        }
-    }
-    found.push(found.join(" "));
-    found
 }
 
 /// A tool call that is over. This includes a call that a hook blocked, with `success` false and the reason as
@@ -170,18 +114,19 @@ mod tests {
 
     #[test]
     fn a_call_has_the_lines_that_it_may_run() {
+        let cx = Context::default();
         for (kind, input, lines) in [
             (ToolKind::Shell, json!({"argv": ["rm", {"of": "x"}], "n": 1}), vec!["rm", "x", "rm x"]),
             (ToolKind::Shell, json!("ls"), vec!["ls", "ls"]),
             (ToolKind::Mcp, json!({"cmd": "ls", "text": "rm"}), vec!["ls"]),
-            (ToolKind::Other, json!({"command": ["ls"], "script": "make"}), vec!["ls", "make"]),
+            (ToolKind::Other, json!({"command": ["ls"], "script": "make"}), vec!["ls", "make", "ls\nmake"]),
             (ToolKind::Mcp, json!({"args": "{\"cmd\": [\"rm\", \"a b\"]}"}), vec!["rm 'a b'"]),
             (ToolKind::Write, json!({"command": "ls"}), vec![]),
         ] {
             let call = ToolCall { kind, input: input.clone().into(), ..ToolCall::default() };
-            assert_eq!(call.command_lines(), lines, "{kind:?} {input}");
+            assert_eq!(cx.lines_of(&call), lines, "{kind:?} {input}");
             let call = ToolCall { command: Some("pwd".to_owned()), ..call };
-            assert_eq!(call.command_lines(), ["pwd"]);
+            assert_eq!(cx.lines_of(&call), ["pwd"]);
         }
     }
 

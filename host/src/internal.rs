@@ -44,7 +44,9 @@ pub mod discovery {
 pub mod facts {
     //! Facts about a tool call.
 
-    pub use crate::facts::{claude_names, is_same_mcp_tool, kind_of, mcp_names, of};
+    pub use hookbox_calls::claude_names;
+
+    pub use crate::facts::{is_same_mcp_tool, kind_of, kind_of_pattern, mcp_names, of};
 }
 
 pub mod files {

@@ -1,5 +1,7 @@
 //! Text from outside, made safe to show.
 
+pub use hookbox_shell::quoted as shell_word;
+
 /// Makes text that a hook wrote safe for a terminal or a log. Control characters (terminal escapes among
 /// them) and the invisible characters that reorder a line (CVE-2021-42574) are written as `\u{…}`, newlines
 /// and tabs as `\n` and `\t`. Text beyond `max` bytes is cut, with a note of how much is missing.
@@ -85,15 +87,6 @@ pub fn nearest<'a>(name: &str, among: impl IntoIterator<Item = &'a str>) -> Opti
 /// Only the first 64 bytes count.
 pub fn distance(from: &str, to: &str) -> usize {
     strsim::levenshtein(prefix(from, 64), prefix(to, 64))
-}
-
-/// Quotes a word for a shell, if it needs quotes.
-pub fn shell_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=+,%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]

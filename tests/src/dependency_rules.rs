@@ -12,7 +12,7 @@ const AGENTS: [&str; 5] = ["codex", "copilot", "gemini", "opencode", "qwen"];
 const CLAUDE: [&str; 5] = [
     "host/src/dialect/",
     "host/src/discovery/",
-    "host/src/facts",
+    "crates/calls/src",
     "host/src/internal.rs",
     "cli/src/commands/",
 ];

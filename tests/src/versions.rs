@@ -120,6 +120,27 @@ async fn a_line_is_read_in_a_component_as_on_the_host() {
 }
 
 #[tokio::test]
+async fn a_call_is_read_in_a_component_as_on_the_host() {
+    let facts = hook(&component("facts").await, &[]);
+    for (name, input) in [
+        ("Bash", json!({"command": "cd a && echo x > b; rm *.c", "workdir": "/srv"})),
+        ("mcp__fs__move_file", json!({"source": "a", "destination": "/b"})),
+        ("mcp__x__write_file", json!({"file": "/a", "content": "x"})),
+        ("Grep", json!({"pattern": "x", "glob": "*.env"})),
+        ("unknown", json!({"argv": ["rm", "-rf", "x"]})),
+    ] {
+        let mut input = input;
+        input["facts"] = json!(true);
+        let mut made = ToolCall::new(name, input);
+        made.facts = Arc::new(hookbox::internal::facts::of(name, &made.input, Path::new("/w"), None));
+        let event =
+            Event { context: Arc::new(Context::new("c", "/w")), data: EventData::BeforeToolCall(made) };
+        let found = facts.run(&event, &Budget::for_kind(Kind::Component)).await.unwrap();
+        assert_eq!(found.warnings, [format!("{:?}", event.call_facts().unwrap())], "{name}");
+    }
+}
+
+#[tokio::test]
 async fn the_same_line_costs_the_same_for_the_first_hook_and_the_next() {
     let facts = hook(&component("facts").await, &[]);
     let event = Event {

@@ -7,9 +7,10 @@ use std::process::Command;
 use super::{Tree, cargo, run};
 
 /// The crates that are published, each after those that it needs.
-const PUBLISHED: [&str; 10] = [
+const PUBLISHED: [&str; 11] = [
     "hookbox-redact",
     "hookbox-shell",
+    "hookbox-calls",
     "hookbox",
     "hookbox-journal",
     "hookbox-agents",

@@ -193,6 +193,7 @@ fn as_json(explanation: &Explanation, pass: Option<&WayThrough>) -> Value {
         "tool": call.map(|it| &it.name),
         "tool_kind": call.map(|it| it.facts.kind.as_str()),
         "command": call.and_then(|it| it.facts.command.as_ref()),
+        "facts": fired.event.call_facts().map(|it| it.to_json()),
         "verdict": Dialect::Kodelet.verdict(&fired.verdict, &fired.event),
         "hooks": hooks,
         "to_pass": pass.map(WayThrough::json),

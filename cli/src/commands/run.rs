@@ -99,7 +99,10 @@ impl Run {
         let verdict = Dialect::from(self.dialect).verdict(&fired.verdict, &fired.event);
         // The verdict comes first, because the caller needs it.
         let done = if self.report {
-            output::json(&Exact { value: &with_report(verdict, &fired.report), event: &fired.event })
+            output::json(&Exact {
+                value: &with_report(verdict, &fired.report, &fired.event),
+                event: &fired.event,
+            })
         } else {
             output::json(&Exact { value: &verdict, event: &fired.event })
         };
@@ -207,10 +210,11 @@ pub(crate) fn tell(fired: &Fired) {
 }
 
 /// Returns the verdict with the report of each hook, in a documented form.
-fn with_report(verdict: Value, report: &Report) -> Value {
+fn with_report(verdict: Value, report: &Report, event: &Event) -> Value {
     json!({
         "verdict": verdict,
         "event": report.event,
+        "facts": event.call_facts().map(|it| it.to_json()),
         "duration_us": u64::try_from(report.duration.as_micros()).unwrap_or(u64::MAX),
         "hooks": report.hooks.iter().map(HookReport::to_json).collect::<Vec<_>>(),
         "on_error": report.on_error.iter().map(|failure| {

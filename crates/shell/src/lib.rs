@@ -27,9 +27,9 @@ mod alternatives;
 mod arithmetic;
 mod braces;
 mod builtins;
-mod calls;
 mod compound;
 mod escapes;
+mod files;
 mod inside;
 mod languages;
 mod lex;
@@ -48,10 +48,8 @@ mod tokens;
 mod tree;
 mod words;
 mod wrappers;
-mod writes;
 
-pub use self::calls::{lines_of_call, name_words};
-pub use self::writes::patched;
+pub use self::files::{FileUse, UsedFile, operands, patched, used_in_patch};
 pub use listener::{is_interpreter, runs_its_input, waits_for_commands};
 use machine::Machine;
 pub use paths::{base_name, is_terminal, join_path};
@@ -59,6 +57,7 @@ pub use programs::{Use, assignment, executes, fits, program_starts, use_of};
 pub use shell_words::ShellWords;
 pub use tokens::{Token, tokens, unquoted};
 pub use tree::Mode;
+pub use wrappers::quoted;
 
 /// The longest line that is read, in bytes.
 const MAX_LINE: usize = 1 << 20;

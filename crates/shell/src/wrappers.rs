@@ -328,7 +328,7 @@ fn script_of(args: &[Arg]) -> Option<String> {
 }
 
 /// Returns a text in the quotes that keep it one word.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let is_safe = |it: u8| it.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&it);
     if !text.is_empty() && text.bytes().all(is_safe) {
         text.to_owned()

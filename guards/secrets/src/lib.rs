@@ -12,6 +12,7 @@ mod printers;
 mod programs;
 
 use hookbox_judge::{Denial, Preset, allows};
+use hookbox_sdk::File;
 use hookbox_sdk::prelude::*;
 use hookbox_sdk::text::Secrets;
 
@@ -128,11 +129,11 @@ impl Hook for SecretsGuard {
 fn findings(cx: &Context, call: &ToolCall) -> Vec<Finding> {
     match (&call.command, call.kind) {
         (Some(line), _) => line::judge(cx, call, line).into_iter().collect(),
-        (None, ToolKind::Read | ToolKind::Search) => of_paths(call).into_iter().collect(),
+        (None, ToolKind::Read | ToolKind::Search) => of_paths(cx, call).into_iter().collect(),
         // A file tool, one with a shell line in an unknown shape, or one that may be a shell by another name.
         (None, kind) => {
             let may_run = matches!(kind, ToolKind::Other | ToolKind::Mcp);
-            let lines = if may_run { call.command_lines() } else { Vec::new() };
+            let lines = if may_run { cx.lines_of(call) } else { Vec::new() };
             let runs = lines.iter().filter_map(|line| line::judge(cx, call, line));
             let texts = texts(&call.input);
             runs.chain(texts.iter().filter_map(|text| of_text(cx, call, text))).collect()
@@ -141,14 +142,11 @@ fn findings(cx: &Context, call: &ToolCall) -> Vec<Finding> {
 }
 
 /// Judges the files that a tool reads, and the pattern of those that it searches.
-fn of_paths(call: &ToolCall) -> Option<Finding> {
-    let path = call.paths.iter().map(|it| it.path.as_str()).find(|path| places::is_secret_path(path));
-    if let Some(path) = path {
-        return Some(finding::shows_file(path));
-    }
-    let names = ["/glob", "/include", "/include_pattern", "/file_pattern"];
-    let glob = names.iter().find_map(|it| call.input.get::<String>(it).ok().flatten())?;
-    places::is_secret_glob(&glob).then(|| finding::shows_file(&glob))
+fn of_paths(cx: &Context, call: &ToolCall) -> Option<Finding> {
+    let is_secret = |it: &File| {
+        if it.is_pattern { places::is_secret_glob(&it.path) } else { places::is_secret_path(&it.path) }
+    };
+    cx.facts_of(call).files.iter().find(|it| is_secret(it)).map(|it| finding::shows_file(&it.path))
 }
 
 /// Judges a text of a tool's input: what it writes, or a command of a tool that may be a shell.

@@ -109,9 +109,6 @@ pub(crate) fn is_secret_path(path: &str) -> bool {
 
 /// Returns true if a pattern of the files that a search shows fits those with secrets: `**/credentials`, `*.{env,pem}`.
 pub(crate) fn is_secret_glob(glob: &str) -> bool {
-    if glob.starts_with('!') {
-        return false;
-    }
     let braced = glob.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
     let all: Vec<String> = match braced {
         Some((before, (choices, after))) => {
@@ -295,7 +292,7 @@ mod tests {
         ] {
             assert!(is_secret_glob(glob), "{glob}");
         }
-        for glob in ["*.rs", "**/*.json", "src/**", "!**/.env", "**/credentials/*.rs", "*.{ts,tsx}"] {
+        for glob in ["*.rs", "**/*.json", "src/**", "**/credentials/*.rs", "*.{ts,tsx}"] {
             assert!(!is_secret_glob(glob), "{glob}");
         }
     }

@@ -86,12 +86,11 @@ impl Hook for SupplyChain {
     }
 
     fn before_tool_call(cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
-        let written = match call.kind {
-            ToolKind::Write | ToolKind::Edit => call.paths.iter().find_map(|it| writes::of_path(&it.path)),
-            _ => None,
-        };
+        // The files of a line are judged with the commands that write them.
+        let files = if call.command.is_some() { Vec::new() } else { cx.facts_of(call).files };
+        let written = files.iter().find_map(writes::of_file);
         let lines: Vec<_> =
-            call.command_lines().into_iter().map(|it| (cx.read_line_of(call, &it), it)).collect();
+            cx.lines_of(call).into_iter().map(|it| (cx.read_line_of(call, &it), it)).collect();
         let strictest = Settings::strictest();
         // Most calls pass the strictest settings, and need no others.
         if written.is_none()

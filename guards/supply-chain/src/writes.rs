@@ -2,6 +2,8 @@
 
 use hookbox_shell::{Reading, Run, base_name};
 
+use hookbox_sdk::{File, FileUse};
+
 use crate::{Finding, Preset};
 
 /// Start files of shells.
@@ -29,8 +31,15 @@ const CI: Finding = Finding {
     safer: "git diff --stat",
 };
 
+/// Judges a file that a tool uses.
+pub(crate) fn of_file(file: &File) -> Option<Finding> {
+    let runs = START.contains(&base_name(&file.path)) && file.text.as_deref().is_some_and(downloads);
+    let found = if runs { Some(HOOK) } else { of_path(&file.path) };
+    found.filter(|_| file.usage == FileUse::Writes)
+}
+
 /// Judges a file that is written.
-pub(crate) fn of_path(path: &str) -> Option<Finding> {
+fn of_path(path: &str) -> Option<Finding> {
     let has = |part: &str| path.contains(&format!("/{part}")) || path.starts_with(part);
     if has(".git/hooks/") || has(".husky/") || path.ends_with("/.ssh/authorized_keys") || has("etc/apt/") {
         return Some(HOOK);
@@ -48,18 +57,23 @@ pub(crate) fn judge(reading: &Reading, at: usize, run: &Run) -> Option<Finding> 
     if program == "crontab" && args.first() == Some(&"-") && feeds(reading, run, at).any(downloads) {
         return Some(HOOK);
     }
-    let targets = run.writes();
+    let targets: Vec<&str> = run.writes().collect();
     let starts = targets.iter().any(|it| START.contains(&base_name(it)));
-    if starts && feeds(reading, run, at).any(downloads) {
+    let fetches = |run: &Run| matches!(run.program(), Some("curl" | "wget"));
+    if starts && (sources(reading, run, at).any(fetches) || feeds(reading, run, at).any(downloads)) {
         return Some(HOOK);
     }
     targets.into_iter().find_map(of_path)
 }
 
+/// Returns a command and those that feed it.
+fn sources<'a>(reading: &'a Reading, run: &'a Run, at: usize) -> impl Iterator<Item = &'a Run> {
+    run.input.iter().filter(move |it| **it != at).filter_map(|it| reading.runs.get(*it)).chain([run])
+}
+
 /// Returns the texts of a command and of those that feed it.
 fn feeds<'a>(reading: &'a Reading, run: &'a Run, at: usize) -> impl Iterator<Item = &'a str> {
-    let inputs = run.input.iter().filter(move |it| **it != at).filter_map(|it| reading.runs.get(*it));
-    inputs.chain([run]).flat_map(|run| {
+    sources(reading, run, at).flat_map(|run| {
         let targets = run.redirections.iter().map(|it| it.target.text.as_str());
         run.args().iter().map(|it| it.text.as_str()).chain(targets)
     })

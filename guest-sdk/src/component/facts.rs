@@ -1,7 +1,8 @@
-//! Facts, over the imports `facts` and `work-tree`.
+//! CallFacts, over the imports `facts` and `work-tree`.
 
 use std::sync::Arc;
 
+use hookbox_calls::{CallFacts, File, FileUse};
 use hookbox_shell::{Arg, Code, Mode, Place, Reading, Redirection, Run, Sort, Unread};
 
 use super::bindings::hookbox::hook0_2_0::{facts as wit, work_tree};
@@ -30,6 +31,22 @@ pub(crate) fn read_line(line: &str) -> Reading {
             .collect(),
         multiplies,
     }
+}
+
+pub(crate) fn read_call() -> CallFacts {
+    let wit::CallFacts { lines, files } = wit::read_call();
+    let file = |it: wit::File| File {
+        path: it.path,
+        usage: match it.usage {
+            wit::FileUse::Reads => FileUse::Reads,
+            wit::FileUse::Writes => FileUse::Writes,
+            wit::FileUse::Removes => FileUse::Removes,
+            wit::FileUse::Moves => FileUse::Moves,
+        },
+        is_pattern: it.is_pattern,
+        text: it.text,
+    };
+    CallFacts { lines, files: files.into_iter().map(file).collect() }
 }
 
 fn run(run: wit::Run, commands: &[Arc<[Arg]>]) -> Run {

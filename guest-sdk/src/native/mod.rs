@@ -205,7 +205,7 @@ mod tests {
                 r#"{"cwd":"/w","tool_name":"bash","tool_input":{"command":"ls"}}"#,
                 r#"{"blocked":true,"reason":"ls in /w"}"#,
             ),
-            (r#"{"event":"before_tool_call","tool_name":"bash","tool_input":"not JSON"}"#, ""),
+            (r#"{"event":"before_tool_call","tool_name":"bash","tool_input":5}"#, ""),
             (r#"{"event":"PreToolUse"}"#, ""),
             (r#"{"event":"turn_end"}"#, ""),
             (r#"{"event":"never_heard_of"}"#, ""),

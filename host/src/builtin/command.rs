@@ -143,7 +143,7 @@ impl Judge<'_> {
         let text = |run: &Run| run.whole.iter().flat_map(|it| [it.text.as_str(), " "]).collect::<String>();
         let fed =
             |run: &Run| run.input.iter().filter_map(|at| reading.runs.get(*at)).map(text).collect::<String>();
-        let written = reading.runs.iter().filter(|run| run.writes().into_iter().any(is_start));
+        let written = reading.runs.iter().filter(|run| run.writes().any(is_start));
         let written: Vec<String> = written.map(|run| text(run) + &fed(run)).collect();
         let is_agent =
             |run: &&Run| run.program().is_some_and(|name| self.protected.targets().contains(&name));

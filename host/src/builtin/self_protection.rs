@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use hookbox_calls::{directories, lines, name_words, texts};
 use hookbox_shell::{Known, runs};
-use serde_json::Value;
 
 use super::command::{self, Finding};
 use super::hookbox_process;
@@ -54,27 +54,8 @@ const XDG: [(&str, &str); 4] = [
 /// The longest path in a reason, in bytes.
 const SHOWN: usize = 200;
 
-/// Fields with the working directory of a tool, in the form of [`facts::plain`].
-const DIRECTORIES: [&str; 11] = [
-    "cwd",
-    "workdir",
-    "workingdir",
-    "workingdirectory",
-    "currentdirectory",
-    "directory",
-    "dir",
-    "dirpath",
-    "basedir",
-    "basepath",
-    "repopath",
-];
-
 /// The endings of scripts. A file without one counts if it is executable.
 const SCRIPTS: [&str; 8] = ["sh", "bash", "py", "rb", "pl", "js", "mjs", "cjs"];
-
-/// The depth and the number of texts of an input that are read.
-const MAX_DEPTH: usize = 8;
-const MAX_TEXTS: usize = 4096;
 
 /// The longest path on any system, in bytes.
 const MAX_PATH: usize = 4096;
@@ -145,13 +126,12 @@ impl SelfProtection {
     /// Judges a call of an unknown tool by its texts: any text that is a protected path, for a tool that removes or moves
     /// also one above it, and any script for a tool that runs something.
     fn by_texts(&self, call: &ToolCall, directories: &[PathBuf]) -> Option<Finding> {
-        let words = hookbox_shell::name_words(&call.name);
+        let words = name_words(&call.name);
         let is_one = |list: &str| words.iter().any(|word| list.split_ascii_whitespace().any(|it| it == word));
         if is_one(READS) && !is_one(CHANGES) && !is_one(RUNS) {
             return None;
         }
-        let mut texts = Vec::new();
-        collect("", call.input.value(), 0, &mut texts);
+        let texts = texts(call.input.value());
         let held = texts.iter().find(|(_, text)| self.holds(text, directories));
         let above = || {
             texts
@@ -170,7 +150,7 @@ impl SelfProtection {
         found.or_else(|| {
             let plain = || texts.iter().map(|(_, text)| text.as_str());
             let all = plain().collect::<Vec<_>>().join(" ");
-            let lines = hookbox_shell::lines_of_call(&call.name, &texts);
+            let lines = lines(&call.as_made());
             let given = plain().chain([all.as_str()]).filter(|_| is_one(RUNS));
             given
                 .chain(lines.iter().map(String::as_str))
@@ -192,13 +172,8 @@ impl SelfProtection {
     /// Returns the reason why a call is blocked.
     fn objection(&self, call: &ToolCall, cwd: &Path) -> Option<String> {
         let facts = &call.facts;
-        let mut directories: Vec<PathBuf> = Vec::new();
-        if let Some(object) = call.input.value().as_object() {
-            let named = object.iter().filter(|(name, _)| DIRECTORIES.contains(&facts::plain(name).as_str()));
-            directories
-                .extend(named.filter_map(|(_, value)| Some(self.protected.path(value.as_str()?, cwd))));
-        }
-        directories.push(cwd.to_owned());
+        let named = directories(call.input.value()).map(|it| self.protected.path(it, cwd));
+        let directories: Vec<PathBuf> = named.chain([cwd.to_owned()]).collect();
         let found = match facts.kind {
             ToolKind::Shell => match facts.command.as_deref() {
                 Some(line) => command::judge(line, &self.protected, &directories)?,
@@ -269,29 +244,6 @@ fn scripts(line: &str, base: &Path, home: Option<&Path>) -> Vec<PathBuf> {
         file.is_some_and(|it| SCRIPTS.contains(&ending) || it.permissions().mode() & 0o111 != 0)
     };
     paths.filter(is_script).collect()
-}
-
-/// Collects the texts of an input, each with the name of its field in the form of [`facts::plain`]. A text that is JSON is
-/// read as well.
-fn collect(field: &str, value: &Value, depth: usize, texts: &mut Vec<(String, String)>) {
-    if depth > MAX_DEPTH || texts.len() >= MAX_TEXTS {
-        return;
-    }
-    match value {
-        Value::String(text) => {
-            if text.trim_start().starts_with(['{', '['])
-                && let Ok(inner) = serde_json::from_str::<Value>(text)
-            {
-                collect(field, &inner, depth + 1, texts);
-            }
-            texts.push((field.to_owned(), text.clone()));
-        }
-        Value::Array(items) => items.iter().for_each(|item| collect(field, item, depth + 1, texts)),
-        Value::Object(object) => {
-            object.iter().for_each(|(name, value)| collect(&facts::plain(name), value, depth + 1, texts));
-        }
-        _ => {}
-    }
 }
 
 #[async_trait]

@@ -19,13 +19,15 @@ use serde_json::{Map, Value};
 pub use context::{AbsentTokens, AgentPayload, Context, InvokedBy, TokenBudget, Usage};
 pub(crate) use context::{now_ms, rfc3339};
 pub use document::{Document, DocumentError};
+pub use hookbox_calls::{CallFacts, File, FileUse, ToolKind};
 #[doc(hidden)]
 pub use mcp_tool::{is_same_mcp_tool, mcp_names, tools_on};
 pub use message::{Message, Role};
 pub use name::{Allows, EventName, UnknownEvent};
 #[cfg(feature = "component")]
 pub(crate) use readings::Readings;
-pub use tool::{Facts, ResolvedPath, ToolCall, ToolKind, ToolResult};
+pub use tool::kind_of_pattern;
+pub use tool::{Facts, ResolvedPath, ToolCall, ToolResult};
 
 /// The thing that failed.
 #[derive(Clone, Debug, PartialEq)]
@@ -246,6 +248,12 @@ impl Event {
             EventData::OnError(ErrorEvent { source: ErrorSource::Tool(call), .. }) => Some(call),
             _ => None,
         }
+    }
+
+    /// Returns the lines that the tool call may run, and the files that it uses; `None` without a call. The facts of the
+    /// [call](ToolCall::facts) have to be filled in.
+    pub fn call_facts(&self) -> Option<CallFacts> {
+        self.tool_call().map(|call| call.facts_in(&self.context.cwd))
     }
 
     /// Mutable version of [`Event::tool_call`].

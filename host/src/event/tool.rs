@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hookbox_calls::ToolKind;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -11,71 +12,15 @@ use super::document::Document;
 use super::readings::Readings;
 use crate::text;
 
-/// The purpose of a tool, whatever its name is in an agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolKind {
-    /// Runs a command line.
-    Shell,
-    /// Reads files.
-    Read,
-    /// Creates or replaces files.
-    Write,
-    /// Changes files in place.
-    Edit,
-    /// Searches or lists files.
-    Search,
-    /// Fetches from the network.
-    Fetch,
-    /// A tool of an MCP server.
-    Mcp,
-    /// Starts another agent.
-    Agent,
-    /// Anything else.
-    #[default]
-    Other,
-}
-
-impl ToolKind {
-    /// Every kind.
-    pub const ALL: [Self; 9] = [
-        Self::Shell,
-        Self::Read,
-        Self::Write,
-        Self::Edit,
-        Self::Search,
-        Self::Fetch,
-        Self::Mcp,
-        Self::Agent,
-        Self::Other,
-    ];
-
-    /// The kind that a pattern such as `kind:shell` means, whatever its case and the spaces around its words;
-    /// else the name of the nearest one. `None` for a pattern that means no kind.
-    #[doc(hidden)]
-    pub fn of_pattern(pattern: &str) -> Option<Result<Self, &'static str>> {
-        let (head, name) = pattern.split_once(':')?;
-        let name = name.trim();
-        head.trim().eq_ignore_ascii_case("kind").then(|| {
-            let known = Self::ALL.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(name));
-            known.ok_or_else(|| text::nearest(name, Self::ALL.map(Self::as_str)).unwrap_or("shell"))
-        })
-    }
-
-    /// Returns the name, such as `shell`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Shell => "shell",
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Edit => "edit",
-            Self::Search => "search",
-            Self::Fetch => "fetch",
-            Self::Mcp => "mcp",
-            Self::Agent => "agent",
-            Self::Other => "other",
-        }
-    }
+/// Returns the kind that a pattern such as `kind:shell` means, whatever its case and the spaces around its words; else the
+/// name of the nearest one. `None` for a pattern that means no kind.
+pub fn kind_of_pattern(pattern: &str) -> Option<Result<ToolKind, &'static str>> {
+    let (head, name) = pattern.split_once(':')?;
+    let name = name.trim();
+    head.trim().eq_ignore_ascii_case("kind").then(|| {
+        let known = ToolKind::ALL.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(name));
+        known.ok_or_else(|| text::nearest(name, ToolKind::ALL.map(ToolKind::as_str)).unwrap_or("shell"))
+    })
 }
 
 /// A path that a file tool names, resolved.
@@ -129,6 +74,18 @@ impl ToolCall {
     /// Creates a call with input that a model wrote: JSON, or text that should have been JSON.
     pub fn from_text(name: impl Into<String>, input: &str) -> Self {
         Self::new(name, Document::from_text(input))
+    }
+
+    /// Returns the call as the reader of calls takes it.
+    pub(crate) fn as_made(&self) -> hookbox_calls::Call<'_> {
+        let (kind, command) = (self.facts.kind, self.facts.command.as_deref());
+        hookbox_calls::Call { name: &self.name, kind, command, input: self.input.value() }
+    }
+
+    /// Returns the lines that the call may run in a directory, and the files that it uses.
+    pub(crate) fn facts_in(&self, cwd: &str) -> hookbox_calls::CallFacts {
+        let paths: Vec<&str> = self.facts.paths.iter().map(|it| it.path.as_str()).collect();
+        hookbox_calls::facts(&self.as_made(), &paths, cwd)
     }
 
     /// Returns the call with this id.

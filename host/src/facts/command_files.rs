@@ -172,7 +172,7 @@ fn written(line: &str, cwd: &Path) -> Vec<String> {
     let reading = runs(line, &Known::default());
     let files = reading.runs.iter().flat_map(|run| {
         let directory = join_path(&cwd, run.directory.as_deref().unwrap_or("."));
-        run.writes().into_iter().map(move |file| join_path(&directory, file))
+        run.writes().map(move |file| join_path(&directory, file))
     });
     files.collect()
 }

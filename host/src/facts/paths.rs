@@ -5,12 +5,10 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use hookbox_calls::named;
 use serde_json::Value;
 
 use crate::event::ResolvedPath;
-
-/// The most paths of one call; further ones are not read.
-pub(crate) const MAX_PATHS: usize = 256;
 
 /// The most symlinks that one path may lead over (Linux: `MAXSYMLINKS`).
 const MAX_LINKS: usize = 40;
@@ -21,39 +19,7 @@ const MAX_LENGTH: usize = 4096;
 /// The most directory entries that are read for one call, so that a hostile input costs milliseconds.
 const MAX_LOOKUPS: usize = 16 * 1024;
 
-/// The greatest depth of nested lists of files with edits.
-const MAX_DEPTH: usize = 4;
-
-/// The fields that hold a path, or several; in the form of [`super::plain`].
-const FIELDS: [&str; 21] = [
-    "filepath",
-    "filepaths",
-    "path",
-    "paths",
-    "file",
-    "files",
-    "filename",
-    "notebookpath",
-    "absolutepath",
-    "relativepath",
-    "relativeworkspacepath",
-    "targetfile",
-    "targetnotebook",
-    "targetdirectory",
-    "dirpath",
-    "directory",
-    "oldpath",
-    "newpath",
-    "sourcepath",
-    "destination",
-    "destinationpath",
-];
-
-/// Those of them that name the one file that a call is about.
-const FILE_FIELDS: [&str; 7] =
-    ["filepath", "path", "file", "filename", "absolutepath", "relativeworkspacepath", "targetfile"];
-
-/// The paths that `input` of a file tool with this (plain) name holds, each once.
+/// The paths that `input` of a file tool with this name holds, each once.
 pub(super) fn of(tool: &str, input: &Value, cwd: &Path, home: Option<&Path>) -> Vec<ResolvedPath> {
     let named = named(tool, input);
     let mut walk = Walk { lookups: MAX_LOOKUPS };
@@ -71,73 +37,6 @@ pub(super) fn of(tool: &str, input: &Value, cwd: &Path, home: Option<&Path>) -> 
         }
     }
     paths
-}
-
-/// Returns the paths in the input of a tool, as they are written.
-pub(super) fn named<'a>(tool: &str, input: &'a Value) -> Vec<&'a str> {
-    let mut named = Vec::new();
-    fields(input, 0, &mut named);
-    match tool {
-        "applypatch" | "patch" => patch(input, 0, &mut named),
-        // Gemini CLI's read_many_files.
-        "readmanyfiles" => {
-            let include =
-                input.get("include").map(|it| it.as_array().map_or(std::slice::from_ref(it), Vec::as_slice));
-            include.into_iter().flatten().filter_map(Value::as_str).for_each(|path| push(path, &mut named));
-        }
-        _ => {}
-    }
-    named
-}
-
-/// Returns true if a field names the one file that a call is about. The name is plain.
-pub(super) fn is_file(field: &str) -> bool {
-    FILE_FIELDS.contains(&field)
-}
-
-/// Collects what the path fields of an object hold: a string, a list, or objects with path fields of their own.
-fn fields<'a>(value: &'a Value, depth: usize, named: &mut Vec<&'a str>) {
-    let Value::Object(object) = value else { return };
-    if depth > MAX_DEPTH {
-        return;
-    }
-    for (name, value) in object {
-        let name = super::plain(name);
-        let is_path = FIELDS.contains(&name.as_str());
-        if !is_path && name != "edits" {
-            continue;
-        }
-        let items = match value {
-            Value::Array(items) => items.as_slice(),
-            one => std::slice::from_ref(one),
-        };
-        for item in items {
-            match item {
-                Value::String(path) if is_path => push(path, named),
-                item => fields(item, depth + 1, named),
-            }
-        }
-    }
-}
-
-/// Collects the files that a patch names, wherever in the input it stands.
-fn patch<'a>(value: &'a Value, depth: usize, named: &mut Vec<&'a str>) {
-    match value {
-        Value::String(text) => hookbox_shell::patched(text).for_each(|path| push(path, named)),
-        Value::Array(items) if depth < MAX_DEPTH => {
-            items.iter().for_each(|item| patch(item, depth + 1, named));
-        }
-        Value::Object(object) if depth < MAX_DEPTH => {
-            object.values().for_each(|value| patch(value, depth + 1, named));
-        }
-        _ => {}
-    }
-}
-
-fn push<'a>(path: &'a str, named: &mut Vec<&'a str>) {
-    if !path.is_empty() && named.len() < MAX_PATHS && !named.contains(&path) {
-        named.push(path);
-    }
 }
 
 /// Expands `~` and `~/…` as a shell does.
@@ -322,7 +221,7 @@ mod tests {
     fn hostile_paths_are_bounded_and_never_inside() {
         let (_dir, root) = house();
         let many: Vec<String> = (0..10_000).map(|n| format!("{n}")).collect();
-        assert_eq!(of("read", &json!({ "paths": many }), &root, None).len(), MAX_PATHS);
+        assert_eq!(of("read", &json!({ "paths": many }), &root, None).len(), hookbox_calls::MAX_PATHS);
 
         let long = "a/".repeat(200_000);
         let found = of("read", &json!({"path": long}), &root, None);

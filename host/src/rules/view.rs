@@ -10,8 +10,7 @@ use serde_json::Value;
 
 use super::path::{self, CallPath};
 use crate::dialect::kodelet;
-use crate::event::{Event, EventData, ToolCall, ToolKind};
-use crate::facts;
+use crate::event::{Event, EventData};
 
 /// An event as rules see it.
 pub(super) struct View<'e> {
@@ -101,7 +100,9 @@ impl<'e> View<'e> {
     pub(super) fn commands(&self) -> &Commands {
         self.commands.get_or_init(|| {
             let mut found = Commands::default();
-            for line in self.event.tool_call().map(lines).unwrap_or_default() {
+            for line in
+                self.event.tool_call().map(|call| hookbox_calls::lines(&call.as_made())).unwrap_or_default()
+            {
                 let home = self.homes.first().and_then(|it| it.to_str());
                 let read = read(&line, home, &self.event.context.cwd);
                 found.unread |= read.unread;
@@ -135,38 +136,6 @@ impl<'e> View<'e> {
             Value::Null => None,
             Value::String(text) => Some(Cow::Borrowed(text)),
             other => Some(Cow::Owned(other.to_string())),
-        }
-    }
-}
-
-/// Returns the lines that a call may run. Input in an unknown shape is read text by text: odd input passes no rule.
-fn lines(call: &ToolCall) -> Vec<String> {
-    match (&call.facts.command, call.facts.kind) {
-        (Some(line), _) => vec![line.clone()],
-        (None, ToolKind::Shell) => {
-            let mut texts = Vec::new();
-            collect(call.input.value(), &mut texts);
-            let all = texts.join(" ");
-            texts.into_iter().map(str::to_owned).chain([all]).collect()
-        }
-        // An unknown tool, or one of an MCP server, may be a shell by another name.
-        (None, ToolKind::Other | ToolKind::Mcp) => {
-            facts::command_of(&call.name, call.input.value()).into_iter().collect()
-        }
-        (None, _) => Vec::new(),
-    }
-}
-
-/// Collects every text of a value, in their order.
-fn collect<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
-    let mut waiting = vec![value];
-    while let Some(value) = waiting.pop() {
-        match value {
-            Value::String(text) => texts.push(text),
-            // The last one is the next.
-            Value::Array(values) => waiting.extend(values.iter().rev()),
-            Value::Object(fields) => waiting.extend(fields.values().rev()),
-            _ => {}
         }
     }
 }

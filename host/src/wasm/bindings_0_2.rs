@@ -18,8 +18,9 @@ wasmtime::component::bindgen!({
     ",
     world: "hookbox:host-new/new-host",
     imports: {
-        // Its fuel needs the store (`link_read_line`).
+        // Their fuel needs the store (`link_facts`).
         "hookbox:hook/facts.read-line": async | trappable,
+        "hookbox:hook/facts.read-call": async | trappable,
         // Functions that read files let other tasks run.
         "hookbox:hook/work-tree.tree": async | trappable,
         "hookbox:hook/work-tree.is-pushed": async | trappable,

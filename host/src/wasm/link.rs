@@ -99,7 +99,7 @@ impl Imports {
         types::add_to_linker::<_, HasSelf<CallState>>(to, |state| state)?;
         facts::add_to_linker::<_, HasSelf<CallState>>(to, |state| state)?;
         work_tree::add_to_linker::<_, HasSelf<CallState>>(to, |state| state)?;
-        reading::link_read_line(to)?;
+        reading::link_facts(to)?;
         Ok(Self { inner: Mutex::new(Inner { linker, linked: Vec::new() }) })
     }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hookbox_calls::FileUse;
 use hookbox_shell::{Arg, Reading};
 use serde_json::{Value, json};
 use wasmtime::component::Linker;
@@ -34,8 +35,8 @@ const NO_GIT_FIX: &str = "there is no git that only root can change, so every wo
 /// The size of an argument or a command beside its texts, in bytes.
 const ITEM: usize = 32;
 
-/// Links the function that reads a line, which takes fuel from the store.
-pub(super) fn link_read_line(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+/// Links the functions that read a line and the call, which take fuel from the store.
+pub(super) fn link_facts(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     linker.allow_shadowing(true);
     linker.instance(FACTS)?.func_wrap_async("read-line", |mut store, (line,): (String,)| {
         Box::new(async move {
@@ -47,6 +48,19 @@ pub(super) fn link_read_line(linker: &mut Linker<CallState>) -> wasmtime::Result
             let copied = price.saturating_add(price_of_answer) / FUEL_PER_COPY;
             store.data_mut().breathe(usize::try_from(copied).unwrap_or(usize::MAX)).await;
             Ok((self::reading(&reading),))
+        })
+    })?;
+    linker.instance(FACTS)?.func_wrap_async("read-call", |mut store, (): ()| {
+        Box::new(async move {
+            let (found, input) = store.data().facts_of_call();
+            let lines = found.lines.iter().map(String::len);
+            let files =
+                found.files.iter().map(|it| ITEM + it.path.len() + it.text.as_ref().map_or(0, String::len));
+            let size: usize = lines.chain(files).sum();
+            let price = CALL + BYTE.saturating_mul(input as u64) + ANSWER.saturating_mul(size as u64);
+            spend(&mut store, price)?;
+            store.data_mut().breathe(usize::try_from(price / FUEL_PER_COPY).unwrap_or(usize::MAX)).await;
+            Ok((call_facts(found),))
         })
     })?;
     linker.allow_shadowing(false);
@@ -84,11 +98,32 @@ fn size(reading: &Reading) -> usize {
 impl types::Host for CallState {}
 
 impl facts::Host for CallState {
-    /// [`link_read_line`] replaces it.
+    /// [`link_facts`] replaces it.
     async fn read_line(&mut self, line: String) -> wasmtime::Result<facts::Reading> {
         std::future::ready(()).await;
         Ok(reading(&self.commands_of(&line)))
     }
+
+    /// [`link_facts`] replaces it.
+    async fn read_call(&mut self) -> wasmtime::Result<facts::CallFacts> {
+        std::future::ready(()).await;
+        Ok(call_facts(self.facts_of_call().0))
+    }
+}
+
+fn call_facts(found: hookbox_calls::CallFacts) -> facts::CallFacts {
+    let file = |it: hookbox_calls::File| facts::File {
+        path: it.path,
+        usage: match it.usage {
+            FileUse::Reads => facts::FileUse::Reads,
+            FileUse::Writes => facts::FileUse::Writes,
+            FileUse::Removes => facts::FileUse::Removes,
+            FileUse::Moves => facts::FileUse::Moves,
+        },
+        is_pattern: it.is_pattern,
+        text: it.text,
+    };
+    facts::CallFacts { lines: found.lines, files: found.files.into_iter().map(file).collect() }
 }
 
 fn reading(reading: &Reading) -> facts::Reading {

@@ -13,7 +13,7 @@ use super::denials::Denials;
 use super::output::{Log, Sink};
 use super::tape::Tape;
 use crate::capability::Capability;
-use crate::event::{Context, Event, Readings};
+use crate::event::{Context, Event, Readings, ToolCall};
 use crate::hook::{Budget, Settings};
 use crate::outcome::Spent;
 use crate::work_tree::WorkTrees;
@@ -50,6 +50,8 @@ pub(super) struct CallState {
     pub(super) denied: Denials,
     /// The place of the event, and the lines that were read for it.
     place: Option<(Arc<Context>, Readings)>,
+    /// The tool call of the event.
+    call: Option<ToolCall>,
     /// The repository of the event, from the first question about it on.
     pub(super) trees: Option<Arc<WorkTrees>>,
     /// The time limit of the call.
@@ -89,6 +91,7 @@ impl CallState {
             tape,
             denied: Denials::default(),
             place: None,
+            call: None,
             trees: None,
             wall: budget.wall,
             log: Log::new(budget.log),
@@ -108,7 +111,8 @@ impl CallState {
 
     /// Sets the event of the call.
     pub(super) fn begin(&mut self, event: &Event) {
-        let readings = event.tool_call().map(|call| call.facts.readings.clone()).unwrap_or_default();
+        self.call = event.tool_call().cloned();
+        let readings = self.call.as_ref().map(|call| call.facts.readings.clone()).unwrap_or_default();
         self.place = Some((Arc::clone(&event.context), readings));
     }
 
@@ -123,6 +127,13 @@ impl CallState {
             Some((context, readings)) => readings.read(line, &context.cwd),
             None => Readings::default().read(line, ""),
         }
+    }
+
+    /// Returns the facts of the event's call, and the size of its input.
+    pub(super) fn facts_of_call(&self) -> (hookbox_calls::CallFacts, usize) {
+        let Some(call) = &self.call else { return Default::default() };
+        let cwd = self.cwd().unwrap_or_default();
+        (call.facts_in(cwd), call.input.text().len())
     }
 
     /// Notes that the guest made use of a right that it does not have.

@@ -88,8 +88,8 @@ impl Hook for Guardrail {
             .on_failure_block()
     }
 
-    fn before_tool_call(_cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
-        let lines = call.command_lines();
+    fn before_tool_call(cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
+        let lines = cx.lines_of(call);
         if lines.is_empty() {
             return Ok(Answer::pass());
         }

@@ -231,8 +231,11 @@ fn the_carried_manifests_have_the_dependencies_of_the_sdk() {
     let dependencies: Vec<&str> = dependencies
         .filter(|name| workspace.lines().any(|it| it.starts_with(&format!("{name} = {{"))))
         .collect();
-    assert_eq!(dependencies, ["hookbox-redact", "hookbox-shell", "serde", "serde_json", "wit-bindgen"]);
-    for name in dependencies.into_iter().skip(2) {
+    assert_eq!(
+        dependencies,
+        ["hookbox-calls", "hookbox-redact", "hookbox-shell", "serde", "serde_json", "wit-bindgen"]
+    );
+    for name in dependencies.into_iter().skip(3) {
         let line = workspace.lines().find(|it| it.starts_with(&format!("{name} = "))).unwrap();
         assert!(carried.lines().any(|it| it == line), "{line}\n{carried}");
     }

@@ -25,8 +25,12 @@ pub(super) fn account(explanation: &Explanation, pass: Option<&WayThrough>) -> S
         if let Some(command) = &call.facts.command {
             let _ = write!(text, "\n  command   {}", escape(command, 1_000));
         }
-        for path in &call.facts.paths {
-            let _ = write!(text, "\n  path      {}", escape(&path.path, 1_000));
+        let facts = event.call_facts().unwrap_or_default();
+        for line in facts.lines.iter().filter(|_| call.facts.command.is_none()) {
+            let _ = write!(text, "\n  line      {}", escape(line, 1_000));
+        }
+        for file in facts.files {
+            let _ = write!(text, "\n  {:<9} {}", file.usage.as_str(), escape(&file.path, 1_000));
         }
     }
     let (asked, others): (Vec<_>, Vec<_>) = explanation.hooks.iter().partition(|it| it.report.is_some());

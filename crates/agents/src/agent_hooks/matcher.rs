@@ -6,6 +6,7 @@ use crate::agent::Agent;
 use crate::agent::tools;
 use crate::dialect::claude::MatcherError;
 use crate::event::{Event, EventData, ToolKind};
+use crate::facts::kind_of_pattern;
 use crate::text;
 
 /// The tools that a hook of an agent is for; at other events the source, reason or trigger.
@@ -48,7 +49,7 @@ impl Matcher {
     pub(crate) fn names(agent: Agent, name: &str, pattern: &str, tool: &str) -> Result<bool, String> {
         let spec = agent.spec();
         let matcher = Self::parse(agent, name, pattern).map_err(|error| error.problem)?;
-        if pattern.split(['|', ',']).any(|part| ToolKind::of_pattern(part.trim()).is_some()) {
+        if pattern.split(['|', ',']).any(|part| kind_of_pattern(part.trim()).is_some()) {
             return Err(format!("{} knows no kinds of tools", spec.title));
         }
         let is_named = match &matcher.rule {

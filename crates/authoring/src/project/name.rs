@@ -9,7 +9,7 @@ use thiserror::Error;
 const MAX: usize = 64;
 
 /// Words that cargo or a compiler does not accept as the name of a crate, or that the project's own SDK has.
-const RESERVED: [&str; 49] = [
+const RESERVED: [&str; 50] = [
     "abstract",
     "alloc",
     "as",
@@ -32,6 +32,7 @@ const RESERVED: [&str; 49] = [
     "fn",
     "for",
     "gen",
+    "hookbox-calls",
     "hookbox-redact",
     "hookbox-sdk",
     "hookbox-shell",

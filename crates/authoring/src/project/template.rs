@@ -12,6 +12,7 @@ static TEMPLATES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
 
 // Links to directories of the repository, which a package of this crate contains as files.
 static WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/carried/wit");
+static CALLS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/carried/calls");
 static SHELL: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/carried/shell");
 static SDK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/carried/sdk");
 static REDACT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/carried/redact");
@@ -61,6 +62,7 @@ fn carried(language: Language) -> Vec<(&'static Dir<'static>, &'static str)> {
             (&SDK, "vendor/hookbox-sdk/src"),
             (&WIT, "vendor/hookbox-sdk/wit"),
             (&REDACT, "vendor/hookbox-redact/src"),
+            (&CALLS, "vendor/hookbox-calls/src"),
             (&SHELL, "vendor/hookbox-shell/src"),
         ],
         Language::Python => vec![(&PYTHON, "vendor/hookbox_sdk"), (&WIT, "vendor/wit")],

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 pub use around::{Surroundings, Told, Unknown};
 pub use hookbox_sdk::work_tree::{PathKind, PathState, Tree};
+pub use hookbox_shell::operands;
 pub use makers::is_made_again;
 pub use paths::{Area, is_generated};
 
@@ -195,23 +196,6 @@ pub fn excerpt(text: &str) -> String {
     found
 }
 
-/// Returns the texts of arguments that are no options, and all that follow `--`.
-pub fn operands<'a>(args: &'a [Arg], with_value: &str) -> Vec<&'a Arg> {
-    let (mut found, mut is_end, mut rest) = (Vec::new(), false, args);
-    while let [first, more @ ..] = rest {
-        rest = more;
-        let text = first.text.as_str();
-        if is_end || !text.starts_with('-') || text == "-" {
-            found.push(first);
-        } else if text == "--" {
-            is_end = true;
-        } else if with_value.split_ascii_whitespace().any(|it| it == text) {
-            rest = more.get(1..).unwrap_or_default();
-        }
-    }
-    found
-}
-
 /// Returns true if an option is among the arguments: a letter, alone or among others, or a long option with or without
 /// its value.
 pub fn has(args: &[Arg], letter: char, long: &str) -> bool {
@@ -237,7 +221,7 @@ pub fn answer(cx: &Context, call: &ToolCall, rule: Rule, around: &dyn Surroundin
     let directory = call.directory().map(|it| hookbox_shell::join_path(&cx.cwd, &it));
     let cwd = Some(directory.as_deref().unwrap_or(&cx.cwd)).filter(|it| it.starts_with('/'));
     let mut doubtful = Vec::new();
-    for line in call.command_lines() {
+    for line in cx.lines_of(call) {
         let reading = cx.read_line_of(call, &line);
         // Most lines pass the strictest settings, and need no others.
         if judge_reading(&line, &reading, cwd, &Settings::strictest(), rule, &around::Doubtful).is_some() {

@@ -111,9 +111,7 @@ impl Judge<'_> {
         let named = |file: &str| words.iter().find(|it| it.text == file).cloned();
         let plain = |file: &str| Arg { text: file.to_owned(), sort: Sort::Plain };
         if matches!(filled_run.program(), Some("tee" | "curl" | "wget")) {
-            outputs.extend(
-                filled_run.writes().into_iter().map(|file| named(file).unwrap_or_else(|| plain(file))),
-            );
+            outputs.extend(filled_run.writes().map(|file| named(file).unwrap_or_else(|| plain(file))));
         }
         let of_run = run.directory.iter().chain(&run.elsewhere).take(MAX_DIRECTORIES);
         let mut directories: Vec<PathBuf> =

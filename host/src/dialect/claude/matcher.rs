@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{name, payload, tool_name};
 use crate::event::{ErrorSource, Event, EventData, ToolKind};
-use crate::facts;
+use crate::facts::{self, kind_of_pattern};
 pub use crate::pattern::Expression;
 use crate::pattern::MAX_LENGTH;
 use crate::text;
@@ -96,10 +96,10 @@ impl Rule {
             return Ok(Self::All);
         }
         let parts = || pattern.split(['|', ',']).map(str::trim).filter(|part| !part.is_empty());
-        if parts().any(|part| ToolKind::of_pattern(part).is_some()) {
+        if parts().any(|part| kind_of_pattern(part).is_some()) {
             let (mut names, mut kinds) = (Vec::new(), Vec::new());
             for part in parts() {
-                match ToolKind::of_pattern(part) {
+                match kind_of_pattern(part) {
                     Some(Ok(kind)) => kinds.push(kind),
                     Some(Err(nearest)) => {
                         return Err(wrong(format!("unknown kind of tool: the nearest is kind:{nearest}")));
@@ -119,7 +119,7 @@ impl Rule {
 
 /// Returns the names of a tool that a rule may have: the agent's own, and Claude Code's.
 fn names_of<'a>(tool: &'a str) -> impl Iterator<Item = Cow<'a, str>> {
-    let claude = facts::claude_names(tool).map(|name| -> Cow<'a, str> { Cow::Borrowed(name) });
+    let claude = hookbox_calls::claude_names(tool).map(|name| -> Cow<'a, str> { Cow::Borrowed(name) });
     // An unknown tool with such a joint is probably one of an MCP server.
     let joined = if facts::kind_of(tool) == ToolKind::Other { tool } else { "" };
     let cuts = ["-", "__"].into_iter().filter_map(|joint| joined.split_once(joint));

@@ -51,5 +51,5 @@ pub fn tool_name(name: &str) -> Cow<'_, str> {
         let own = format!("mcp__{server}__{tool}");
         return if own == name { Cow::Borrowed(name) } else { Cow::Owned(own) };
     }
-    crate::facts::claude_name(name).map_or(Cow::Borrowed(name), Cow::Borrowed)
+    hookbox_calls::claude_name(name).map_or(Cow::Borrowed(name), Cow::Borrowed)
 }

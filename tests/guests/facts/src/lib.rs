@@ -1,4 +1,4 @@
-//! Warns with the facts that a tool's input asks for: `{"lines": [LINE, …]}`, `{"tree": DIRECTORY}`, `{"pushed":
+//! Warns with the facts that a tool's input asks for: `{"lines": [LINE, …]}`, `{"facts": true}` (those of the call), `{"tree": DIRECTORY}`, `{"pushed":
 //! [DIRECTORY, REFERENCE]}`, `{"path": PATH}`; one warning for each, in the form of `Debug`. `{"allow": REASON}` is the
 //! answer `allow`.
 
@@ -23,6 +23,9 @@ impl Hook for Facts {
         };
         for line in call.input.get::<Vec<String>>("/lines")?.unwrap_or_default() {
             answer = answer.warn(format!("{:?}", cx.read_line(&line)));
+        }
+        if call.input.get::<bool>("/facts")? == Some(true) {
+            answer = answer.warn(format!("{:?}", cx.facts_of(call)));
         }
         if let Some(directory) = call.input.get::<String>("/tree")? {
             answer = answer.warn(format!("{:?}", work_tree::tree(&directory)));

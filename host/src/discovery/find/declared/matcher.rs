@@ -2,7 +2,7 @@
 
 use super::document::{Form, Node};
 use super::reader::{MAX_WORDS, Reader, at, wrong};
-use crate::event::ToolKind;
+use crate::facts::kind_of_pattern;
 use crate::text;
 
 impl Reader {
@@ -53,7 +53,7 @@ fn trimmed(name: &str) -> String {
 
 /// Reads a name or a kind in the form in which it is compared.
 fn tool(name: &str) -> Result<String, Option<String>> {
-    if let Some(kind) = ToolKind::of_pattern(name) {
+    if let Some(kind) = kind_of_pattern(name) {
         let unknown = |nearest: &str| {
             let shown = text::escape(name, 80);
             Some(format!("unknown kind of tool \"{shown}\": the nearest is \"kind:{nearest}\""))
@@ -63,7 +63,7 @@ fn tool(name: &str) -> Result<String, Option<String>> {
     // `knd:shell` is not the name of a tool.
     let is_misspelt = name.split_once(':').is_some_and(|(head, tail)| {
         text::distance(&head.trim().to_ascii_lowercase(), "kind") <= 1
-            && ToolKind::of_pattern(&format!("kind:{tail}")).is_some_and(|kind| kind.is_ok())
+            && kind_of_pattern(&format!("kind:{tail}")).is_some_and(|kind| kind.is_ok())
     });
     let is_pattern = name.contains(['*', '^', '$', '(', ')', '[', ']', '\\', '?', '+', ',']);
     if name.is_empty() || is_pattern || is_misspelt || name.contains(char::is_whitespace) {

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
+use hookbox_shell::quoted;
 use serde_json::Value;
 
-use crate::text;
+use crate::kinds::plain;
 
-/// The fields that hold a line, in the form of [`super::plain`].
+/// The fields that hold a line, in the form of [`plain`].
 const FIELDS: [&str; 5] = ["command", "cmd", "script", "shellcommand", "commandline"];
 
 /// Tools that type into a shell that is already running, and the field with what they type.
@@ -22,9 +23,28 @@ const SHELLS: [&str; 7] = ["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"];
 /// Words that make the lines after them a part of their own command.
 const OPENING: [&str; 4] = ["case", "for", "select", "function"];
 
+/// Returns the line that a shell tool would run, whatever the field is called. `None` if its input has none in a known shape.
+///
+/// An array of words is joined, quoted if needed; of `["bash", "-lc", "ls"]` the script is the line. Of several fields or
+/// lines it has all, one a line, because nobody knows which of them the tool obeys. A line that could take a part of the
+/// next one, such as one with a quote, is written as `eval 'LINE'`.
+pub fn command_of(tool: &str, input: &Value) -> Option<String> {
+    line(&plain(tool), input)
+}
+
+/// Returns true if a field of a shell tool's input holds its line, or a part of it.
+pub fn is_command(tool: &str, field: &str) -> bool {
+    is_line(&plain(tool), &plain(field))
+}
+
+/// Returns true if a field of a shell tool's input has a list of lines.
+pub fn is_list_of_commands(tool: &str, field: &str) -> bool {
+    is_list(&plain(tool), &plain(field))
+}
+
 /// Returns the line that a shell tool of this (plain) name would run. Several lines are one text, in which each
 /// of them means the same as alone.
-pub(super) fn line(tool: &str, input: &Value) -> Option<String> {
+fn line(tool: &str, input: &Value) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     collect(tool, input, 0, &mut lines);
     if lines.len() > 1 {
@@ -47,7 +67,7 @@ fn collect(tool: &str, input: &Value, depth: usize, lines: &mut Vec<String>) {
         };
     };
     for (field, value) in object {
-        let field = super::plain(field);
+        let field = plain(field);
         if is_list(tool, &field) {
             each(tool, value, depth, lines);
         } else if is_line(tool, &field) {
@@ -104,20 +124,16 @@ fn texts(value: &Value, found: &mut Vec<String>) {
 fn alone(line: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || " _./:@=+,%&|;-".contains(c);
     let opens = line.split([' ', '&', '|', ';']).any(|word| OPENING.contains(&word));
-    if line.chars().all(is_plain) && !opens {
-        line.to_owned()
-    } else {
-        format!("eval {}", text::shell_word(line))
-    }
+    if line.chars().all(is_plain) && !opens { line.to_owned() } else { format!("eval {}", quoted(line)) }
 }
 
 /// Returns true if a field of a shell tool is its command line. Both names are plain.
-pub(super) fn is_line(tool: &str, field: &str) -> bool {
+fn is_line(tool: &str, field: &str) -> bool {
     FIELDS.contains(&field) || TYPING.contains(&(tool, field)) || is_list(tool, field)
 }
 
 /// Returns true if a field of a shell tool has a list of lines. Both names are plain.
-pub(super) fn is_list(tool: &str, field: &str) -> bool {
+fn is_list(tool: &str, field: &str) -> bool {
     (tool, field) == LINES
 }
 
@@ -164,7 +180,7 @@ fn script(words: &[String]) -> Option<&str> {
 
 /// Joins words to a line, quoted for a shell so that each stays visible as one word.
 fn join(words: &[String]) -> String {
-    words.iter().map(|word| text::shell_word(word)).collect::<Vec<_>>().join(" ")
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -1,7 +1,66 @@
 //! The tools of the agents, each under all of its names: one table, read in both directions.
 
-use super::plain;
-use crate::event::ToolKind;
+use serde::Serialize;
+
+/// The purpose of a tool, whatever its name is in an agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolKind {
+    /// Runs a command line.
+    Shell,
+    /// Reads files.
+    Read,
+    /// Creates or replaces files.
+    Write,
+    /// Changes files in place.
+    Edit,
+    /// Searches or lists files.
+    Search,
+    /// Fetches from the network.
+    Fetch,
+    /// A tool of an MCP server.
+    Mcp,
+    /// Starts another agent.
+    Agent,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+impl ToolKind {
+    /// Every kind.
+    pub const ALL: [Self; 9] = [
+        Self::Shell,
+        Self::Read,
+        Self::Write,
+        Self::Edit,
+        Self::Search,
+        Self::Fetch,
+        Self::Mcp,
+        Self::Agent,
+        Self::Other,
+    ];
+
+    /// Returns the name, such as `shell`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Shell => "shell",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Edit => "edit",
+            Self::Search => "search",
+            Self::Fetch => "fetch",
+            Self::Mcp => "mcp",
+            Self::Agent => "agent",
+            Self::Other => "other",
+        }
+    }
+
+    /// Returns true for a tool that is about files.
+    pub fn is_of_files(self) -> bool {
+        matches!(self, Self::Read | Self::Write | Self::Edit | Self::Search)
+    }
+}
 
 /// One tool under the names that agents give it.
 struct Tool {
@@ -193,7 +252,7 @@ fn tool(name: &str) -> Option<&'static Tool> {
 /// Returns Claude Code's name for the tool that another agent calls `name`.
 ///
 /// `None` if Claude Code has no such tool, if the name is unknown, or if it already is Claude Code's.
-pub(crate) fn claude_name(name: &str) -> Option<&'static str> {
+pub fn claude_name(name: &str) -> Option<&'static str> {
     let tool = tool(name)?;
     tool.claude.filter(|claude| *claude != name && !tool.also.contains(&name))
 }
@@ -215,6 +274,15 @@ pub fn kind_of(name: &str) -> ToolKind {
     }
     let known = ALIASES.iter().find(|tool| tool.names.contains(&name.as_str()));
     known.map_or(ToolKind::Other, |tool| tool.kind)
+}
+
+/// Returns the name of a tool or a field in the form of the tables: in lower case, without `_`, `-` and `.`. No name in
+/// them is longer than 64 letters.
+pub fn plain(name: &str) -> String {
+    let letters = name.chars().filter(|c| !matches!(c, '_' | '-' | '.')).take(65);
+    let mut plain = String::with_capacity(name.len().min(65));
+    plain.extend(letters.map(|c| c.to_ascii_lowercase()));
+    plain
 }
 
 #[cfg(test)]

@@ -4,7 +4,12 @@
 //! patch, or paths in a tool whose name says that it reads, removes or moves files. So one reader of lines judges them
 //! all.
 
-use crate::wrappers::{is_in, quoted};
+use hookbox_shell::quoted;
+
+use crate::kinds::ToolKind;
+use crate::line::command_of;
+use crate::texts::texts;
+use crate::{Call, is_in};
 
 /// The fields that hold a line, or the words of one, in lower case and without `_` and `-`.
 const LINES: &str =
@@ -32,8 +37,8 @@ const NAMED: &str = "git kubectl docker aws gcloud terraform helm gh npm";
 
 /// Words in the name of a tool that reads, removes, moves, copies or sends the files whose paths it is given.
 const READS: &str = "read get cat show view open load download fetch head tail grep navigate goto visit";
-const REMOVES: &str = "delete remove rm rmdir unlink trash erase purge wipe empty destroy";
-const MOVES: &str = "move rename mv";
+pub(crate) const REMOVES: &str = "delete remove rm rmdir unlink trash erase purge wipe empty destroy";
+pub(crate) const MOVES: &str = "move rename mv";
 const COPIES: &str = "copy cp duplicate";
 const SENDS: &str = "upload send attach share publish post";
 
@@ -71,8 +76,31 @@ pub fn name_words(name: &str) -> Vec<String> {
     words
 }
 
+/// Returns the lines that a call may run.
+///
+/// Without a [`command`](Call::command), a shell tool has its input in an unknown shape: each text of it is a line, and all
+/// texts together are one, so that odd input skips no guard. An unknown tool, or one of an MCP server, may be a shell by
+/// another name, run code, or remove and show files: its lines have the same effect.
+pub fn lines(call: &Call<'_>) -> Vec<String> {
+    match (call.command, call.kind) {
+        (Some(line), _) => vec![line.to_owned()],
+        (None, ToolKind::Shell) => {
+            let mut lines: Vec<String> = texts(call.input).into_iter().map(|it| it.1).collect();
+            lines.push(lines.join(" "));
+            lines
+        }
+        (None, ToolKind::Other | ToolKind::Mcp) => {
+            let mut lines = of_texts(call.name, &texts(call.input));
+            // The words of a command, or lines in a list, as a shell tool has them.
+            lines.extend(command_of(call.name, call.input).filter(|it| !lines.contains(it)));
+            lines
+        }
+        (None, _) => Vec::new(),
+    }
+}
+
 /// Returns lines with the effect of a call. `texts` are the texts of its input, each with the plain name of its field.
-pub fn lines_of_call(name: &str, texts: &[(String, String)]) -> Vec<String> {
+fn of_texts(name: &str, texts: &[(String, String)]) -> Vec<String> {
     let mut words = name_words(name);
     let of = |list: &'static str| texts.iter().filter(move |(field, _)| is_in(list, field));
     words.extend(of(ACTIONS).filter(|it| it.1.len() < 32).flat_map(|it| name_words(&it.1)));
@@ -165,7 +193,7 @@ fn line(field: &str, texts: &[(String, String)]) -> Option<String> {
 }
 
 /// Returns the text of a field if it is a path: absolute, in a home directory, or in a field that says so.
-fn path<'t>(field: &str, text: &'t str) -> Option<&'t str> {
+pub(crate) fn path<'t>(field: &str, text: &'t str) -> Option<&'t str> {
     let path = text.strip_prefix("file://").unwrap_or(text);
     let is_named = ["path", "file", "directory", "dir", "folder", "source", "destination", "uri"]
         .iter()
@@ -224,7 +252,7 @@ mod tests {
         ] {
             let texts: Vec<(String, String)> =
                 texts.iter().map(|it| (it.0.to_owned(), it.1.to_owned())).collect();
-            assert_eq!(lines_of_call(name, &texts), want, "{name} {texts:?}");
+            assert_eq!(of_texts(name, &texts), want, "{name} {texts:?}");
         }
     }
 }

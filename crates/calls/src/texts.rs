@@ -1,0 +1,73 @@
+//! The texts of an input, whatever its shape.
+
+use serde_json::Value;
+
+use crate::kinds::plain;
+
+/// Fields with the directory in which a tool works, in their plain form.
+const DIRECTORIES: [&str; 11] = [
+    "cwd",
+    "workdir",
+    "workingdir",
+    "workingdirectory",
+    "currentdirectory",
+    "directory",
+    "dir",
+    "dirpath",
+    "basedir",
+    "basepath",
+    "repopath",
+];
+
+/// Returns every text in an input with the [plain](plain) name of its field, in their order. A text that is JSON is read as
+/// well, and stands behind its own texts.
+pub fn texts(input: &Value) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    collect("", input, &mut found);
+    found
+}
+
+fn collect(field: &str, value: &Value, found: &mut Vec<(String, String)>) {
+    match value {
+        Value::String(text) => {
+            if text.trim_start().starts_with(['{', '['])
+                && let Ok(inner) = serde_json::from_str::<Value>(text)
+            {
+                collect(field, &inner, found);
+            }
+            found.push((field.to_owned(), text.clone()));
+        }
+        Value::Array(values) => values.iter().for_each(|it| collect(field, it, found)),
+        Value::Object(fields) => fields.iter().for_each(|(name, it)| collect(&plain(name), it, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Returns the directories that an input names for the tool to work in, as they are written.
+pub fn directories(input: &Value) -> impl Iterator<Item = &str> {
+    let fields = input.as_object().into_iter().flatten();
+    let named = fields.filter(|(name, _)| DIRECTORIES.contains(&plain(name).as_str()));
+    named.filter_map(|(_, value)| value.as_str()).filter(|it| !it.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_text_has_the_name_of_its_field() {
+        let input = json!({"a_B": ["x", {"c": "y"}], "args": "{\"cmd\": [\"ls\", 5]}", "n": 1});
+        let found = texts(&input);
+        let found: Vec<(&str, &str)> = found.iter().map(|it| (it.0.as_str(), it.1.as_str())).collect();
+        let args = "{\"cmd\": [\"ls\", 5]}";
+        assert_eq!(found, [("ab", "x"), ("c", "y"), ("cmd", "ls"), ("args", args)]);
+    }
+
+    #[test]
+    fn a_directory_has_many_names() {
+        let input = json!({"workDir": "/srv", "cwd": "", "repo_path": "x", "path": "y", "dir": 5});
+        assert_eq!(directories(&input).collect::<Vec<_>>(), ["/srv", "x"]);
+    }
+}
