@@ -20,7 +20,7 @@ const DIRECTORIES: [&str; 11] = [
 ];
 
 /// Returns every text in an input with the [plain](plain) name of its field, in their order. A text that is JSON is read as
-/// well, and stands behind its own texts.
+/// well, and stands behind its own texts. The name of a field that is a path is a text as well.
 pub fn texts(input: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
     collect("", input, &mut found);
@@ -38,7 +38,15 @@ fn collect(field: &str, value: &Value, found: &mut Vec<(String, String)>) {
             found.push((field.to_owned(), text.clone()));
         }
         Value::Array(values) => values.iter().for_each(|it| collect(field, it, found)),
-        Value::Object(fields) => fields.iter().for_each(|(name, it)| collect(&plain(name), it, found)),
+        Value::Object(fields) => {
+            for (name, it) in fields {
+                // Some tools have a path as the name of a field.
+                if name.starts_with(['/', '~', '.']) && name.contains('/') {
+                    found.push(("path".to_owned(), name.clone()));
+                }
+                collect(&plain(name), it, found);
+            }
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -58,11 +66,11 @@ mod tests {
 
     #[test]
     fn every_text_has_the_name_of_its_field() {
-        let input = json!({"a_B": ["x", {"c": "y"}], "args": "{\"cmd\": [\"ls\", 5]}", "n": 1});
+        let input = json!({"a_B": ["x", {"c": "y"}], "args": "{\"cmd\": [\"ls\", 5]}", "~/n": 1});
         let found = texts(&input);
         let found: Vec<(&str, &str)> = found.iter().map(|it| (it.0.as_str(), it.1.as_str())).collect();
         let args = "{\"cmd\": [\"ls\", 5]}";
-        assert_eq!(found, [("ab", "x"), ("c", "y"), ("cmd", "ls"), ("args", args)]);
+        assert_eq!(found, [("ab", "x"), ("c", "y"), ("cmd", "ls"), ("args", args), ("path", "~/n")]);
     }
 
     #[test]

@@ -339,13 +339,15 @@ impl Machine<'_> {
                     text.lines().for_each(|it| self.may_be(&last.text, it));
                 }
                 let known = feed.text.as_deref().filter(|it| it.lines().nth(1).is_none() && name == "read");
+                let is_list = args.iter().any(|it| it.text.starts_with('-') && it.text.contains('a'));
                 let names = args.iter().filter(|it| super::is_name(&it.text));
                 for arg in names {
-                    let value = match known.filter(|it| self.charge(it.len())) {
-                        Some(text) => Arg::plain(text.trim_end_matches('\n')),
-                        None => Arg { text: format!("${}", arg.text), sort: Sort::Input },
+                    let values = match known.filter(|it| self.charge(it.len())) {
+                        Some(text) if is_list => text.split_whitespace().map(Arg::plain).collect(),
+                        Some(text) => vec![Arg::plain(text.trim_end_matches('\n'))],
+                        None => vec![Arg { text: format!("${}", arg.text), sort: Sort::Input }],
                     };
-                    self.assign(&arg.text, vec![value]);
+                    self.assign(&arg.text, values);
                 }
                 silent
             }

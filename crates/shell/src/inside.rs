@@ -118,6 +118,21 @@ fn sed_commands(script: &str) -> Vec<String> {
     script.split(['\n', ';']).filter_map(of).collect()
 }
 
+/// Returns the commands in a text of make: recipes, those behind the `;` of a rule, and those of `$(shell …)`.
+fn recipes(text: &str) -> String {
+    let mut found = String::new();
+    for line in text.lines() {
+        let of_rule = || line.split_once(':').and_then(|(_, rest)| Some(rest.split_once(';')?.1));
+        let recipe = line.strip_prefix('\t').or_else(of_rule).unwrap_or_default();
+        let called = line.split("$(shell ").skip(1).map(|it| it.rsplit_once(')').map_or(it, |(it, _)| it));
+        for command in [recipe.trim_start().trim_start_matches(['@', '-'])].into_iter().chain(called) {
+            found.push_str(command);
+            found.push('\n');
+        }
+    }
+    found
+}
+
 /// Returns the words behind `--`.
 fn behind_dashes(args: &[Arg]) -> Option<&[Arg]> {
     let at = args.iter().position(|it| it.text == "--")?;
@@ -178,10 +193,10 @@ impl Machine<'_> {
                 let has_place = script.contains("{}");
                 let values: Vec<Arg> =
                     given.iter().filter(|it| !it.text.starts_with(":::")).cloned().collect();
-                let values = if values.is_empty() {
-                    vec![Arg { text: "{}".to_owned(), sort: Sort::Input }]
-                } else {
-                    values
+                let values = match &feed.text {
+                    _ if !values.is_empty() => values,
+                    Some(text) => text.lines().map(Arg::plain).collect(),
+                    None => vec![Arg { text: "{}".to_owned(), sort: Sort::Input }],
                 };
                 for value in values.into_iter().take(8) {
                     // A name that no line has.
@@ -210,10 +225,13 @@ impl Machine<'_> {
                     Some(file) => self.file(&file.text),
                     None => names.iter().find_map(|it| self.file(it)),
                 };
-                let Some(text) = text else { return Some(None) };
-                let recipes = text.lines().filter_map(|it| it.strip_prefix('\t'));
-                let script =
-                    recipes.map(|it| it.trim_start_matches(['@', '-']).to_owned() + "\n").collect::<String>();
+                let given = args.iter().enumerate().filter_map(|(at, it)| match it.text.split_once('=') {
+                    Some(("--eval", text)) => Some(text.to_owned()),
+                    _ if it.text == "--eval" || it.text == "-E" => Some(args.get(at + 1)?.text.clone()),
+                    _ => None,
+                });
+                let given: String = given.map(|it| recipes(&it)).collect();
+                let script = given + &text.map(|it| recipes(&it)).unwrap_or_default();
                 Some(self.in_shell(name, &script, None, &Feed::default()))
             }
             "runuser" if behind_dashes(args).is_some() => {

@@ -1,7 +1,7 @@
 //! Code in other languages: the scripts that it gives to shells, and its calls that remove files.
 
 use super::aliases::{Aliases, with_names};
-use super::literals::{Arguments, arguments, target};
+use super::literals::{Arguments, arguments, target, values};
 use super::machine::{Feed, Machine, unknown};
 use super::{Arg, Code, Run, Sort, Unread};
 
@@ -273,7 +273,11 @@ impl Machine<'_> {
                 return;
             }
             if runs {
-                self.starts(&language, path, name, &arguments);
+                let given = match arguments.literals.is_empty() {
+                    true => values(text, arguments.first.trim()).find(|it| !it.literals.is_empty()),
+                    false => None,
+                };
+                self.starts(&language, path, name, given.as_ref().unwrap_or(&arguments));
                 continue;
             }
             let recursive = tree || arguments.raw.contains("recursive");

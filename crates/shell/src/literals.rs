@@ -19,6 +19,30 @@ pub(crate) struct Arguments {
     pub(crate) raw: String,
 }
 
+impl Literal {
+    /// Returns the literal with a variable behind it.
+    fn followed_by(mut self, name: &str) -> Self {
+        self.text.push_str(name);
+        self.is_plain &= name.is_empty();
+        self
+    }
+}
+
+impl Arguments {
+    /// Takes the text at the end of an argument: a variable behind its literal, or one that is an element of a list.
+    fn ends(&mut self, between: &str, is_over: bool, in_list: bool) {
+        let name = between.trim().trim_start_matches('$');
+        if !is_over {
+            let name = joint(between).filter(|it| !it.is_empty());
+            if let Some(last) = name.and_then(|name| Some(self.literals.pop()?.followed_by(&name))) {
+                self.literals.push(last);
+            }
+        } else if in_list && super::is_name(name) {
+            self.literals.push(Literal { text: format!("${name}"), is_plain: false, in_list });
+        }
+    }
+}
+
 /// Returns the path that a call removes.
 pub(crate) fn target(text: &str, before: &str, arguments: &Arguments) -> Arg {
     let is_home = |it: &str| {
@@ -81,28 +105,50 @@ pub(crate) fn target(text: &str, before: &str, arguments: &Arguments) -> Arg {
             return Arg::plain(one.text.clone());
         }
     }
-    // A variable that has a text.
     let name = arguments.first.trim();
-    if super::is_name(name.trim_start_matches('$')) {
-        let places = text.match_indices(name).filter_map(|(at, _)| text.get(at + name.len()..));
-        let values = places.filter_map(|rest| {
-            rest.trim_start().strip_prefix('=').map(str::trim_start).filter(|it| !it.starts_with('='))
-        });
-        for value in values.take(MAX_VALUES) {
-            // Its text is a piece of a name that only the running code knows.
-            if value.starts_with("tempfile.mkdtemp(") {
-                continue;
-            }
-            let mut letters = value.char_indices().take(MAX_ARGUMENTS);
-            let end = letters.find(|(_, it)| matches!(it, ';' | '\n')).map_or(value.len(), |(at, _)| at);
-            let line = value.get(..end).unwrap_or_default();
-            let inner = self::arguments(line, false);
-            if let [one] = inner.literals.as_slice() {
-                return if one.is_plain { Arg::plain(one.text.clone()) } else { unknown(&one.text) };
-            }
-        }
+    let valued = values(text, name).find_map(|inner| match inner.literals.as_slice() {
+        [one] if one.is_plain => Some(Arg::plain(one.text.clone())),
+        [one] => Some(unknown(&one.text)),
+        _ => None,
+    });
+    valued.unwrap_or_else(|| unknown(if name.is_empty() { "…" } else { name }))
+}
+
+/// Returns the values that code gives to a variable, each with its texts.
+pub(crate) fn values<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = Arguments> + 't {
+    let is_name = super::is_name(name.trim_start_matches('$'));
+    let places = text.match_indices(name).filter(move |_| is_name);
+    let places = places.filter(|(at, _)| {
+        let before = text.get(..*at).and_then(|it| it.chars().next_back());
+        !before.is_some_and(|it| it.is_alphanumeric() || "_.$".contains(it))
+    });
+    let values = places.filter_map(move |(at, _)| {
+        let rest = text.get(at + name.len()..)?.trim_start().strip_prefix('=')?.trim_start();
+        // Its text is a piece of a name that only the running code knows.
+        Some(rest).filter(|it| !it.starts_with('=') && !it.starts_with("tempfile.mkdtemp("))
+    });
+    values.take(MAX_VALUES).map(|value| {
+        let mut letters = value.char_indices().take(MAX_ARGUMENTS);
+        let end = letters.find(|(_, it)| matches!(it, ';' | '\n')).map_or(value.len(), |(at, _)| at);
+        self::arguments(value.get(..end).unwrap_or_default(), false)
+    })
+}
+
+/// Returns the text between two literals that are joined: nothing, or the name of a variable, as a shell reads one. Python,
+/// JavaScript and Ruby join by `+`, Perl and PHP by `.`, awk without a sign.
+fn joint(between: &str) -> Option<String> {
+    let between = between.trim();
+    // `'a' + f'b'`
+    let prefix = between.strip_suffix(['r', 'R', 'b', 'B', 'f', 'F', 'u', 'U']);
+    let between =
+        prefix.filter(|it| !it.ends_with(|it: char| it.is_alphanumeric() || it == '_')).unwrap_or(between);
+    let inner = between.trim().trim_matches(['+', '.']).trim();
+    let name = inner.trim_start_matches('$');
+    match inner {
+        "" => Some(String::new()),
+        _ if super::is_name(name) && between.starts_with(['+', '.']) => Some(format!("${name}")),
+        _ => None,
     }
-    unknown(if name.is_empty() { "…" } else { name })
 }
 
 /// The length of the arguments of a call, in letters.
@@ -115,6 +161,8 @@ const MAX_VALUES: usize = 64;
 pub(crate) fn arguments(text: &str, has_bracket: bool) -> Arguments {
     let mut found = Arguments::default();
     let (mut depth, mut lists, mut is_first) = (0usize, 0usize, true);
+    // The text behind the last literal, and true if a comma or a bracket ended its argument.
+    let (mut between, mut is_over) = (String::new(), true);
     let mut letters = text.char_indices().take(MAX_ARGUMENTS).peekable();
     let mut last = ' ';
     while let Some((at, letter)) = letters.next() {
@@ -126,7 +174,12 @@ pub(crate) fn arguments(text: &str, has_bracket: bool) -> Arguments {
                     letters.next();
                     letters.next();
                 }
-                let mut literal = Literal { text: String::new(), is_plain: true, in_list: lists > 0 };
+                let before = joint(&between).filter(|_| !is_over);
+                let mut literal = match before.and_then(|name| Some(found.literals.pop()?.followed_by(&name)))
+                {
+                    Some(literal) => literal,
+                    None => Literal { text: String::new(), is_plain: true, in_list: lists > 0 },
+                };
                 while let Some((at, inner)) = letters.next() {
                     let ends = inner == letter
                         && (!is_triple
@@ -154,9 +207,11 @@ pub(crate) fn arguments(text: &str, has_bracket: bool) -> Arguments {
                 let fills = last == 'f' && literal.text.contains('{')
                     || letter == '`' && literal.text.contains("${")
                     || letter == '"' && literal.text.contains("#{");
-                literal.is_plain = !fills;
+                literal.is_plain &= !fills;
                 found.raw.push_str(&literal.text);
                 found.literals.push(literal);
+                between.clear();
+                is_over = false;
             }
             ')' if depth == 0 && has_bracket => break,
             '\n' | ';' if depth == 0 && !has_bracket => break,
@@ -167,11 +222,20 @@ pub(crate) fn arguments(text: &str, has_bracket: bool) -> Arguments {
             }
             ')' | '}' => depth = depth.saturating_sub(1),
             ']' => {
+                found.ends(&between, is_over, lists > 0);
                 depth = depth.saturating_sub(1);
                 lists = lists.saturating_sub(1);
             }
-            ',' if depth == 0 => is_first = false,
+            ',' => {
+                found.ends(&between, is_over, lists > 0);
+                is_first &= depth > 0;
+            }
             _ => {}
+        }
+        match letter {
+            '"' | '\'' | '`' => {}
+            ',' | '[' | ']' => (between, is_over) = (String::new(), true),
+            _ => between.push(letter),
         }
         if !matches!(letter, '"' | '\'' | '`') {
             found.raw.push(letter);
@@ -181,5 +245,6 @@ pub(crate) fn arguments(text: &str, has_bracket: bool) -> Arguments {
         }
         last = letter;
     }
+    found.ends(&between, is_over, false);
     found
 }

@@ -56,7 +56,11 @@ const KNOWN: [(Use, &str, &str); 19] = [
     (Use::Keeps, "make gmake ninja cmake rsync scp", "-f --file --makefile --eval -E -P -e --rsh -S -o"),
     (Use::Keeps, "pip pip3 pipx npm pnpm yarn brew apt apt-get apk dnf go rustup", "run exec dlx x -exec -o"),
     (Use::Keeps, "cargo conda poetry uv gem pacman snap bun", "run r exec tool x --config"),
-    (Use::Shell, "sh bash zsh dash ksh ash fish eval su watch parallel script trap source . alias", ""),
+    (
+        Use::Shell,
+        "sh bash zsh dash ksh ash fish csh tcsh eval su watch parallel script trap source . alias",
+        "",
+    ),
 ];
 
 /// Subcommands of git that change no file that they name, and others that run none of their words.

@@ -41,7 +41,7 @@ impl Machine<'_> {
             });
         }
         match name {
-            "sh" | "bash" | "zsh" | "dash" | "ksh" | "mksh" | "ash" | "fish" | "rbash" => {
+            "sh" | "bash" | "zsh" | "dash" | "ksh" | "mksh" | "ash" | "fish" | "rbash" | "csh" | "tcsh" => {
                 self.shell(name, run, feed)
             }
             "xargs" | "gxargs" => self.xargs(run, feed),
