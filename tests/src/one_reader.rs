@@ -79,8 +79,10 @@ fn one_plugin_decides_the_same_in_every_way_of_loading() {
 #[test]
 fn a_plugin_keeps_its_scripts_and_its_data_to_itself() {
     let env = TestEnvironment::new();
+    // A program that finds it takes its agent for another one.
+    let unset = "test -z \"$(printenv PLUGIN_ROOT)\" && ";
     let line = "\"${CLAUDE_PLUGIN_ROOT}/hooks/run\" && test -d \"$CLAUDE_PLUGIN_DATA\" && echo \"$CLAUDE_PLUGIN_DATA\" > data";
-    let hooks = json!({"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": line}]}]}});
+    let hooks = json!({"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": format!("{unset}{line}")}]}]}});
     env.file("home/.hookbox/plugins/a@b/hooks/hooks.json", hooks.to_string());
     env.script("home/.hookbox/plugins/a@b/hooks/run", "#!/bin/sh\ncat >/dev/null\necho \"$@\" >> started\n");
     // It is listed as the script of a command, and not started to name its event.
@@ -90,6 +92,12 @@ fn a_plugin_keeps_its_scripts_and_its_data_to_itself() {
     assert_eq!(env.read("repo/started").as_deref(), Some("\n"), "{output:#?}");
     let data = env.read("repo/data").unwrap();
     assert!(data.trim().ends_with("plugin-data/a@b"), "{data}");
+    // A file of one's own has no plugin around it.
+    env.file("home/.hookbox/hooks.json", hooks.to_string());
+    let listed = env.list(&[]);
+    let own = listed.iter().find(|it| it["name"] == "hooks.json#SessionStart[0]").unwrap();
+    assert_eq!(own["status"], "invalid", "{own}");
+    assert!(own["problem"].as_str().unwrap().contains("is not a hook of a plugin"), "{own}");
 }
 
 #[test]
@@ -128,7 +136,9 @@ fn what_cannot_mean_what_its_writer_meant_is_a_problem_in_the_list() {
         assert!(output.stderr.contains(words), "{words}: {output:#?}");
     }
     // Names of tools that hookbox does not know are not misspelt.
-    for matcher in ["Skill", "Bash|MyOwnTool", "mcp__github__.*", "mcp__github__push"] {
+    for matcher in
+        ["Skill", "Bash|MyOwnTool", "mcp__github__.*", "mcp__github__push", "mcp__memory__(read|write)"]
+    {
         let env = TestEnvironment::new();
         env.file("home/.claude/settings.json", claude(matcher));
         assert_eq!(env.hookbox(["list", "--from", "claude"]).stderr, "", "{matcher}");
@@ -140,6 +150,7 @@ fn a_declared_hook_gets_what_the_agent_sent_and_its_words_reach_the_user() {
     let env = TestEnvironment::new();
     let hook = json!({"hooks": {
         "SessionStart": [{"hooks": [{"type": "command", "command": "cat > \"$HOME/start\"; echo 'noise'; echo '{\"continue\": true}'", "commandWindows": "x"}]}],
+        "Stop": [{"hooks": [{"type": "command", "command": "echo '{\"decision\": \"block\", \"reason\": \"go on\", \"systemMessage\": \"task 2 of 3\"}'"}]}],
         "PreToolUse": [{"hooks": [{"type": "command", "command": "cat > \"$HOME/call\"; echo '{\"hookSpecificOutput\": {\"hookEventName\": \"PreToolUse\", \"permissionDecision\": \"deny\"}, \"systemMessage\": \"says no rm\"}'"}]}],
     }});
     env.file("home/.hookbox/hooks.json", hook.to_string());
@@ -171,6 +182,10 @@ fn a_declared_hook_gets_what_the_agent_sent_and_its_words_reach_the_user() {
     for field in ["transcript_path", "permission_mode", "prompt_id"] {
         assert_eq!(seen[field], call[field], "{field}: {seen}");
     }
+    let output = env.hookbox_with(["bridge", "claude"], sent("Stop", json!({})).to_string());
+    let answer: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(answer["decision"], "block", "{output:#?}");
+    assert!(answer["systemMessage"].as_str().unwrap().contains("task 2 of 3"), "{output:#?}");
 }
 
 #[test]
@@ -420,6 +435,13 @@ fn an_event_without_its_tool_or_with_a_misspelt_field_is_an_error_and_passes_no_
         assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{data}: {output:#?}");
         assert!(output.stderr.contains(words), "{data}: {output:#?}");
     }
+    // The names of Claude Code are known, and a field is not its own misspelling.
+    for (event, name) in [("Stop", "agent_stop"), ("UserPromptSubmit", "user_message_send")] {
+        let report = env.event(&[event, "--report"], &json!({"message": "hi"}));
+        assert_eq!(report["event"], name);
+    }
+    let output = env.hookbox_with(["run", "pre_compact"], json!({"message": "x"}).to_string());
+    assert!(output.stderr.contains("has no field \"message\": ignored"), "{output:#?}");
     let odd = json!({"tool_name": "bash", "tool_input": {"command": "ls"}, "colour": 5});
     let verdict = env.event(&["before_tool_call"], &odd);
     assert!(

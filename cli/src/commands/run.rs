@@ -120,9 +120,14 @@ impl Run {
     }
 }
 
-/// Reads an event's name in either spelling.
+/// Reads an event's name in either spelling, or in that of Claude Code.
 pub(crate) fn event_name(name: &str) -> Result<EventName, InputError> {
-    name.parse().map_err(|unknown: hookbox::event::UnknownEvent| {
+    let own = match name {
+        "Stop" | "SubagentStop" => "agent_stop",
+        "UserPromptSubmit" => "user_message_send",
+        other => other,
+    };
+    own.parse().map_err(|unknown: hookbox::event::UnknownEvent| {
         InputError::new(
             format!("expected the name of an event, found \"{}\"", text::escape(&unknown.name, 80)),
             format!("did you mean {}?", unknown.nearest),
@@ -195,7 +200,7 @@ fn meant(field: &str) -> Option<&'static str> {
         // A field of another event is one that is not misspelt.
         (field != *name && is_meant(name) || words.contains(&given.as_str())).then_some(*name)
     };
-    FIELDS.iter().find_map(of).or_else(|| is_meant("message").then_some("message"))
+    FIELDS.iter().find_map(of).or_else(|| (field != "message" && is_meant("message")).then_some("message"))
 }
 
 /// Prints what is not in the verdict: failures, and the text of hooks that the model must not see.

@@ -75,9 +75,12 @@ pub(crate) fn write(spec: &Spec, event: &AgentEvent, mut plan: Plan) -> Reply {
     // the words of the hook that blocks, and no others: a block may be for the model alone.
     let is_plain = plan.decision == Decision::Pass && plan.changed.is_none() && plan.follow_up.is_none();
     let mut lines: Vec<String> = Vec::new();
-    if !is_plain && spec.answers.code == CodePlace::SystemMessage {
+    let may_have_more = spec.answers.code == CodePlace::SystemMessage;
+    // Who lets the agent go on speaks to its user as well.
+    let goes_on = may_have_more && plan.follow_up.is_some();
+    if !is_plain && may_have_more && !goes_on {
         lines.extend(plan.said.iter().take(MAX_SHOWN).map(|it| text::escape_lines(it, WARNING_SHOWN)));
-    } else if is_plain && spec.answers.shows_warnings {
+    } else if (is_plain || goes_on) && spec.answers.shows_warnings {
         lines.extend(plan.warnings.iter().take(MAX_SHOWN).map(|it| text::escape_lines(it, WARNING_SHOWN)));
         if let more @ 1.. = plan.warnings.len().saturating_sub(MAX_SHOWN) {
             lines.push(format!("and {more} more, which hookbox writes to standard error"));

@@ -86,9 +86,11 @@ impl AgentHook {
         let tools = is_of_tools.then_some(&self.spec.tools)?;
         let is_known = |name: &str| facts::kind_of(name) != ToolKind::Other;
         let title = self.spec.title;
-        if let Some((tool, _)) =
-            pattern.split_once('(').filter(|(tool, rest)| is_known(tool) && rest.ends_with(')'))
-        {
+        // `mcp__memory__(a|b)` is a pattern.
+        let is_rule = |(tool, rest): &(&str, &str)| {
+            is_known(tool) && facts::kind_of(tool) != ToolKind::Mcp && rest.ends_with(')')
+        };
+        if let Some((tool, _)) = pattern.split_once('(').filter(is_rule) {
             return Some(format!("names no tool of {title}; a rule for {tool} belongs into \"if\""));
         }
         let is_name = |word: &&str| {

@@ -77,8 +77,12 @@ impl Launcher {
         values.extend(it.variables.iter().map(|(name, path)| (*name, path.as_path())));
         let dir = &judged.candidate.dir;
         let own = dir.plugin.as_ref().map(|_| dir.base.as_path());
-        if let Some(plugin) = it.plugin.as_deref().or(own) {
+        let plugin = it.plugin.as_deref().or(own);
+        if let Some(plugin) = plugin {
             values.extend(it.plugin_variables.iter().map(|name| (*name, plugin)));
+        } else if let Some(name) = it.plugin_variables.iter().find(|name| it.names(name)) {
+            let message = format!("needs ${{{name}}}, and is not a hook of a plugin");
+            return Err(HookError::new(Cause::Incompatible, message));
         }
         let name = dir.plugin.as_ref().map(|_| text::plain_name(&dir.plugin_dir));
         let data = name.and_then(|name| Some(self.plugin_data.as_ref()?.join(name)));
@@ -92,8 +96,9 @@ impl Launcher {
         for (name, value) in of_settings.chain(&it.env) {
             hook = hook.with_variable(name, value);
         }
-        // No setting replaces a directory.
-        for (name, path) in &values {
+        // No setting replaces a directory. A program that finds `PLUGIN_ROOT` takes its agent for another one.
+        let is_odd = |name: &str| it.plugin.is_none() && name == "PLUGIN_ROOT" && !it.names(name);
+        for (name, path) in values.iter().filter(|(name, _)| !is_odd(name)) {
             hook = hook.with_variable(name, path);
         }
         Ok(hook.with_data(data))

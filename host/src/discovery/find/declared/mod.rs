@@ -150,6 +150,16 @@ impl WiredCommand {
             variables: Vec::new(),
         }
     }
+
+    /// Returns true if the line uses a variable that nothing of its own sets.
+    pub(crate) fn names(&self, variable: &str) -> bool {
+        let set = self.env.iter().chain(&self.user_env).chain(&self.project_env);
+        let words = self.line.words();
+        let is_used = |word: &String| {
+            [format!("${variable}"), format!("${{{variable}}}")].iter().any(|it| word.contains(it.as_str()))
+        };
+        words.iter().any(is_used) && set.into_iter().all(|(name, _)| name != variable)
+    }
 }
 
 /// An entry.
