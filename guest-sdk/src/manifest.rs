@@ -40,7 +40,8 @@ pub struct Subscription {
     /// The event.
     pub event: Event,
     /// Only for these tools: names as agents spell them, or kinds such as `kind:shell`. Empty: all. `kind:shell
-    /// naming git *token*` leaves out lines that name none of these words.
+    /// naming git *token*` leaves out lines that name none of these words, and `kind:shell if redact` all calls unless the
+    /// user sets `redact = true`.
     pub tools: Vec<String>,
     /// The order among the hooks of this event: lower first, 50 by default.
     pub priority: Option<i32>,

@@ -75,6 +75,9 @@ async fn every_guard_that_the_program_carries_is_what_the_table_says() {
         assert_eq!(events, guard.events, "{}", guard.name);
         let asked: Vec<_> = manifest.capabilities.iter().map(ToString::to_string).collect();
         assert_eq!(asked, guard.permissions, "{}", guard.name);
+        // Late, so that it judges what other hooks have made of the call.
+        let judging = manifest.subscriptions.iter().filter(|it| !it.observe);
+        assert!(judging.map(|it| it.priority).all(|it| it == 90), "{}", guard.name);
     }
 }
 
@@ -149,6 +152,24 @@ fn guards_are_added_and_guard() {
     assert_eq!(values(&again, "change"), ["unchanged"], "nothing to do needs no question");
     refused(&env.hookbox(["guard", "add", "gti"]), 2, &["name of a guard", "supply-chain"]);
     refused(&env.hookbox(["guard", "add"]), 2, &["NAME"]);
+}
+
+#[test]
+fn what_a_tool_prints_is_redacted_only_if_the_user_asks_for_it() {
+    let env = TestEnvironment::new();
+    done(&env.hookbox(["guard", "add", "secrets", "--yes"]));
+    let event = json!({
+        "tool_name": "bash", "tool_input": {"command": "make"},
+        "tool_output": {"success": true, "result": "token ghp_0123456789abcdefghijklmnopqrstuvwxyz12"},
+    });
+    for (settings, status) in [("", "passed_over"), ("settings = { redact = true }\n", "changed")] {
+        env.file(SETTINGS, format!("[hooks.\"secrets.wasm\"]\n{settings}"));
+        let answer = env.event(&["after_tool_call", "--report"], &event);
+        let hooks = answer["hooks"].as_array().unwrap();
+        let secrets = hooks.iter().find(|it| it["name"] == "secrets.wasm").unwrap();
+        assert_eq!(secrets["status"], status, "{answer:#}");
+        assert_eq!(answer.to_string().contains("[REDACTED]"), status == "changed", "{answer:#}");
+    }
 }
 
 #[test]

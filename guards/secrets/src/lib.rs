@@ -74,24 +74,18 @@ const SHELL: &str = "kind:shell naming *.env* *env[* *environ* *credential* *key
     *eyj* *169.254.* *metadata* *vault* *decrypt* *extraheader* env printenv set export declare typeset history heroku \
     op bw security openssl --raw oc sops age rbw pulumi";
 
-/// The other tools that it sees: all.
-const TOOLS: [&str; 8] = [
-    "kind:read",
-    "kind:write",
-    "kind:edit",
-    "kind:search",
-    "kind:fetch",
-    "kind:mcp",
-    "kind:agent",
-    "kind:other",
-];
+/// The kinds of tools.
+const KINDS: [&str; 9] = ["shell", "read", "write", "edit", "search", "fetch", "mcp", "agent", "other"];
 
 impl Hook for SecretsGuard {
     fn manifest() -> Manifest {
+        let kinds = |end: &str| KINDS.map(|kind| format!("kind:{kind}{end}"));
+        let before = [SHELL.to_owned()].into_iter().chain(kinds("").into_iter().skip(1));
         Manifest::new("secrets", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
-            .on_tools(Event::BeforeToolCall, [SHELL].into_iter().chain(TOOLS))
-            .on(Event::AfterToolCall)
+            .on_tools(Event::BeforeToolCall, before)
             // Late, so that it judges what other hooks have made of the call.
+            .priority(90)
+            .on_tools(Event::AfterToolCall, kinds(" if redact"))
             .priority(90)
             .answers([Give::Modify])
             .on_failure_block()

@@ -1,13 +1,13 @@
 //! Judges a shell line.
 
-use hookbox_sdk::shell::{Mode, Reading, Run};
+use hookbox_sdk::shell::{Mode, Place, Reading, Run};
 use hookbox_sdk::{Context, ToolCall};
 use hookbox_shell::base_name;
 
 use crate::finding::{Finding, Risk, sends, shows, shows_file, shows_variable, writes_token};
 use crate::hides::{copies_for_programs, hides_all, hides_values};
 use crate::pipeline::{Pipeline, Pipelines, has_output};
-use crate::places::{has_token, is_env_file, is_secret_name, is_secret_path, variable};
+use crate::places::{has_token, is_env_file, is_secret_glob, is_secret_name, is_secret_path, variable};
 use crate::programs::{
     SENDERS, is_about_secrets, is_dump, is_edit, is_filter, is_known, is_upload, is_value, operands,
     shows_contents, shows_files, starts_reader,
@@ -72,6 +72,9 @@ fn of_run(reading: &Reading, pipelines: &Pipelines<'_>, at: usize) -> Option<Fin
     let words = run.texts();
     let pipeline = pipelines.at(at);
     let mut found = of_words(run, &words, &pipeline);
+    let is_inside = matches!(run.place, Place::Container | Place::NewContainer);
+    let is_reader = is_inside && shows_files(run.program().unwrap_or_default());
+    keep(&mut found, mounted(reading).filter(|_| is_reader).map(shows_file));
     let documents = run.redirections.iter().filter(|it| it.mode == Mode::Text);
     let texts = documents.map(|it| it.target.text.as_str()).chain(words.iter().copied());
     if has_output(run) && texts.clone().any(has_token) {
@@ -98,6 +101,10 @@ fn of_words(run: &Run, words: &[&str], pipeline: &Pipeline) -> Option<Finding> {
     // A program does not show the files that it leaves out or writes.
     let left: Vec<&str> = without_values(rest, "--exclude --exclude-from --ignore -out --out -keyout");
     let rest = left.as_slice();
+    let shows_glob = secret_glob(program, rest).filter(|_| pipeline.is_shown && !hides_all(program, rest));
+    if let Some(glob) = shows_glob {
+        return Some(shows_file(glob));
+    }
     // The key of a program's own is the value of an option.
     let is_used = |word: &&&str| is_known(program) || !is_value(rest, word);
     let file = operands(program, rest).find(|word| secret(word) && is_used(word)).copied();
@@ -158,6 +165,29 @@ fn of_words(run: &Run, words: &[&str], pipeline: &Pipeline) -> Option<Finding> {
         what: "This uses a file with secrets".to_owned(),
         safer: shows_file(path).safer,
     })
+}
+
+/// Returns the pattern of the files that a search shows, if it fits those with secrets.
+fn secret_glob<'w>(program: &str, words: &[&'w str]) -> Option<&'w str> {
+    let options = match program {
+        "rg" => ["-g", "--glob", "--iglob"],
+        "grep" | "egrep" | "fgrep" => ["--include"; 3],
+        _ => return None,
+    };
+    words.iter().enumerate().find_map(|(at, word)| {
+        let (option, joined) = word.split_once('=').map_or((*word, None), |(it, value)| (it, Some(value)));
+        let value = joined.or_else(|| words.get(at + 1).copied()).filter(|_| options.contains(&option))?;
+        Some(value).filter(|it| !it.starts_with('!') && is_secret_glob(it))
+    })
+}
+
+/// Returns the directory with secrets that a line gives to a new container.
+fn mounted(reading: &Reading) -> Option<&str> {
+    let engines =
+        reading.runs.iter().filter(|it| matches!(it.program(), Some("docker" | "podman" | "nerdctl")));
+    let words = engines.flat_map(Run::args).filter(|it| it.text.contains([':', '=']));
+    let mut pieces = words.flat_map(|it| it.text.split([':', ',', '=']));
+    pieces.find(|it| it.contains('/') && is_secret_path(it))
 }
 
 /// Returns words without these options and their values.

@@ -8,8 +8,10 @@ const DOWNLOADERS: [&str; 12] =
     ["curl", "wget", "fetch", "http", "https", "xh", "aria2c", "lwp-download", "lynx", "nc", "ncat", "socat"];
 
 /// Programs that run what they read, by the beginnings of their names.
-const INTERPRETERS: [&str; 19] = [
+const INTERPRETERS: [&str; 21] = [
     "sh",
+    "csh",
+    "tcsh",
     "bash",
     "zsh",
     "dash",
@@ -39,8 +41,7 @@ const RUNS: Finding = Finding {
 /// Judges a line. `serves` is true if the agent may have started a server on this machine.
 pub(crate) fn judge(reading: &Reading, line: &str, serves: bool) -> Option<Finding> {
     let serves = serves || self::serves(reading);
-    let downloads =
-        |run: &Run| run.program().is_some_and(|it| DOWNLOADERS.contains(&it)) && (serves || !is_own(run));
+    let downloads = |run: &Run| is_download(run) && (serves || !is_own(run));
     let has_download = reading.runs.iter().any(downloads);
     // A shell would run a text that a download prints. A shell that reads a pipe is judged by the commands before it.
     let is_piped = |run: &Run| runs_input(run) && !run.input.is_empty();
@@ -58,6 +59,12 @@ pub(crate) fn judge(reading: &Reading, line: &str, serves: bool) -> Option<Findi
             || run.words.first().is_some_and(|it| has_substitution(&it.text))
     });
     (unread || is_fed || runs_file(reading) || in_code(reading, line)).then_some(RUNS)
+}
+
+/// Returns true if a command prints or writes what a server sends.
+fn is_download(run: &Run) -> bool {
+    let of_hub = || matches!(run.texts().get(1), Some(&("gist" | "api")));
+    run.program().is_some_and(|it| DOWNLOADERS.contains(&it) || it == "gh" && of_hub())
 }
 
 /// Returns true if a line starts a program that serves files.

@@ -164,7 +164,8 @@ pub struct Subscription {
     pub event: EventName,
     /// Only for these tools: names as agents spell them, or kinds such as `kind:shell`. A name of a tool of an
     /// MCP server is the tool in every agent's spelling. Empty: all. With `kind:shell naming git gh`, a
-    /// component passes over a line that names neither.
+    /// component passes over a line that names neither, and with `kind:shell if redact` over every call unless
+    /// the user has set `redact = true`.
     pub tools: Vec<String>,
     /// Lower runs first.
     pub priority: i32,
@@ -175,6 +176,9 @@ pub struct Subscription {
 impl Subscription {
     /// The word before the words that a line must name.
     pub(crate) const NAMING: &str = " naming ";
+
+    /// The word before the setting that must be true.
+    pub(crate) const IF: &str = " if ";
 
     /// Creates a subscription to this event, for every tool, with the default priority.
     pub fn to(event: EventName) -> Self {
@@ -196,7 +200,9 @@ impl Subscription {
     pub(crate) fn fits(pattern: &str, call: &ToolCall) -> bool {
         let is_kind = |kind: &str| {
             let rest = kind.strip_prefix(call.facts.kind.as_str());
-            rest.is_some_and(|it| it.is_empty() || it.starts_with(Self::NAMING))
+            rest.is_some_and(|it| {
+                it.is_empty() || [Self::NAMING, Self::IF].iter().any(|word| it.starts_with(word))
+            })
         };
         pattern == call.name
             || pattern.strip_prefix("kind:").is_some_and(is_kind)

@@ -11,7 +11,7 @@ use super::call::Prepared;
 use super::convert::{self, Lower};
 use super::engine::Linked;
 use super::inspect::{self, InterfaceName};
-use super::naming::Namings;
+use super::naming::{Namings, is_off};
 use super::state::Clock;
 use crate::capability::{Capability, Rights};
 use crate::event::Event;
@@ -183,6 +183,9 @@ impl Hook for ComponentHook {
     fn passes_over(&self, event: &Event) -> Option<&'static str> {
         // The first one that fits is the one that counts.
         let subscription = self.descriptor.subscriptions.iter().find(|it| it.matches(event))?;
+        if is_off(subscription, event, &self.settings) {
+            return Some("it is for calls only if a setting is true");
+        }
         self.namings.pass_over(subscription, event).then_some("the line names nothing that it looks for")
     }
 

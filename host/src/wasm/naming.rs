@@ -8,7 +8,7 @@ use aho_corasick::AhoCorasick;
 use hookbox_shell::{Arg, Mode, Reading, Redirection, Run, base_name};
 
 use crate::event::{Event, ToolKind};
-use crate::hook::Subscription;
+use crate::hook::{Settings, Subscription};
 
 /// The words that the subscriptions of a hook name.
 #[derive(Debug, Default)]
@@ -44,6 +44,16 @@ impl Namings {
             !naming.is_named_in(reading.get_or_insert_with(read))
         })
     }
+}
+
+/// Returns true if a subscription is to a call only by patterns such as `kind:shell if redact`, and none of their settings
+/// is true.
+pub(super) fn is_off(subscription: &Subscription, event: &Event, settings: &Settings) -> bool {
+    let Some(call) = event.tool_call() else { return false };
+    let mut fitting = subscription.tools.iter().filter(|it| Subscription::fits(it, call)).peekable();
+    let is_on = |name: &str| settings.get(name).is_some_and(|it| it == "true");
+    fitting.peek().is_some()
+        && fitting.all(|it| it.split_once(Subscription::IF).is_some_and(|(_, setting)| !is_on(setting)))
 }
 
 /// Words, in lower case.
@@ -152,13 +162,36 @@ mod tests {
     use crate::event::{Context, EventData, EventName, ToolCall};
     use crate::facts;
 
-    fn passes_over(tools: &[&str], tool: &str, input: serde_json::Value) -> bool {
+    fn subscribed(tools: &[&str], tool: &str, input: serde_json::Value) -> (Subscription, Event) {
         let mut call = ToolCall::new(tool, input);
         call.facts = Arc::new(facts::of(tool, &call.input, Path::new("/w"), None));
         let event =
             Event { context: Arc::new(Context::new("c", "/w")), data: EventData::BeforeToolCall(call) };
         let mut subscription = Subscription::to(EventName::BeforeToolCall);
         subscription.tools = tools.iter().map(|it| (*it).to_owned()).collect();
+        (subscription, event)
+    }
+
+    #[test]
+    fn a_pattern_may_ask_for_a_setting() {
+        let settings =
+            Settings::from([("other", "true"), ("text", "\"true\"")].map(|(a, b)| (a.into(), b.into())));
+        for (tools, is_for, off) in [
+            (&["kind:shell if redact"][..], true, true),
+            (&["kind:shell if text"], true, true),
+            (&["kind:shell if other"], true, false),
+            (&["kind:shell if redact", "kind:shell"], true, false),
+            (&["kind:read if other"], false, false),
+            (&[], true, false),
+        ] {
+            let (subscription, event) = subscribed(tools, "bash", serde_json::json!({"command": "ls"}));
+            assert_eq!(subscription.matches(&event), is_for, "{tools:?}");
+            assert_eq!(is_off(&subscription, &event, &settings), off, "{tools:?}");
+        }
+    }
+
+    fn passes_over(tools: &[&str], tool: &str, input: serde_json::Value) -> bool {
+        let (subscription, event) = subscribed(tools, tool, input);
         // It is the hook that passes over the event, because another hook may change the line before its turn.
         assert_eq!(subscription.matches(&event), tool != "read");
         Namings::of(std::slice::from_ref(&subscription)).pass_over(&subscription, &event)
