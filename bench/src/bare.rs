@@ -10,23 +10,23 @@ use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAlloc
 use crate::place::Place;
 
 wasmtime::component::bindgen!({
-    path: "../host/wit/0.2",
+    path: "../host/wit",
     inline: "
         package bench:bare;
 
         world bare {
-            import hookbox:hook/types@0.1.0;
+            import hookbox:hook/types@0.2.0;
             import wasi:config/store@0.2.0-rc.1;
             export hookbox:hook/hook@0.2.0;
         }
     ",
     world: "bench:bare/bare",
     imports: { default: trappable },
-    with: { "hookbox:hook/types@0.1.0.document": crate::bare::Shared },
+    with: { "hookbox:hook/types@0.2.0.document": crate::bare::Shared },
 });
 
-use self::exports::hookbox::hook0_2_0::hook::Response;
-use self::hookbox::hook0_1_0::types;
+use self::exports::hookbox::hook::hook::Response;
+use self::hookbox::hook::types;
 
 /// A document, as the caller has it.
 #[allow(unreachable_pub, reason = "the generated code exports it again")]
@@ -155,6 +155,6 @@ impl BareHook {
             budget: None,
         };
         let event = types::Event::BeforeToolCall(call);
-        hook.hookbox_hook0_2_0_hook().call_run(&mut store, &context, &event).unwrap().unwrap()
+        hook.hookbox_hook_hook().call_run(&mut store, &context, &event).unwrap().unwrap()
     }
 }

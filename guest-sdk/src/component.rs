@@ -6,9 +6,8 @@ pub(crate) mod state;
 
 use std::marker::PhantomData;
 
-use bindings::exports::hookbox::hook0_2_0::hook as export;
-use bindings::hookbox::hook0_1_0::types as wit;
-use bindings::hookbox::hook0_2_0::types as answer;
+use bindings::exports::hookbox::hook::hook as export;
+use bindings::hookbox::hook::types as wit;
 
 use crate::event::EventData;
 use crate::{
@@ -30,12 +29,11 @@ use crate::{
 pub mod bindings {
     // Imports that a hook does not use do not appear in its component.
     wit_bindgen::generate!({
-        path: "wit/0.2",
+        path: "wit",
         inline: "
             package hookbox:sdk;
 
             world guest {
-                import hookbox:hook/types@0.1.0;
                 import hookbox:hook/types@0.2.0;
                 import hookbox:hook/facts@0.2.0;
                 import hookbox:hook/work-tree@0.2.0;
@@ -60,11 +58,11 @@ pub use bindings::export_component;
 pub struct Component<H>(PhantomData<H>);
 
 impl<H: Hook> export::Guest for Component<H> {
-    fn describe() -> answer::Manifest {
+    fn describe() -> wit::Manifest {
         H::manifest().into()
     }
 
-    fn run(context: wit::Context, event: wit::Event) -> Result<answer::Response, String> {
+    fn run(context: wit::Context, event: wit::Event) -> Result<wit::Response, String> {
         hook::dispatch::<H>(&context.into(), &event.into()).map(Into::into).map_err(|error| error.to_string())
     }
 }
@@ -215,20 +213,20 @@ impl From<wit::Event> for EventData {
     }
 }
 
-impl From<Answer> for answer::Response {
+impl From<Answer> for wit::Response {
     fn from(given: Answer) -> Self {
         let action = match given.action {
-            Action::Pass => answer::Action::Pass,
-            Action::Block(reason) => answer::Action::Block(reason),
-            Action::Ask(reason) => answer::Action::Ask(reason),
-            Action::Allow(reason) => answer::Action::Allow(reason),
-            Action::Modify(value) => answer::Action::Modify(value.to_string()),
-            Action::FollowUp(messages) => answer::Action::FollowUp(messages),
-            Action::Mutate(messages) => answer::Action::Mutate(
+            Action::Pass => wit::Action::Pass,
+            Action::Block(reason) => wit::Action::Block(reason),
+            Action::Ask(reason) => wit::Action::Ask(reason),
+            Action::Allow(reason) => wit::Action::Allow(reason),
+            Action::Modify(value) => wit::Action::Modify(value.to_string()),
+            Action::FollowUp(messages) => wit::Action::FollowUp(messages),
+            Action::Mutate(messages) => wit::Action::Mutate(
                 messages.into_iter().map(|m| wit::Message { role: m.role, content: m.content }).collect(),
             ),
             Action::Callback(callback) => {
-                answer::Action::Callback(wit::Callback { name: callback.name, args: callback.args })
+                wit::Action::Callback(wit::Callback { name: callback.name, args: callback.args })
             }
         };
         let metadata = given.metadata.into_iter().map(|(key, value)| (key, value.to_string())).collect();
@@ -236,7 +234,7 @@ impl From<Answer> for answer::Response {
     }
 }
 
-impl From<Manifest> for answer::Manifest {
+impl From<Manifest> for wit::Manifest {
     fn from(manifest: Manifest) -> Self {
         let subscription = |s: crate::Subscription| wit::Subscription {
             event: match s.event {
@@ -248,28 +246,28 @@ impl From<Manifest> for answer::Manifest {
             observe: s.observe,
         };
         let give = |give: &Give| match give {
-            Give::Modify => answer::Answers::MODIFY,
-            Give::Inject => answer::Answers::INJECT,
-            Give::FollowUp => answer::Answers::FOLLOW_UP,
-            Give::Mutate => answer::Answers::MUTATE,
-            Give::Callback => answer::Answers::CALLBACK,
-            Give::Allow => answer::Answers::ALLOW,
+            Give::Modify => wit::Answers::MODIFY,
+            Give::Inject => wit::Answers::INJECT,
+            Give::FollowUp => wit::Answers::FOLLOW_UP,
+            Give::Mutate => wit::Answers::MUTATE,
+            Give::Callback => wit::Answers::CALLBACK,
+            Give::Allow => wit::Answers::ALLOW,
         };
         let capability = |capability| match capability {
-            Capability::Read(path) => answer::Capability::Read(path),
-            Capability::ReadWrite(path) => answer::Capability::ReadWrite(path),
-            Capability::Env(name) => answer::Capability::Env(name),
-            Capability::Http(origin) => answer::Capability::Http(origin),
-            Capability::Store => answer::Capability::Store,
-            Capability::Conversation => answer::Capability::Conversation,
-            Capability::WorkTree => answer::Capability::WorkTree,
+            Capability::Read(path) => wit::Capability::Read(path),
+            Capability::ReadWrite(path) => wit::Capability::ReadWrite(path),
+            Capability::Env(name) => wit::Capability::Env(name),
+            Capability::Http(origin) => wit::Capability::Http(origin),
+            Capability::Store => wit::Capability::Store,
+            Capability::Conversation => wit::Capability::Conversation,
+            Capability::WorkTree => wit::Capability::WorkTree,
         };
         Self {
             name: manifest.name,
             version: manifest.version,
             description: manifest.description,
             subscriptions: manifest.subscriptions.into_iter().map(subscription).collect(),
-            answers: manifest.answers.iter().map(give).fold(answer::Answers::empty(), |all, one| all | one),
+            answers: manifest.answers.iter().map(give).fold(wit::Answers::empty(), |all, one| all | one),
             capabilities: manifest.capabilities.into_iter().map(capability).collect(),
             on_failure: manifest.on_failure.map(|policy| match policy {
                 OnFailure::Pass => wit::OnFailure::Pass,

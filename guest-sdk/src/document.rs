@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::Error;
 
 #[cfg(target_arch = "wasm32")]
-use crate::component::bindings::hookbox::hook0_1_0::types::Document as Remote;
+use crate::component::bindings::hookbox::hook::types::Document as Remote;
 
 /// A JSON value: a tool's input or output, the messages of a conversation.
 ///

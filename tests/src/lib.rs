@@ -33,6 +33,7 @@ mod guard_state;
 mod hostile;
 mod hostile_repository;
 mod human;
+mod imported_facts;
 mod install;
 mod interrupt;
 mod journal;
@@ -71,7 +72,6 @@ mod telemetry;
 mod test_command;
 mod tighten;
 mod trust;
-mod versions;
 
 use std::fs;
 use std::path::Path;

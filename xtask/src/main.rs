@@ -35,7 +35,7 @@ usage: cargo run -p xtask -- COMMAND
   test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm
   test-clients  run real agents against a mock model, with hookbox as their hook command
   bench       measure hookbox beside what people would use instead (`--quick`: in two minutes, without the network; `--unoptimized`: only to see that it works; `--guards`: the guards only)
-  wit-reference  write docs/src/wit.md and wit-0.2.md from wit/
+  wit-reference  write docs/src/wit.md from wit/
   guards      build every guard into target/guards/NAME.wasm
   corpus      measure the guards with labelled commands (`--misses`, `--dir DIR`, `--write`, `--check`, `--preset PRESET`, `--peer`, `--generate N`)
   lines       count the code of each crate, and compare it with ceilings.toml (`--lower`: write lower numbers there)
@@ -198,7 +198,7 @@ impl Tree {
     fn wit_reference(&self) -> Result<(), Box<dyn Error>> {
         let mut command = cargo();
         command.current_dir(&self.root).env("HOOKBOX_WRITE_GOLDEN", "1");
-        command.args(["test", "--workspace", "--quiet", "--", "the_wit_pages_are_those_that_are_generated"]);
+        command.args(["test", "--workspace", "--quiet", "--", "the_wit_page_is_the_one_that_is_generated"]);
         run(&mut command, "write the page")
     }
 

@@ -67,6 +67,9 @@ struct Entry {
     since: u64,
     /// True if the path was there after the tool had run.
     is_made: bool,
+    /// The number that it had then. Another file in its place is not the agent's.
+    #[serde(default)]
+    id: Option<u64>,
 }
 
 impl Made {
@@ -86,19 +89,24 @@ impl Made {
                 continue;
             }
             self.paths.retain(|it| !is_below(&it.path, outermost));
-            self.paths.push(Entry { path: outermost.to_owned(), since: now, is_made: false });
+            self.paths.push(Entry { path: outermost.to_owned(), since: now, is_made: false, id: None });
         }
         let surplus = self.paths.len().saturating_sub(MAX_PATHS);
         self.paths.drain(..surplus);
     }
 
-    /// Turns the paths of a call that are there now into made ones, and forgets the others of the call.
-    fn confirm(&mut self, paths: &[String], kind: impl Fn(&str) -> Option<PathKind>) {
+    /// Turns the paths of a call that are there now into made ones, and forgets the others of the call. A made file that
+    /// the call wrote again may be another one now.
+    fn confirm(&mut self, paths: &[String], find: impl Fn(&str) -> Option<(PathKind, Option<u64>)>) {
         self.paths.retain_mut(|it| {
-            if it.is_made || !paths.iter().any(|path| is_below(path, &it.path)) {
+            let is_of_call =
+                paths.iter().any(|path| if it.is_made { *path == it.path } else { is_below(path, &it.path) });
+            if !is_of_call {
                 return true;
             }
-            it.is_made = matches!(kind(&it.path), Some(PathKind::File | PathKind::Directory));
+            let found = find(&it.path);
+            it.id = found.and_then(|(_, id)| id);
+            it.is_made = matches!(found, Some((PathKind::File | PathKind::Directory, _)));
             it.is_made
         });
     }
@@ -126,9 +134,10 @@ impl Made {
         })
     }
 
-    /// Returns true if the agent made this file or directory.
-    fn has(&self, path: &str, now: u64) -> bool {
-        self.paths.iter().any(|it| it.is_made && it.path == path && is_fresh(it.since, now))
+    /// Returns true if the agent made this file or directory, which has this number now.
+    fn has(&self, path: &str, id: impl FnOnce() -> Option<u64>, now: u64) -> bool {
+        let found = self.paths.iter().find(|it| it.is_made && it.path == path && is_fresh(it.since, now));
+        found.is_some_and(|it| it.id == id())
     }
 
     /// Returns the time of the last note.
@@ -310,7 +319,7 @@ impl<'a> Around<'a> {
         if let Effect::Makes(paths) = Effect::of(self.cx, call)
             && self.knows(&paths)
         {
-            session.change(|made| made.confirm(&paths, |it| self.kind(it)));
+            session.change(|made| made.confirm(&paths, |it| self.path(it).map(|it| (it.kind, it.id))));
         }
     }
 
@@ -331,7 +340,8 @@ impl Surroundings for Around<'_> {
 
     fn is_made(&self, path: &str) -> bool {
         let read = || Session::of(self.cx).map(|it| it.read()).unwrap_or_default();
-        self.made.get_or_init(read).has(path, self.cx.timestamp_ms)
+        let id = || self.path(path).and_then(|it| it.id);
+        self.made.get_or_init(read).has(path, id, self.cx.timestamp_ms)
     }
 
     fn is_brought(&self, path: &str) -> bool {

@@ -104,7 +104,7 @@ mod tests {
                 "marked/CACHEDIR.TAG" | ".env" => (PathKind::File, false, false, true),
                 _ => return None,
             };
-            Some(PathState { kind, tracked, changed, ignored })
+            Some(PathState { kind, id: None, tracked, changed, ignored })
         }
 
         fn is_made(&self, path: &str) -> bool {

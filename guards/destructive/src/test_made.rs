@@ -77,6 +77,17 @@ fn disk(paths: &[(&'static str, PathKind)]) -> impl Fn(&str) -> Option<PathKind>
     }
 }
 
+/// The number of every file and directory, until another one takes its place.
+const ID: Option<u64> = Some(7);
+
+fn confirm(made: &mut Made, paths: &[String], kind: impl Fn(&str) -> Option<PathKind>) {
+    made.confirm(paths, |it| kind(it).map(|kind| (kind, ID)));
+}
+
+fn has(made: &Made, path: &str, now: u64) -> bool {
+    made.has(path, || ID, now)
+}
+
 fn paths(paths: &[&str]) -> Vec<String> {
     paths.iter().map(|it| (*it).to_owned()).collect()
 }
@@ -87,13 +98,13 @@ fn only_what_was_missing_before_a_call_and_is_there_after_it_is_made() {
     let call = paths(&["/p/new/a/b", "/p/old", "/p/link", "/p/failed", "/elsewhere/x"]);
     let mut made = Made::default();
     made.expect(&call, disk(&[("/p/old", File)]), 1);
-    assert!(!made.has("/p/new", 1), "not yet");
-    made.confirm(&call, disk(&[("/p/new/a/b", File), ("/p/old", File), ("/p/link", Link)]));
-    let has = |it: &&&str| made.has(it, 2);
+    assert!(!has(&made, "/p/new", 1), "not yet");
+    confirm(&mut made, &call, disk(&[("/p/new/a/b", File), ("/p/old", File), ("/p/link", Link)]));
+    let is_made = |it: &&&str| has(&made, it, 2);
     let all = ["/p", "/p/new", "/p/new/a/b", "/p/old", "/p/link", "/p/failed", "/elsewhere/x"];
     // All of the directory was made, so its name is enough.
-    assert_eq!(all.iter().filter(has).collect::<Vec<_>>(), [&"/p/new"]);
-    assert!(!made.has("/p/new", 1 + MAX_AGE), "too old");
+    assert_eq!(all.iter().filter(is_made).collect::<Vec<_>>(), [&"/p/new"]);
+    assert!(!has(&made, "/p/new", 1 + MAX_AGE), "too old");
     assert_eq!(made.paths.len(), 1);
     // A path in a made directory needs no note of its own.
     made.expect(&paths(&["/p/new/c"]), disk(&[("/p/new", Directory)]), 3);
@@ -108,16 +119,29 @@ fn what_somebody_else_made_meanwhile_is_not_made() {
     // The first call was blocked. Then somebody made the directory.
     made.expect(&call, disk(&[]), 1);
     made.expect(&call, there(), 2);
-    made.confirm(&call, there());
+    confirm(&mut made, &call, there());
     assert_eq!(made, Made::default());
     // It is gone, and the agent makes it again, but only this call counts.
     made.expect(&call, disk(&[]), 3);
-    made.confirm(&call, there());
-    assert!(made.has("/p/x", 3));
+    confirm(&mut made, &call, there());
+    assert!(has(&made, "/p/x", 3));
     made.expect(&call, disk(&[]), 4);
-    assert!(!made.has("/p/x", 4));
-    made.confirm(&paths(&["/p/y"]), there());
-    assert!(!made.has("/p/x", 4), "another call says nothing about it");
+    assert!(!has(&made, "/p/x", 4));
+    confirm(&mut made, &paths(&["/p/y"]), there());
+    assert!(!has(&made, "/p/x", 4), "another call says nothing about it");
+}
+
+#[test]
+fn another_file_in_the_place_of_a_made_one_is_not_made() {
+    let (call, there) = (paths(&["/p/x"]), || disk(&[("/p/x", PathKind::File)]));
+    let mut made = Made::default();
+    made.expect(&call, disk(&[]), 1);
+    confirm(&mut made, &call, there());
+    assert!(made.has("/p/x", || ID, 2) && !made.has("/p/x", || Some(8), 2));
+    // The agent's own call may put a new file in its place, as an editor does.
+    made.expect(&call, there(), 3);
+    made.confirm(&call, |it| there()(it).map(|kind| (kind, Some(8))));
+    assert!(made.has("/p/x", || Some(8), 4));
 }
 
 #[test]
@@ -126,8 +150,8 @@ fn what_gets_work_from_elsewhere_is_forgotten() {
         let call = paths(&["/p/a/b", "/p/c"]);
         let mut made = Made::default();
         made.expect(&call, disk(&[("/p/a", PathKind::Directory)]), 1);
-        made.confirm(&call, disk(&[("/p/a/b", PathKind::Directory), ("/p/c", PathKind::Directory)]));
-        assert!(made.has("/p/a/b", 1) && made.has("/p/c", 1));
+        confirm(&mut made, &call, disk(&[("/p/a/b", PathKind::Directory), ("/p/c", PathKind::Directory)]));
+        assert!(has(&made, "/p/a/b", 1) && has(&made, "/p/c", 1));
         made
     };
     for (brought, a, c) in [
@@ -139,7 +163,7 @@ fn what_gets_work_from_elsewhere_is_forgotten() {
     ] {
         let mut made = new();
         made.forget(brought.as_deref().map(paths).as_deref());
-        assert_eq!((made.has("/p/a/b", 1), made.has("/p/c", 1)), (a, c), "{brought:?}");
+        assert_eq!((has(&made, "/p/a/b", 1), has(&made, "/p/c", 1)), (a, c), "{brought:?}");
     }
 }
 

@@ -33,7 +33,7 @@ impl Surroundings for Repository {
     fn path(&self, path: &str) -> Option<PathState> {
         let tracked = self.committed.contains(&path.strip_prefix("/p/")?);
         let kind = if tracked { PathKind::File } else { PathKind::Missing };
-        Some(PathState { kind, tracked, changed: !tracked, ignored: false })
+        Some(PathState { kind, id: None, tracked, changed: !tracked, ignored: false })
     }
 }
 

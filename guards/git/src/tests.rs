@@ -169,7 +169,7 @@ impl Surroundings for Clean {
     }
 
     fn path(&self, _: &str) -> Option<PathState> {
-        Some(PathState { kind: PathKind::Directory, tracked: true, changed: false, ignored: false })
+        Some(PathState { kind: PathKind::Directory, id: None, tracked: true, changed: false, ignored: false })
     }
 }
 

@@ -9,8 +9,8 @@
         return block("Do not remove files.") if (call.command or "").startswith("rm ") else None
 """
 
-from . import log, shell, state
-from .answers import Answer, ask, block, callback, follow_up, inject, modify, mutate, warn
+from . import facts, log, shell, state
+from .answers import Answer, allow, ask, block, callback, follow_up, inject, modify, mutate, warn
 from .events import (
     JSON,
     AfterTurn,
@@ -72,9 +72,11 @@ __all__ = [
     "TurnEnd",
     "Usage",
     "UserMessage",
+    "allow",
     "ask",
     "block",
     "callback",
+    "facts",
     "follow_up",
     "inject",
     "log",

@@ -55,7 +55,14 @@ class Callback:
     args: tuple[tuple[str, str], ...]
 
 
-Action: TypeAlias = Pass | Block | Ask | Modify | FollowUp | Mutate | Callback
+@dataclass(frozen=True)
+class Allow:
+    """The call needs no question of the agent's own."""
+
+    reason: str
+
+
+Action: TypeAlias = Pass | Block | Ask | Modify | FollowUp | Mutate | Callback | Allow
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,12 @@ def block(reason: str) -> Answer:
 def ask(reason: str) -> Answer:
     """Lets the user decide, for this reason. An agent that cannot ask does not do it."""
     return Answer(Ask(reason))
+
+
+def allow(reason: str) -> Answer:
+    """Lets the call run without a question of the agent's own, for this reason, which reports show. It has an effect only
+    if no other hook blocked, asked or failed."""
+    return Answer(Allow(reason))
 
 
 def modify(value: JSON) -> Answer:

@@ -10,10 +10,11 @@ from typing import TypeVar, cast
 from componentize_py_types import Err
 from wit_world import exports
 from wit_world.imports import atomics, logging, wasi_config_store
+from wit_world.imports import facts as wit_facts
 from wit_world.imports import types as wit
 from wit_world.imports import wasi_keyvalue_store as store
 
-from . import answers, events, host
+from . import answers, events, facts, host
 from .settings import SettingsError
 from .state import StateError
 
@@ -79,6 +80,14 @@ class Hookbox:
 
     def keys(self) -> list[str]:
         return _in_bucket(_keys)
+
+    def read_call(self) -> facts.CallFacts:
+        found = wit_facts.read_call()
+        files = [
+            facts.File(it.path, cast(facts.FileUse, it.usage.name.lower()), it.is_pattern, it.text)
+            for it in found.files
+        ]
+        return facts.CallFacts(found.lines, files)
 
 
 host.use(Hookbox())
@@ -197,6 +206,8 @@ def _action(action: answers.Action) -> wit.Action:
             return wit.Action_FollowUp(list(messages))
         case answers.Mutate(messages):
             return wit.Action_Mutate([wit.Message(it.role, it.content) for it in messages])
+        case answers.Allow(reason):
+            return wit.Action_Allow(reason)
         case answers.Callback(name, args):
             return wit.Action_Callback(wit.Callback(name, list(args)))
 

@@ -23,7 +23,7 @@ from .events import (
     UserMessage,
 )
 
-Give = Literal["modify", "inject", "follow-up", "mutate", "callback"]
+Give = Literal["modify", "inject", "follow-up", "mutate", "callback", "allow"]
 """An answer that has to be declared."""
 
 _E = TypeVar("_E", bound=Event)

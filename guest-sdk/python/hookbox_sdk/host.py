@@ -1,7 +1,10 @@
 """The host of the hook: hookbox in a component, and this process in a test."""
 
 import sys
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from .facts import CallFacts
 
 Level = Literal["debug", "info", "warn", "error"]
 
@@ -16,6 +19,7 @@ class Host(Protocol):
     def delete(self, key: str) -> None: ...
     def increment(self, key: str, delta: int) -> int: ...
     def keys(self) -> list[str]: ...
+    def read_call(self) -> "CallFacts": ...
 
 
 class Local:
@@ -48,6 +52,11 @@ class Local:
 
     def keys(self) -> list[str]:
         return [*self._values, *self._counters]
+
+    def read_call(self) -> "CallFacts":
+        from .facts import CallFacts
+
+        return CallFacts()
 
 
 _current: Host = Local()

@@ -38,7 +38,7 @@ class Harness(TestCase):
         output, error = run(CASES)
         self.assertEqual(error, "")
         self.assertIn("a clock needs the sandbox: `clock` needs `hookbox test`", output)
-        self.assertTrue(output.endswith("\n18 passed, 0 failed, 4 skipped\n"), output)
+        self.assertTrue(output.endswith("\n21 passed, 0 failed, 4 skipped\n"), output)
 
     def test_a_difference_is_shown_as_hookbox_shows_it(self) -> None:
         for case, lines in [

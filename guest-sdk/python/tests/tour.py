@@ -12,8 +12,10 @@ from hookbox_sdk import (
     ToolCall,
     TurnEnd,
     UserMessage,
+    allow,
     ask,
     block,
+    facts,
     follow_up,
     inject,
     log,
@@ -33,7 +35,7 @@ hook = Hook(
     "0.1.0",
     "Uses each part of the harness.",
     on_failure="block",
-    answers=["modify", "inject"],
+    answers=["modify", "inject", "allow"],
     asks_for=["store", "conversation"],
 )
 
@@ -44,6 +46,10 @@ def before(_cx: Context, call: ToolCall) -> Answer | None:
     match call.command:
         case "remove x":
             return block(own.reason)
+        case "safe":
+            return allow("It only reads.")
+        case "facts":
+            return inject(f"runs {','.join(facts.read_call().lines)}")
         case "publish":
             return ask("Are you sure?")
         case "list":

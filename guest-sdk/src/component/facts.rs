@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hookbox_calls::{CallFacts, File, FileUse};
 use hookbox_shell::{Arg, Code, Mode, Place, Reading, Redirection, Run, Sort, Unread};
 
-use super::bindings::hookbox::hook0_2_0::{facts as wit, work_tree};
+use super::bindings::hookbox::hook::{facts as wit, work_tree};
 use crate::work_tree::state::{PathKind, PathState, Tree};
 
 pub(crate) fn read_line(line: &str) -> Reading {
@@ -120,5 +120,11 @@ pub(crate) fn path(path: &str) -> Option<PathState> {
         work_tree::PathKind::Link => PathKind::Link,
         work_tree::PathKind::Other => PathKind::Other,
     };
-    Some(PathState { kind, tracked: found.tracked, changed: found.changed, ignored: found.ignored })
+    Some(PathState {
+        kind,
+        id: found.id,
+        tracked: found.tracked,
+        changed: found.changed,
+        ignored: found.ignored,
+    })
 }

@@ -28,16 +28,18 @@ impl Hook for Tour {
             .on(Event::AgentStop)
             .on(Event::TurnEnd)
             .on(Event::PreCompact)
-            .answers([Give::Modify, Give::Inject])
+            .answers([Give::Modify, Give::Inject, Give::Allow])
             .capability(Capability::Store)
             .capability(Capability::Conversation)
             .on_failure_block()
     }
 
-    fn before_tool_call(_cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
+    fn before_tool_call(cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
         let settings: Settings = settings()?;
         Ok(match call.command.as_deref().unwrap_or_default() {
             "remove x" => Answer::block(settings.reason),
+            "safe" => Answer::allow("It only reads."),
+            "facts" => Answer::pass().inject(format!("runs {}", cx.facts_of(call).lines.join(","))),
             "publish" => Answer::ask("Are you sure?"),
             "list" => Answer::modify(json!({"command": "list --all"})),
             "count" => {
@@ -76,7 +78,7 @@ fn the_cases_of_every_sdk_pass() {
     run::<Tour>(CASES).unwrap();
     let summary = play::<Tour>(Path::new(CASES)).unwrap();
     let numbers = (summary.passed, summary.failed, summary.skipped.len());
-    assert_eq!(numbers, (18, 0, 4), "{}", summary.text());
+    assert_eq!(numbers, (21, 0, 4), "{}", summary.text());
     assert!(summary.skipped[0].ends_with("a clock needs the sandbox: `clock` needs `hookbox test`"));
 }
 

@@ -42,6 +42,9 @@ pub enum PathKind {
 pub struct PathState {
     /// The kind.
     pub kind: PathKind,
+    /// The number of the file or directory on this machine, from its device and inode; `None` if nothing is there. Another
+    /// one in its place has another number.
+    pub id: Option<u64>,
     /// True if git tracks it; for a directory, if git tracks every file in it.
     pub tracked: bool,
     /// True if it, or a tracked file below it, differs from the last commit, or may differ.

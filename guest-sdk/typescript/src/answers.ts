@@ -5,6 +5,7 @@ export type Action =
   | { type: "pass" }
   | { type: "block"; reason: string }
   | { type: "ask"; reason: string }
+  | { type: "allow"; reason: string }
   | { type: "modify"; value: JSONValue }
   | { type: "follow-up"; messages: string[] }
   | { type: "mutate"; messages: Message[] }
@@ -33,6 +34,10 @@ export const block = (reason: string, more: More = {}): Answer => ({ action: { t
 
 /** Lets the user decide, for this reason. An agent that cannot ask does not do it. */
 export const ask = (reason: string, more: More = {}): Answer => ({ action: { type: "ask", reason }, ...more });
+
+/** Lets the call run without a question of the agent's own, for this reason, which reports show. It has an effect only if
+ * no other hook blocked, asked or failed. */
+export const allow = (reason: string, more: More = {}): Answer => ({ action: { type: "allow", reason }, ...more });
 
 /** Replaces the subject of the event: a tool's input before the call, its output after it, the user's message
  * (a string), the text of an error (a string). */

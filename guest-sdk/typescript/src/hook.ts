@@ -26,7 +26,7 @@ export interface Definition<S extends Defaults = Record<string, never>> {
   /** The events that it wants to see. */
   on: Subscription[];
   /** The answers that it may give beside pass, block, ask and warn. */
-  answers?: ("modify" | "inject" | "follow-up" | "mutate" | "callback")[];
+  answers?: ("modify" | "inject" | "follow-up" | "mutate" | "callback" | "allow")[];
   /** The rights that it asks for, as `hookbox grants` writes them: `store`, `conversation`. */
   asksFor?: string[];
   /** The policy for its failure; the user's settings go before it. */
@@ -150,6 +150,7 @@ function fromAction(action: Action) {
       return { tag: "pass" };
     case "block":
     case "ask":
+    case "allow":
       return { tag: action.type, val: action.reason };
     case "modify":
       return { tag: "modify", val: JSON.stringify(action.value) };

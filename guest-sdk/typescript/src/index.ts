@@ -2,6 +2,7 @@
 
 export * from "./answers.ts";
 export type * from "./events.ts";
+export * as facts from "./facts.ts";
 export { defineHook } from "./hook.ts";
 export type { Definition, EventName, Subscription } from "./hook.ts";
 export * as log from "./log.ts";

@@ -1,5 +1,11 @@
 /** The imports of the world `hook-plain`, as componentize-qjs provides them. It takes 64-bit integers as numbers. */
 
+declare module "hookbox:hook/facts@0.2.0" {
+  type Usage = "reads" | "writes" | "removes" | "moves";
+  type File = { path: string; usage: Usage; isPattern: boolean; text?: string | null };
+  export function readCall(): { lines: string[]; files: File[] };
+}
+
 declare module "wasi:config/store@0.2.0-rc.1" {
   export function getAll(): [string, string][];
 }

@@ -1,6 +1,6 @@
 /** The hook of the cases that every SDK runs. It uses each part of the harness. */
 
-import { ask, block, defineHook, followUp, inject, log, modify, pass, settings, state } from "hookbox-sdk";
+import { allow, ask, block, defineHook, facts, followUp, inject, log, modify, pass, settings, state } from "hookbox-sdk";
 import type { Answer, BeforeToolCall } from "hookbox-sdk";
 
 export const hook = defineHook({
@@ -14,7 +14,7 @@ export const hook = defineHook({
     { event: "turn_end" },
     { event: "pre_compact" },
   ],
-  answers: ["modify", "inject"],
+  answers: ["modify", "inject", "allow"],
   asksFor: ["store", "conversation"],
   onFailure: "block",
   run(event, context) {
@@ -48,6 +48,10 @@ function before(call: BeforeToolCall): Answer {
   switch (call.command) {
     case "remove x":
       return block(own.reason);
+    case "safe":
+      return allow("It only reads.");
+    case "facts":
+      return inject(`runs ${facts.readCall().lines.join()}`);
     case "publish":
       return ask("Are you sure?");
     case "list":

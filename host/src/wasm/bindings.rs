@@ -10,13 +10,15 @@ wasmtime::component::bindgen!({
         package hookbox:host;
 
         world hook-host {
-            import hookbox:hook/types@0.1.0;
+            import hookbox:hook/types@0.2.0;
+            import hookbox:hook/facts@0.2.0;
+            import hookbox:hook/work-tree@0.2.0;
             import wasi:logging/logging@0.1.0-draft;
             import wasi:config/store@0.2.0-rc.1;
             import wasi:keyvalue/store@0.2.0-draft;
             import wasi:keyvalue/atomics@0.2.0-draft;
             import wasi:keyvalue/batch@0.2.0-draft;
-            export hookbox:hook/hook@0.1.0;
+            export hookbox:hook/hook@0.2.0;
         }
     ",
     world: "hookbox:host/hook-host",
@@ -24,6 +26,13 @@ wasmtime::component::bindgen!({
         // A function that copies data lets other tasks run (`CallState::breathe`).
         "hookbox:hook/types.[method]document.get": async | trappable,
         "hookbox:hook/types.[method]document.text": async | trappable,
+        // Their fuel needs the store (`link_facts`).
+        "hookbox:hook/facts.read-line": async | trappable,
+        "hookbox:hook/facts.read-call": async | trappable,
+        // Functions that read files let other tasks run.
+        "hookbox:hook/work-tree.tree": async | trappable,
+        "hookbox:hook/work-tree.is-pushed": async | trappable,
+        "hookbox:hook/work-tree.path": async | trappable,
         "wasi:logging/logging.log": async | trappable,
         "wasi:config/store.get": async | trappable,
         "wasi:config/store.get-all": async | trappable,

@@ -6,24 +6,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::io::Errno;
 use tokio::sync::Semaphore;
-use wasmtime::component::{ComponentExportIndex, Instance, InstancePre, ResourceTableError};
+use wasmtime::component::{ComponentExportIndex, Instance, InstancePre, ResourceTableError, TypedFunc};
 use wasmtime::{Store, Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
 
 use super::access::Access;
-use super::bindings::hookbox::hook::types::{Context, Event};
+use super::bindings::hookbox::hook::types::{Context, Event, Manifest, Response};
+use super::bindings::{HookHost, HookHostPre};
 use super::clock;
 use super::state::{self, CallState, Clock};
-use super::version::{Manifest, Response, Version};
 use crate::hook::{Budget, Cause, HookError, LimitKind, STACK, Settings};
 use crate::outcome::Spent;
 use crate::text;
+
+/// The export with the functions of a hook. The name finds those of its patch versions as well.
+const HOOK: &str = "hookbox:hook/hook@0.2.0";
+
+/// The parameters and the result of `run`.
+type Params<'a> = (&'a Context, &'a Event);
+type Returned = (Result<Response, String>,);
 
 /// A component that is linked, ready for calls.
 pub(super) struct Prepared {
     pre: InstancePre<CallState>,
     slots: Arc<Semaphore>,
-    version: Version,
     /// The export `run`.
     run: ComponentExportIndex,
     /// True after an instance has shown that `run` has its type.
@@ -33,8 +39,12 @@ pub(super) struct Prepared {
 impl Prepared {
     /// Checks that a linked component exports a hook.
     pub(super) fn new(pre: InstancePre<CallState>, slots: Arc<Semaphore>) -> wasmtime::Result<Self> {
-        let (version, run) = Version::of(&pre)?;
-        Ok(Self { pre, slots, version, run, is_checked: AtomicBool::new(false) })
+        HookHostPre::new(pre.clone())?;
+        let component = pre.component();
+        let hook = component.get_export_index(None, HOOK);
+        let run = hook.and_then(|hook| component.get_export_index(Some(&hook), "run"));
+        let run = run.ok_or_else(|| wasmtime::format_err!("{HOOK} exports no `run`"))?;
+        Ok(Self { pre, slots, run, is_checked: AtomicBool::new(false) })
     }
 
     /// Asks an instance of this component for its manifest.
@@ -43,7 +53,7 @@ impl Prepared {
         store: &mut Store<CallState>,
         instance: &Instance,
     ) -> wasmtime::Result<Manifest> {
-        self.version.describe(store, instance).await
+        HookHost::new(&mut *store, instance)?.hookbox_hook_hook().call_describe(store).await
     }
 
     /// Calls the function `run` of an instance of this component. Only the first instance checks its type: the check
@@ -53,19 +63,20 @@ impl Prepared {
         &self,
         store: &mut Store<CallState>,
         instance: &Instance,
-        event: (&Context, &Event),
+        event: Params<'_>,
     ) -> wasmtime::Result<Result<Response, String>> {
         let function = instance.get_func(&mut *store, self.run);
         let function = function.ok_or_else(|| wasmtime::format_err!("`run` is not a function"))?;
         let is_checked = self.is_checked.load(Ordering::Relaxed);
         if !is_checked {
-            self.version.check(store, function)?;
+            function.typed::<Params<'_>, Returned>(&store)?;
             self.is_checked.store(true, Ordering::Relaxed);
         }
         // SAFETY: the signature has been checked, because `is_checked` is set only after that. All instances have it:
         // `Prepared::call` makes them from one `InstancePre`, which fixes the component with its types and the imported
-        // resource types, and `self.run` names one export of that component, of one version.
-        unsafe { self.version.run(store, function, event).await }
+        // resource types, and `self.run` names one export of that component.
+        let run = unsafe { TypedFunc::<_, Returned>::new_unchecked(function) };
+        Ok(run.call_async(store, event).await?.0)
     }
 
     /// Makes a fresh instance and runs `body` with it. The budget's fuel, memory and wall-clock time count

@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 use wasmtime::component::{Resource, ResourceTable, ResourceTableError};
 
 use super::bindings::hookbox::hook::types as wit;
-use super::bindings_0_2::hookbox::hook0_2_0::types as exported;
 use crate::capability::Capability;
 use crate::event::{
     AfterTurn, AgentStop, Context, Document, ErrorSource, Event, EventData, EventName, InvokedBy, Message,
@@ -198,7 +197,7 @@ fn usage(usage: Usage) -> wit::Usage {
 /// # Errors
 ///
 /// [`Cause::MalformedOutput`] for an invalid JSON value.
-pub(super) fn outcome(response: exported::Response) -> Result<Outcome, HookError> {
+pub(super) fn outcome(response: wit::Response) -> Result<Outcome, HookError> {
     let mut outcome = Outcome { context: response.context, warnings: response.warnings, ..Outcome::pass() };
     outcome.metadata = response
         .metadata
@@ -206,29 +205,29 @@ pub(super) fn outcome(response: exported::Response) -> Result<Outcome, HookError
         .map(|(key, value)| Ok((key, json("metadata", &value)?)))
         .collect::<Result<Map<_, _>, HookError>>()?;
     outcome.action = match response.action {
-        exported::Action::Pass => Action::Pass,
-        exported::Action::Block(reason) => Action::Block(reason),
-        exported::Action::Ask(reason) => Action::Ask(reason),
-        exported::Action::Modify(text) => {
+        wit::Action::Pass => Action::Pass,
+        wit::Action::Block(reason) => Action::Block(reason),
+        wit::Action::Ask(reason) => Action::Ask(reason),
+        wit::Action::Modify(text) => {
             let value = json("modify", &text)?;
             outcome.exact = Some(Document::from_text(&text)).filter(Document::is_exact);
             Action::Modify(value)
         }
-        exported::Action::Allow(reason) => Action::Allow(reason),
-        exported::Action::FollowUp(messages) => {
+        wit::Action::Allow(reason) => Action::Allow(reason),
+        wit::Action::FollowUp(messages) => {
             outcome.follow_ups = messages;
             Action::Pass
         }
-        exported::Action::Mutate(messages) if messages.is_empty() => {
+        wit::Action::Mutate(messages) if messages.is_empty() => {
             return Err(malformed("`mutate` without messages"));
         }
-        exported::Action::Callback(callback) if callback.name.is_empty() => {
+        wit::Action::Callback(callback) if callback.name.is_empty() => {
             return Err(malformed("`callback` without a name"));
         }
-        exported::Action::Mutate(messages) => {
+        wit::Action::Mutate(messages) => {
             Action::Mutate(messages.into_iter().map(message).collect::<Result<_, _>>()?)
         }
-        exported::Action::Callback(callback) => {
+        wit::Action::Callback(callback) => {
             Action::Callback(Callback { name: callback.name, args: callback.args })
         }
     };
@@ -260,7 +259,7 @@ fn json(what: &str, text: &str) -> Result<Value, HookError> {
 ///
 /// [`Cause::Incompatible`] for an unknown event: a guard that waits for an event that never comes would guard
 /// nothing.
-pub(super) fn manifest(manifest: exported::Manifest) -> Result<Manifest, HookError> {
+pub(super) fn manifest(manifest: wit::Manifest) -> Result<Manifest, HookError> {
     let subscriptions =
         manifest.subscriptions.into_iter().map(subscription).collect::<Result<Vec<_>, _>>()?;
     if subscriptions.is_empty() {
@@ -270,7 +269,7 @@ pub(super) fn manifest(manifest: exported::Manifest) -> Result<Manifest, HookErr
     let mut capabilities =
         manifest.capabilities.into_iter().map(capability).collect::<Result<Vec<_>, _>>()?;
     // The user has to grant this answer, as a right.
-    if declared.contains(exported::Answers::ALLOW) {
+    if declared.contains(wit::Answers::ALLOW) {
         capabilities.push(Capability::Allow);
     }
     Ok(Manifest {
@@ -279,12 +278,12 @@ pub(super) fn manifest(manifest: exported::Manifest) -> Result<Manifest, HookErr
         description: manifest.description,
         subscriptions,
         answers: Answers {
-            modify: declared.contains(exported::Answers::MODIFY),
-            inject: declared.contains(exported::Answers::INJECT),
-            follow_up: declared.contains(exported::Answers::FOLLOW_UP),
-            mutate: declared.contains(exported::Answers::MUTATE),
-            callback: declared.contains(exported::Answers::CALLBACK),
-            allow: declared.contains(exported::Answers::ALLOW),
+            modify: declared.contains(wit::Answers::MODIFY),
+            inject: declared.contains(wit::Answers::INJECT),
+            follow_up: declared.contains(wit::Answers::FOLLOW_UP),
+            mutate: declared.contains(wit::Answers::MUTATE),
+            callback: declared.contains(wit::Answers::CALLBACK),
+            allow: declared.contains(wit::Answers::ALLOW),
         },
         capabilities,
         on_failure: manifest.on_failure.map(|policy| match policy {
@@ -316,15 +315,15 @@ fn subscription(subscription: wit::Subscription) -> Result<Subscription, HookErr
 }
 
 /// A right that it asks for, in the host's type.
-fn capability(capability: exported::Capability) -> Result<Capability, HookError> {
+fn capability(capability: wit::Capability) -> Result<Capability, HookError> {
     let written = match capability {
-        exported::Capability::Read(path) => format!("read:{path}"),
-        exported::Capability::ReadWrite(path) => format!("read-write:{path}"),
-        exported::Capability::Env(name) => format!("env:{name}"),
-        exported::Capability::Http(origin) => format!("http:{origin}"),
-        exported::Capability::Store => return Ok(Capability::Store),
-        exported::Capability::Conversation => return Ok(Capability::Conversation),
-        exported::Capability::WorkTree => return Ok(Capability::WorkTree),
+        wit::Capability::Read(path) => format!("read:{path}"),
+        wit::Capability::ReadWrite(path) => format!("read-write:{path}"),
+        wit::Capability::Env(name) => format!("env:{name}"),
+        wit::Capability::Http(origin) => format!("http:{origin}"),
+        wit::Capability::Store => return Ok(Capability::Store),
+        wit::Capability::Conversation => return Ok(Capability::Conversation),
+        wit::Capability::WorkTree => return Ok(Capability::WorkTree),
     };
     written.parse().map_err(|error| {
         HookError::new(Cause::Incompatible, format!("asks for what cannot be enforced: {error}"))

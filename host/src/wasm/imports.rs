@@ -12,7 +12,7 @@ use super::state::CallState;
 use crate::event::Document;
 
 /// The interface of documents, as hooks import it.
-const TYPES: &str = "hookbox:hook/types@0.1.0";
+const TYPES: &str = "hookbox:hook/types@0.2.0";
 
 /// Replaces the text of a document by one that is not copied on its way to the guest.
 pub(super) fn link_text(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {

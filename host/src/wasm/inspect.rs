@@ -12,7 +12,7 @@ use crate::text;
 /// The interface that a hook exports, without its version.
 const HOOK: &str = "hookbox:hook/hook";
 /// The versions of the WIT package that this host serves.
-pub const WIT_VERSIONS: &[&str] = &["0.1.0", "0.2.0"];
+pub const WIT_VERSIONS: &[&str] = &["0.2.0"];
 
 /// An import or export of a component, such as `wasi:cli/environment@0.2.12`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -12,7 +12,6 @@ use wasmtime_wasi::random::WasiRandom;
 use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsView as _};
 
 use super::bindings::HookHost;
-use super::bindings_0_2::hookbox::hook0_2_0::{facts, types, work_tree};
 use super::imports;
 use super::inspect::InterfaceName;
 use super::reading;
@@ -96,9 +95,6 @@ impl Imports {
         taped_wasi::link(to)?;
         HookHost::add_to_linker::<CallState, HasSelf<CallState>>(to, |state| state)?;
         imports::link_text(to)?;
-        types::add_to_linker::<_, HasSelf<CallState>>(to, |state| state)?;
-        facts::add_to_linker::<_, HasSelf<CallState>>(to, |state| state)?;
-        work_tree::add_to_linker::<_, HasSelf<CallState>>(to, |state| state)?;
         reading::link_facts(to)?;
         Ok(Self { inner: Mutex::new(Inner { linker, linked: Vec::new() }) })
     }

@@ -6,7 +6,6 @@
 
 mod access;
 mod bindings;
-mod bindings_0_2;
 mod bucket;
 mod cache;
 mod call;
@@ -40,7 +39,6 @@ mod tape;
 mod taped_files;
 mod taped_types;
 mod taped_wasi;
-mod version;
 mod wasi_overrides;
 
 use std::collections::HashMap;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use wasmtime::component::Linker;
 use wasmtime::{StoreContextMut, Trap};
 
-use super::bindings_0_2::hookbox::hook0_2_0::{facts, types, work_tree};
+use super::bindings::hookbox::hook::{facts, work_tree};
 use super::state::CallState;
 use super::tape::Taped;
 use crate::capability::{Capability, Denial};
@@ -94,8 +94,6 @@ fn size(reading: &Reading) -> usize {
         + reading.values.iter().map(|(name, value)| text(name) + text(value)).sum::<usize>()
         + reading.code.iter().map(|it| ITEM + text(&it.language) + text(&it.text)).sum::<usize>()
 }
-
-impl types::Host for CallState {}
 
 impl facts::Host for CallState {
     /// [`link_facts`] replaces it.
@@ -270,7 +268,7 @@ impl work_tree::Host for CallState {
         let asked = || format!("work_tree.path {path:?}");
         let Some((trees, path)) = self.work_trees(&path, false).await else { return Ok(None) };
         let outside = async {
-            let Some(PathState { kind, tracked, changed, ignored }) = trees.path(&path).await else {
+            let Some(PathState { kind, id, tracked, changed, ignored }) = trees.path(&path).await else {
                 return Ok(None);
             };
             let kind = match kind {
@@ -280,7 +278,7 @@ impl work_tree::Host for CallState {
                 PathKind::Link => work_tree::PathKind::Link,
                 PathKind::Other => work_tree::PathKind::Other,
             };
-            Ok(Some(work_tree::PathState { kind, tracked, changed, ignored }))
+            Ok(Some(work_tree::PathState { kind, id, tracked, changed, ignored }))
         };
         self.tape.take(asked, outside).await
     }
@@ -346,13 +344,16 @@ const KINDS: [(work_tree::PathKind, &str); 5] = [
 impl Taped for work_tree::PathState {
     fn write(&self) -> Value {
         let kind = KINDS.iter().find(|(kind, _)| *kind == self.kind).map(|(_, name)| *name);
-        json!({ "kind": kind, "tracked": self.tracked, "changed": self.changed, "ignored": self.ignored })
+        let (id, tracked, changed, ignored) = (self.id, self.tracked, self.changed, self.ignored);
+        json!({ "kind": kind, "id": id, "tracked": tracked, "changed": changed, "ignored": ignored })
     }
 
     fn read(got: &Value) -> Option<Self> {
         let kind = got.get("kind")?.as_str()?;
         Some(Self {
             kind: KINDS.iter().find(|(_, name)| *name == kind)?.0,
+            // A journal of before has none.
+            id: got.get("id").and_then(Value::as_u64),
             tracked: Taped::read(got.get("tracked")?)?,
             changed: Taped::read(got.get("changed")?)?,
             ignored: Taped::read(got.get("ignored")?)?,

@@ -9,6 +9,7 @@ mod git;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -59,6 +60,8 @@ pub(crate) enum PathKind {
 pub(crate) struct PathState {
     /// Its kind.
     pub(crate) kind: PathKind,
+    /// The number of the file or directory; `None` if nothing is there.
+    pub(crate) id: Option<u64>,
     /// True if git tracks it; for a directory, if git tracks every file in it.
     pub(crate) tracked: bool,
     /// True if it, or a tracked file in it, differs from the commit, or may differ.
@@ -130,12 +133,12 @@ impl WorkTrees {
     /// Returns the state of an absolute path. A symlink at its end is not followed.
     pub(crate) async fn path(&self, path: &Path) -> Option<PathState> {
         let ends = self.ends();
-        let kind = kind(path)?;
+        let (kind, id) = kind(path)?;
         let (parent, name) = (path.parent()?, path.file_name()?);
         // What is missing may be in a directory that is missing, too.
         let place = parent.ancestors().find(|it| it.is_dir())?.canonicalize().ok()?;
         let (git, checkout) = self.checkout(&place, ends).await?;
-        let state = |tracked, changed, ignored| Some(PathState { kind, tracked, changed, ignored });
+        let state = |tracked, changed, ignored| Some(PathState { kind, id, tracked, changed, ignored });
         if kind == PathKind::Missing {
             return state(false, false, false);
         }
@@ -172,15 +175,20 @@ struct Checkout {
     common: PathBuf,
 }
 
-fn kind(path: &Path) -> Option<PathKind> {
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => Some(PathKind::Directory),
-        Ok(found) if found.is_file() => Some(PathKind::File),
-        Ok(found) if found.is_symlink() => Some(PathKind::Link),
-        Ok(_) => Some(PathKind::Other),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(PathKind::Missing),
-        Err(_) => None,
-    }
+/// Returns the kind of a path, and its number.
+fn kind(path: &Path) -> Option<(PathKind, Option<u64>)> {
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some((PathKind::Missing, None)),
+        Err(_) => return None,
+    };
+    let kind = match found.file_type() {
+        it if it.is_dir() => PathKind::Directory,
+        it if it.is_file() => PathKind::File,
+        it if it.is_symlink() => PathKind::Link,
+        _ => PathKind::Other,
+    };
+    Some((kind, Some(found.dev().rotate_left(40) ^ found.ino())))
 }
 
 /// Returns the path that these bytes are.

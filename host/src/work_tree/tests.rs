@@ -73,7 +73,7 @@ impl Place {
 
     /// Returns the kind of a path, and whether it is tracked, changed and ignored.
     async fn path(&self, path: &str) -> Option<(PathKind, bool, bool, bool)> {
-        let PathState { kind, tracked, changed, ignored } = self.trees().path(&self.at(path)).await?;
+        let PathState { kind, id: _, tracked, changed, ignored } = self.trees().path(&self.at(path)).await?;
         Some((kind, tracked, changed, ignored))
     }
 }

@@ -1,2 +1,2 @@
 ;; Answers, and traps giving its memory back.
-(func (export "cabi_post_hookbox:hook/hook@0.1.0#run") (param i32) (unreachable))
+(func (export "cabi_post_hookbox:hook/hook@0.2.0#run") (param i32) (unreachable))

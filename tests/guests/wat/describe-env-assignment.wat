@@ -1,6 +1,6 @@
 ;; Asks for a variable whose name is none.
 (data $text "A=B")
-(func (export "hookbox:hook/hook@0.1.0#describe") (result i32)
+(func (export "hookbox:hook/hook@0.2.0#describe") (result i32)
     (call $manifest)
     (memory.init $text (i32.const 4096) (i32.const 0) (i32.const 3))
     (i32.store8 (i32.const 1344) (i32.const 2))

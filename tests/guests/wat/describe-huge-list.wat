@@ -1,5 +1,5 @@
 ;; Subscribes four thousand million times.
-(func (export "hookbox:hook/hook@0.1.0#describe") (result i32)
+(func (export "hookbox:hook/hook@0.2.0#describe") (result i32)
     (call $manifest)
     (i32.store (i32.const 1052) (i32.const 0xffffffff))
     (i32.const 1024))

@@ -1,2 +1,2 @@
 ;; Traps in `describe`.
-(func (export "hookbox:hook/hook@0.1.0#describe") (result i32) (unreachable))
+(func (export "hookbox:hook/hook@0.2.0#describe") (result i32) (unreachable))

@@ -3,7 +3,7 @@
 (elem declare func $f)
 (table $table 1000 funcref)
 (func $f)
-(func (export "hookbox:hook/hook@0.1.0#run") (param i32) (result i32)
+(func (export "hookbox:hook/hook@0.2.0#run") (param i32) (result i32)
     (drop (memory.grow (i32.const 256)))
     (memory.fill (i32.const 65536) (i32.const 0xa5) (i32.const 33488896))
     (table.fill $table (i32.const 0) (ref.func $f) (i32.const 1000))

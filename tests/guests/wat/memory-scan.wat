@@ -6,7 +6,7 @@
     (memory.init $found (i32.const 4096) (i32.const 0) (i32.const 28))
     (call $block (i32.const 4096) (i32.const 28))
     (i32.const 2048))
-(func (export "hookbox:hook/hook@0.1.0#run") (param i32) (result i32)
+(func (export "hookbox:hook/hook@0.2.0#run") (param i32) (result i32)
     (local $at i32)
     (drop (memory.grow (i32.const 256)))
     (local.set $at (i32.const 1048576))

@@ -1,4 +1,4 @@
 ;; Never ends.
-(func (export "hookbox:hook/hook@0.1.0#run") (param i32) (result i32)
+(func (export "hookbox:hook/hook@0.2.0#run") (param i32) (result i32)
     (loop $again (br $again))
     (unreachable))

@@ -2,7 +2,7 @@
 (memory $first (export "memory") 3)
 (memory $second 1)
 (memory $third 1)
-(func (export "hookbox:hook/hook@0.1.0#run") (param i32) (result i32)
+(func (export "hookbox:hook/hook@0.2.0#run") (param i32) (result i32)
     (loop $again
         (if (i32.lt_s (memory.grow $first (i32.const 16)) (i32.const 0)) (then (unreachable)))
         (if (i32.lt_s (memory.grow $second (i32.const 16)) (i32.const 0)) (then (unreachable)))

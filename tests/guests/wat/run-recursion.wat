@@ -3,6 +3,6 @@
     (i64.add
         (call $deeper (local.get 1) (local.get 2) (local.get 3) (i64.add (local.get 0) (i64.const 1)))
         (local.get 3)))
-(func (export "hookbox:hook/hook@0.1.0#run") (param i32) (result i32)
+(func (export "hookbox:hook/hook@0.2.0#run") (param i32) (result i32)
     (drop (call $deeper (i64.const 1) (i64.const 2) (i64.const 3) (i64.const 4)))
     (unreachable))

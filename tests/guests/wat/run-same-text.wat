@@ -1,6 +1,6 @@
 ;; Answers with the same text of 64 KiB ten thousand times.
 (memory (export "memory") 768)
-(func (export "hookbox:hook/hook@0.1.0#run") (param i32) (result i32)
+(func (export "hookbox:hook/hook@0.2.0#run") (param i32) (result i32)
     (local $at i32)
     (call $pass)
     (memory.fill (i32.const 65536) (i32.const 0x61) (i32.const 65536))

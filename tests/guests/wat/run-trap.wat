@@ -1,2 +1,2 @@
 ;; Traps.
-(func (export "hookbox:hook/hook@0.1.0#run") (param i32) (result i32) (unreachable))
+(func (export "hookbox:hook/hook@0.2.0#run") (param i32) (result i32) (unreachable))

@@ -1,69 +1,45 @@
-//! The pages `docs/src/wit.md` and `wit-0.2.md` are generated from `wit/`: `cargo xtask wit-reference`.
+//! The page `docs/src/wit.md` is generated from `wit/`: `cargo xtask wit-reference`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 
 use wit_parser::{
-    Docs, Function, Handle, InterfaceId, PackageId, Resolve, Type, TypeDefKind, TypeId, TypeOwner, WorldId,
-    WorldItem, WorldKey,
+    Docs, Function, Handle, InterfaceId, PackageId, Resolve, Type, TypeDefKind, TypeId, WorldId, WorldItem,
+    WorldKey,
 };
 
 use crate::environment::repository;
 
-/// The pages, each with the directory of its version.
-const PAGES: [(&str, &str); 2] = [("docs/src/wit.md", "wit"), (NEWEST, "wit/0.2")];
-
-/// The page of the newest version.
-const NEWEST: &str = "docs/src/wit-0.2.md";
+const PAGE: &str = "docs/src/wit.md";
 
 /// Set to write the page instead of comparing it.
 const WRITE: &str = "HOOKBOX_WRITE_GOLDEN";
 
 #[test]
-fn the_wit_pages_are_those_that_are_generated() {
-    for (page, dir) in PAGES {
-        let (package, resolve) = package(dir);
-        let text = Reference { resolve: &resolve, package, dir, page }.page();
-        let path = repository().join(page);
-        if std::env::var_os(WRITE).is_some() {
-            fs::write(&path, text).unwrap();
-            continue;
-        }
-        let is_new = fs::read_to_string(&path).is_ok_and(|it| it == text);
-        assert!(is_new, "{page} is old; hint: cargo xtask wit-reference");
+fn the_wit_page_is_the_one_that_is_generated() {
+    let mut resolve = Resolve::default();
+    let (package, _) = resolve.push_dir(repository().join("wit")).unwrap();
+    let text = Reference { resolve: &resolve, package }.page();
+    let path = repository().join(PAGE);
+    if std::env::var_os(WRITE).is_some() {
+        return fs::write(&path, text).unwrap();
     }
-}
-
-/// The frozen version has what it had when it was released.
-#[test]
-fn a_later_version_is_beside_the_frozen_one() {
-    let (package, resolve) = package("wit");
-    assert_eq!(resolve.packages[package].name.to_string(), "hookbox:hook@0.1.0");
-    let known: BTreeSet<&str> = resolve.packages[package].interfaces.keys().map(String::as_str).collect();
-    assert_eq!(known, BTreeSet::from(["hook", "types"]));
+    let is_new = fs::read_to_string(&path).is_ok_and(|it| it == text);
+    assert!(is_new, "{PAGE} is old; hint: cargo xtask wit-reference");
 }
 
 /// mdBook makes an anchor of a heading as GitHub does; a second one with the same text would get a number.
 #[test]
-fn every_link_of_the_wit_pages_leads_to_one_heading() {
-    let read = |page| fs::read_to_string(repository().join(page)).unwrap();
-    let of_another: BTreeSet<String> = headings(&read("docs/src/wit.md")).into_iter().collect();
-    for (page, _) in PAGES {
-        let page = read(page);
-        let headings = headings(&page);
-        let anchors: BTreeSet<String> = headings.iter().cloned().collect();
-        assert_eq!(anchors.len(), headings.len(), "{headings:?}");
-        let links = |to: &str| -> Vec<String> {
-            page.split(to).skip(1).map(|rest| rest.split(')').next().unwrap().to_owned()).collect()
-        };
-        assert!(links("](#").len() > 20, "{page}");
-        for link in links("](#") {
-            assert!(anchors.contains(&link), "{link}");
-        }
-        for link in links("](wit.md#") {
-            assert!(of_another.contains(&link), "{link}");
-        }
+fn every_link_of_the_wit_page_leads_to_one_heading() {
+    let page = fs::read_to_string(repository().join(PAGE)).unwrap();
+    let headings = headings(&page);
+    let anchors: BTreeSet<String> = headings.iter().cloned().collect();
+    assert_eq!(anchors.len(), headings.len(), "{headings:?}");
+    let links: Vec<&str> = page.split("](#").skip(1).map(|rest| rest.split(')').next().unwrap()).collect();
+    assert!(links.len() > 20, "{page}");
+    for link in links {
+        assert!(anchors.contains(link), "{link}");
     }
 }
 
@@ -74,39 +50,23 @@ fn headings(page: &str) -> Vec<String> {
     headings.map(|line| plain(line).to_lowercase()).collect()
 }
 
-fn package(dir: &str) -> (PackageId, Resolve) {
-    let mut resolve = Resolve::default();
-    let (package, _) = resolve.push_dir(repository().join(dir)).unwrap();
-    (package, resolve)
-}
-
 /// The writer of the page.
 struct Reference<'a> {
     resolve: &'a Resolve,
     package: PackageId,
-    dir: &'a str,
-    page: &'a str,
 }
 
 impl Reference<'_> {
     fn page(&self) -> String {
         let package = &self.resolve.packages[self.package];
-        let is_newest = self.page == NEWEST;
-        let (title, other) = if is_newest {
-            ("WIT 0.2", "It uses the data of events of [version 0.1.0](wit.md), which stays served.")
-        } else {
-            ("WIT 0.1", "It is frozen and stays served. [Version 0.2.0](wit-0.2.md) has what came later.")
-        };
         let mut out = format!(
-            "# {title}\n\n\
+            "# WIT\n\n\
             <!-- Written by `cargo xtask wit-reference`. Change wit/ instead. -->\n\n\
             This page lists the package `{}`, which [components](component-hooks.md) use.\n\
-            {other}\n\
-            The source is in [`{dir}/`](https://github.com/hookbox/hookbox/tree/main/{dir}). Each SDK has these types in its own language.\n\n\
+            The source is in [`wit/`](https://github.com/hookbox/hookbox/tree/main/wit). Each SDK has these types in its own language.\n\n\
             A component exports [`hook`](#interface-hook). Build it for the world [`hook-component`](#world-hook-component), \
             or for [`hook-plain`](#world-hook-plain) if it needs no files, variables and requests.\n",
-            package.name,
-            dir = self.dir
+            package.name
         );
         for (name, id) in &package.interfaces {
             self.interface(&mut out, name, *id);
@@ -130,32 +90,6 @@ impl Reference<'_> {
             if !self.is_use(*id) {
                 self.type_of(out, name, *id, interface.functions.values());
             }
-        }
-    }
-
-    /// Returns true for an interface of the package, in each of its versions.
-    fn is_hook(&self, id: InterfaceId) -> bool {
-        let name = |id: PackageId| &self.resolve.packages[id].name;
-        let of = self.resolve.interfaces[id].package.map(name);
-        of.is_some_and(|of| {
-            of.namespace == name(self.package).namespace && of.name == name(self.package).name
-        })
-    }
-
-    /// Returns the page that shows an interface; empty for this one.
-    fn page_of(&self, id: InterfaceId) -> &'static str {
-        if self.resolve.interfaces[id].package == Some(self.package) {
-            ""
-        } else {
-            PAGES[0].0.trim_start_matches("docs/src/")
-        }
-    }
-
-    /// Returns the definition of a type that `use` brought in.
-    fn definition(&self, id: TypeId) -> TypeId {
-        match self.resolve.types[id].kind {
-            TypeDefKind::Type(Type::Id(of)) if self.is_use(id) => self.definition(of),
-            _ => id,
         }
     }
 
@@ -237,9 +171,9 @@ impl Reference<'_> {
     fn interface_name(&self, key: &WorldKey) -> String {
         let shown = format!("`{}`", self.resolve.name_world_key(key));
         match key {
-            WorldKey::Interface(id) if self.is_hook(*id) => {
+            WorldKey::Interface(id) if self.resolve.interfaces[*id].package == Some(self.package) => {
                 let name = self.resolve.interfaces[*id].name.as_deref().unwrap();
-                format!("[{shown}]({}#interface-{name})", self.page_of(*id))
+                format!("[{shown}](#interface-{name})")
             }
             _ => shown,
         }
@@ -257,13 +191,7 @@ impl Reference<'_> {
         let Type::Id(id) = of else { return primitive(*of).to_owned() };
         let definition = &self.resolve.types[*id];
         if let Some(name) = &definition.name {
-            // A name that `use` brings in is that of its own interface.
-            let owner = self.definition(*id);
-            let page = match self.resolve.types[owner].owner {
-                TypeOwner::Interface(interface) => self.page_of(interface),
-                _ => "",
-            };
-            return format!("[{name}]({page}#{name})");
+            return format!("[{name}](#{name})");
         }
         match &definition.kind {
             TypeDefKind::Option(of) => format!("option&lt;{}&gt;", self.shown(of)),

@@ -225,7 +225,7 @@ mod tests {
             .to_string()
         };
         let exports = |exports: &[&str]| config(json!({"exports": exports, "imports": [], "target": null}));
-        assert_eq!(check_component(exports(&["hookbox:hook/hook@0.1.0"]).as_bytes()), Ok(()));
+        assert_eq!(check_component(exports(&["hookbox:hook/hook@0.2.0"]).as_bytes()), Ok(()));
         for (config, found) in [
             (exports(&["wasi:cli/run@0.2.0"]), "a component that exports wasi:cli/run@0.2.0"),
             (exports(&[]), "a component that exports nothing"),

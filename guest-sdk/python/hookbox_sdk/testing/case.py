@@ -192,7 +192,7 @@ def _case(found: Any, line: int) -> Case:
         grants=_texts(table, "grants"),
         store=table.get("store", {}),
         expect=expect,
-        verdict=_choice(expect or {}, "verdict", ("pass", "block", "ask")) or "pass",
+        verdict=_choice(expect or {}, "verdict", ("pass", "block", "ask", "allow")) or "pass",
     )
     return replace(case, needs_sandbox=_needs_sandbox(table, case))
 
@@ -205,7 +205,7 @@ def _needs_sandbox(table: Mapping[str, Any], case: Case) -> str | None:
     # The envelope of the Base Coat specification. `hook` is also a field of kodelet's `on_error`.
     if "hook" in case.data and case.event != "on_error":
         keys.append("data.hook")
-    keys += [f"grants: {it}" for it in case.grants if it not in ("store", "conversation")]
+    keys += [f"grants: {it}" for it in case.grants if it not in ("store", "conversation", "allow")]
     if expect.get("failure", "exit") not in CAUSES:
         keys.append(f"expect.failure: {expect['failure']}")
     return keys[0] if keys else None

@@ -3,7 +3,8 @@
 import os.path
 from typing import Any, cast
 
-from ..events import ResolvedPath, ToolKind
+from ..events import ResolvedPath, ToolCall, ToolKind
+from ..facts import CallFacts, File, FileUse
 
 _KINDS: dict[ToolKind, str] = {
     "shell": "bash shell sh powershell run_shell_command execute_command exec_command local_shell",
@@ -57,3 +58,10 @@ def paths_of(kind: ToolKind, given: Any, cwd: str) -> list[ResolvedPath]:
     named = [it for name in _PATH_FIELDS if isinstance(it := fields.get(name), str) and it]
     found = [os.path.realpath(os.path.join(cwd, it)) for it in named]
     return [ResolvedPath(it, os.path.commonpath([here, it]) == here) for it in found]
+
+
+def facts_of(call: ToolCall) -> CallFacts:
+    """Returns the line of a shell tool, and the paths of a file tool."""
+    usage: FileUse = "writes" if call.kind in ("write", "edit") else "reads"
+    lines = [] if call.command is None else [call.command]
+    return CallFacts(lines, [File(it.path, usage) for it in call.paths])

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from .. import answers, events, host
+from ..facts import CallFacts
 from ..hook import Hook
 from ..state import StateError
 from .case import Case, CaseError
 from .data import Fields, context_of, event_of
+from .facts import facts_of
 
 WORK = "/hookbox-case/repo"
 """The working directory that a hook sees. It does not exist, so that a case depends on no file of its author."""
@@ -17,7 +19,7 @@ ALLOWED = {
     "session_start": ("inject",),
     "session_end": (),
     "user_message_send": ("block", "modify", "inject"),
-    "before_tool_call": ("block", "ask", "modify", "inject"),
+    "before_tool_call": ("block", "ask", "modify", "inject", "allow"),
     "after_tool_call": ("block", "modify", "inject"),
     "on_error": ("modify", "inject"),
     "after_turn": ("inject", "mutate", "callback"),
@@ -44,7 +46,7 @@ class Came:
 
     unfit: str | None = None
     """The reason why the case cannot be judged."""
-    verdict: Literal["pass", "block", "ask"] = "pass"
+    verdict: Literal["pass", "block", "ask", "allow"] = "pass"
     reason: str | None = None
     changed: tuple[str, events.JSON] | None = None
     """The value that the hook changed, with its name in a case."""
@@ -61,8 +63,9 @@ class Came:
 class _Surroundings:
     """A host with the settings and the state of a case."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, event: events.Event) -> None:
         self.case = case
+        self.event = event
         self.notes = ""
         self.was_denied = False
         self.values = {key: _text(value).encode() for key, value in case.store.items() if value is not False}
@@ -94,6 +97,10 @@ class _Surroundings:
     def keys(self) -> list[str]:
         return [*self._bucket()]
 
+    def read_call(self) -> CallFacts:
+        call = _call_of(self.event)
+        return CallFacts() if call is None else facts_of(call)
+
     def _bucket(self) -> dict[str, bytes]:
         if "store" in self.case.grants:
             return self.values
@@ -123,7 +130,7 @@ def play(hook: Hook, case: Case) -> Came:
     came = Came()
     if not _is_wanted(hook, case, event):
         return came
-    here, before = _Surroundings(case), host.current()
+    here, before = _Surroundings(case, event), host.current()
     host.use(here)
     try:
         for _ in range(case.times):
@@ -141,22 +148,26 @@ def _unfit(hook: Hook, case: Case) -> str | None:
     names = [it.event for it in hook.subscriptions]
     if case.event not in names:
         return f"the hook is for {', '.join(names)}, not for {case.event}"
-    missing = next((grant for grant in case.grants if grant not in hook.asks_for), None)
+    missing = next((grant for grant in case.grants if grant not in (*hook.asks_for, *hook.answers)), None)
     return missing and f"the case grants {missing}, and the hook does not ask for it"
+
+
+def _call_of(event: events.Event) -> events.ToolCall | None:
+    """Returns the tool call that an event is about."""
+    match event:
+        case events.ToolCall():
+            return event
+        case events.ToolResult():
+            return event.call
+        case events.ErrorEvent(source=events.ToolCall() as source):
+            return source
+        case _:
+            return None
 
 
 def _is_wanted(hook: Hook, case: Case, event: events.Event) -> bool:
     """Returns true if a subscription is for the event and its tool."""
-    call = None
-    match event:
-        case events.ToolCall():
-            call = event
-        case events.ToolResult():
-            call = event.call
-        case events.ErrorEvent(source=events.ToolCall() as source):
-            call = source
-        case _:
-            pass
+    call = _call_of(event)
     wanted = [it.tools for it in hook.subscriptions if it.event == case.event]
     return any(not it or call is None or call.name in it or f"kind:{call.kind}" in it for it in wanted)
 
@@ -215,6 +226,11 @@ def _take(came: Came, hook: Hook, case: Case, answer: answers.Answer) -> None:
             came.verdict, came.reason = "block", neutral(reason)
         case answers.Ask(reason) if is_free("ask"):
             came.verdict, came.reason = "ask", neutral(reason)
+        case answers.Allow(reason) if is_free("allow") and "allow" in case.grants:
+            came.verdict, came.reason = "allow", neutral(reason)
+        case answers.Allow() if "allow" in hook.answers and "allow" not in case.grants:
+            came.failure = ("denied", "")
+            came.warnings.append(f"{hook.name} was denied allow; allow it with `hookbox grants add`")
         case answers.Modify(value) if is_free("modify"):
             text = neutral(json.dumps(value))
             name = SUBJECTS.get(case.event)

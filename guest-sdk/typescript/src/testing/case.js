@@ -185,7 +185,7 @@ function caseOf(table, line) {
   if (expect !== undefined) {
     check(expect, EXPECT_KEYS, "an expected answer");
     for (const key of ["context", "warnings", "follow_ups"]) texts(expect, key);
-    choice(expect, "verdict", ["pass", "block", "ask"]);
+    choice(expect, "verdict", ["pass", "block", "ask", "allow"]);
   }
   if (name === undefined) throw new Error("a case needs a name");
   if (table.event === undefined && command === undefined) {
@@ -230,7 +230,7 @@ function needsSandbox(table, found) {
   for (const key of ["files", "fuel", "memory", "requests"]) if (key in expect) keys.push(`expect.${key}`);
   // The envelope of the Base Coat specification. `hook` is also a field of kodelet's `on_error`.
   if ("hook" in found.data && found.event !== "on_error") keys.push("data.hook");
-  for (const it of found.grants) if (!["store", "conversation"].includes(it)) keys.push(`grants: ${it}`);
+  for (const it of found.grants) if (!["store", "conversation", "allow"].includes(it)) keys.push(`grants: ${it}`);
   if (expect.failure !== undefined && !CAUSES.includes(expect.failure)) {
     keys.push(`expect.failure: ${expect.failure}`);
   }

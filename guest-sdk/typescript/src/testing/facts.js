@@ -69,6 +69,18 @@ export function pathsOf(kind, input, cwd) {
 }
 
 /**
+ * Returns the line of a shell tool, and the paths of a file tool.
+ *
+ * @param {any} call
+ * @returns {import("../facts.ts").CallFacts}
+ */
+export function factsOf({ kind, command, paths }) {
+  const usage = kind === "write" || kind === "edit" ? "writes" : "reads";
+  const files = paths.map((/** @type {any} */ found) => ({ path: found.path, usage, isPattern: false }));
+  return { lines: command === undefined ? [] : [command], files };
+}
+
+/**
  * Follows symlinks as far as a path exists.
  *
  * @param {string} path

@@ -10,6 +10,7 @@ export const CURRENT = Symbol.for("hookbox.testing");
  * @property {boolean} hasStore
  * @property {boolean} wasDenied
  * @property {string} log
+ * @property {import("../facts.ts").CallFacts} [facts]
  */
 
 /** @returns {Host} */
@@ -20,6 +21,8 @@ function current() {
 }
 
 export const getAll = () => current().settings;
+
+export const readCall = () => current().facts ?? { lines: [], files: [] };
 
 /**
  * @param {string} level

@@ -10,6 +10,7 @@ import { play } from "./play.js";
 
 /** The imports of the world `hook-plain`. */
 const IMPORTS = [
+  "hookbox:hook/facts@0.2.0",
   "wasi:config/store@0.2.0-rc.1",
   "wasi:keyvalue/atomics@0.2.0-draft",
   "wasi:keyvalue/store@0.2.0-draft",

@@ -1,6 +1,7 @@
 // Gives a hook the event of a case, and judges its answer as the host does.
 
 import { contextOf, eventOf } from "./data.js";
+import { factsOf } from "./facts.js";
 import { CURRENT } from "./host.js";
 
 /** The working directory that a hook sees. It does not exist, so that a case depends on no file of its author. */
@@ -15,7 +16,7 @@ const ALLOWED = {
   session_start: ["inject"],
   session_end: [],
   user_message_send: ["block", "modify", "inject"],
-  before_tool_call: ["block", "ask", "modify", "inject"],
+  before_tool_call: ["block", "ask", "modify", "inject", "allow"],
   after_tool_call: ["block", "modify", "inject"],
   on_error: ["modify", "inject"],
   after_turn: ["inject", "mutate", "callback"],
@@ -117,7 +118,7 @@ export function textOf(value) {
 function unfitOf(manifest, given) {
   const events = manifest.subscriptions.map((/** @type {any} */ it) => it.event);
   if (!events.includes(given.event)) return `the hook is for ${events.join(", ")}, not for ${given.event}`;
-  const asked = manifest.capabilities.map((/** @type {any} */ it) => it.tag);
+  const asked = [...manifest.capabilities.map((/** @type {any} */ it) => it.tag), ...Object.keys(manifest.answers)];
   const missing = given.grants.find((grant) => !asked.includes(grant));
   return missing && `the case grants ${missing}, and the hook does not ask for it`;
 }
@@ -153,6 +154,7 @@ function call(hook, manifest, given, host) {
   const tool = event.val.call ?? (event.tag === "before-tool-call" ? event.val : undefined) ??
     (event.val.source?.tag === "tool" ? event.val.source.val : undefined);
   const subscriptions = manifest.subscriptions.filter((/** @type {any} */ it) => it.event === given.event);
+  host.facts = tool && factsOf(tool);
   const came = nothing();
   const isFor = (/** @type {string[]} */ tools) =>
     tools.length === 0 || tool === undefined || tools.includes(tool.name) || tools.includes(`kind:${tool.kind}`);
@@ -200,7 +202,10 @@ function take(came, manifest, given, response) {
   if (context.length > 0 && isFree("inject")) came.context = context.map(neutral);
   if (isFree(action.tag)) {
     const subject = SUBJECTS[given.event];
-    if (action.tag === "block" || action.tag === "ask") {
+    if (action.tag === "allow" && !given.grants.includes("allow")) {
+      came.failure = ["denied", ""];
+      came.warnings.push(`${manifest.name} was denied allow; allow it with \`hookbox grants add\``);
+    } else if (action.tag === "block" || action.tag === "ask" || action.tag === "allow") {
       came.verdict = action.tag;
       came.reason = neutral(action.val);
     } else if (action.tag === "modify" && subject !== undefined) {

@@ -82,30 +82,11 @@ fn write(path: &Path, bytes: &[u8]) -> Done<()> {
 
 /// Makes components of core modules that speak the hook interface.
 struct Wrap {
-    frozen: Version,
-    newest: Version,
-}
-
-/// A version of the interface.
-struct Version {
     /// The section that names the world of a module: the small one, and the one with all of WASI.
     worlds: [Vec<u8>; 2],
 }
 
 impl Wrap {
-    fn new(wit: &Path) -> Done<Self> {
-        Ok(Self { frozen: Version::new(wit)?, newest: Version::new(&wit.join("0.2"))? })
-    }
-
-    /// The component of a core module in text form, in the small world if that has its imports.
-    fn component(&self, module: &str) -> Done<Vec<u8>> {
-        let version = if template::version(module) == "0.2.0" { &self.newest } else { &self.frozen };
-        let [plain, all] = &version.worlds;
-        version.in_world(plain, module).or_else(|_| version.in_world(all, module))
-    }
-}
-
-impl Version {
     fn new(wit: &Path) -> Done<Self> {
         let mut resolve = Resolve::default();
         let (package, _) = resolve.push_dir(wit).map_err(|error| format!("{error:#}"))?;
@@ -118,6 +99,12 @@ impl Version {
             Ok(section)
         };
         Ok(Self { worlds: [section("hook-plain")?, section("hook-component")?] })
+    }
+
+    /// The component of a core module in text form, in the small world if that has its imports.
+    fn component(&self, module: &str) -> Done<Vec<u8>> {
+        let [plain, all] = &self.worlds;
+        self.in_world(plain, module).or_else(|_| self.in_world(all, module))
     }
 
     fn in_world(&self, world: &[u8], module: &str) -> Done<Vec<u8>> {

@@ -13,10 +13,10 @@ pub(crate) const TRIES: u64 = 300;
 
 /// The imports: everything that a hook can do without rights.
 const IMPORTS: &str = r#"(module
-    (import "hookbox:hook/types@0.1.0" "[method]document.get" (func (param i32 i32 i32 i32)))
-    (import "hookbox:hook/types@0.1.0" "[method]document.text" (func (param i32 i32)))
-    (import "hookbox:hook/types@0.1.0" "[method]document.size" (func (param i32) (result i64)))
-    (import "hookbox:hook/types@0.1.0" "[resource-drop]document" (func (param i32)))
+    (import "hookbox:hook/types@0.2.0" "[method]document.get" (func (param i32 i32 i32 i32)))
+    (import "hookbox:hook/types@0.2.0" "[method]document.text" (func (param i32 i32)))
+    (import "hookbox:hook/types@0.2.0" "[method]document.size" (func (param i32) (result i64)))
+    (import "hookbox:hook/types@0.2.0" "[resource-drop]document" (func (param i32)))
     (import "wasi:logging/logging@0.1.0-draft" "log" (func (param i32 i32 i32 i32 i32)))
     (import "wasi:config/store@0.2.0-rc.1" "get" (func (param i32 i32 i32)))
     (import "wasi:keyvalue/store@0.2.0-draft" "open" (func (param i32 i32 i32)))
@@ -29,16 +29,16 @@ const IMPORTS: &str = r#"(module
 const SHAPES: [&str; 2] = [
     r#"(module (func (export "random") (param i32) (result i32) unreachable))"#,
     r#"(module
-        (func (export "hookbox:hook/hook@0.1.0#run") (param i32) (result i32) unreachable)
-        (func (export "hookbox:hook/hook@0.1.0#describe") (result i32) unreachable)
+        (func (export "hookbox:hook/hook@0.2.0#run") (param i32) (result i32) unreachable)
+        (func (export "hookbox:hook/hook@0.2.0#describe") (result i32) unreachable)
         (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) unreachable))"#,
 ];
 
 /// The caller of the random function: its result is the answer, or is dropped for a readable answer.
 const RUNS: [&str; 2] = [
-    r#"(func (export "hookbox:hook/hook@0.1.0#run") (param i32) (result i32)
+    r#"(func (export "hookbox:hook/hook@0.2.0#run") (param i32) (result i32)
         (call $random (local.get 0)))"#,
-    r#"(func (export "hookbox:hook/hook@0.1.0#run") (param i32) (result i32)
+    r#"(func (export "hookbox:hook/hook@0.2.0#run") (param i32) (result i32)
         (drop (call $random (local.get 0))) (call $pass) (i32.const 2048))"#,
 ];
 
@@ -115,8 +115,8 @@ fn hook(text: &str, all: bool, seed: u64) -> Option<String> {
     let exported = exported.iter().all(|it| fields.contains(it));
     // The template recognises an export of a random module by a comment: the module has it in another form.
     let known = if all && exported {
-        ";; (export \"cabi_realloc\") (export \"hookbox:hook/hook@0.1.0#run\") \
-         (export \"hookbox:hook/hook@0.1.0#describe\")\n"
+        ";; (export \"cabi_realloc\") (export \"hookbox:hook/hook@0.2.0#run\") \
+         (export \"hookbox:hook/hook@0.2.0#describe\")\n"
     } else {
         ""
     };

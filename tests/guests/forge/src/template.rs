@@ -18,15 +18,15 @@ const PARTS: [(&str, &str); 4] = [
             (local.get $at))"#,
     ),
     (
-        r#"(export "hookbox:hook/hook@0.1.0#describe")"#,
+        r#"(export "hookbox:hook/hook@0.2.0#describe")"#,
         r#"
-        (func (export "hookbox:hook/hook@0.1.0#describe") (result i32)
+        (func (export "hookbox:hook/hook@0.2.0#describe") (result i32)
             (call $manifest) (i32.const 1024))"#,
     ),
     (
-        r#"(export "hookbox:hook/hook@0.1.0#run")"#,
+        r#"(export "hookbox:hook/hook@0.2.0#run")"#,
         r#"
-        (func (export "hookbox:hook/hook@0.1.0#run") (param i32) (result i32)
+        (func (export "hookbox:hook/hook@0.2.0#run") (param i32) (result i32)
             (call $pass) (i32.const 2048))"#,
     ),
 ];
@@ -63,21 +63,10 @@ const COMMON: &str = r#"
         (i32.store (i32.const 2056) (local.get $at))
         (i32.store (i32.const 2060) (local.get $length)))"#;
 
-/// The version of the interface that a module exports.
-pub(crate) fn version(module: &str) -> &'static str {
-    if module.contains("hookbox:hook/hook@0.2.0#") { "0.2.0" } else { "0.1.0" }
-}
-
 /// A whole module: these fields, and what they lack. Imports have to come before everything else, so they are
 /// first.
 pub(crate) fn module(fields: &str) -> String {
-    let version = version(fields);
-    let of_version = |text: &str| text.replace("hook@0.1.0#", &format!("hook@{version}#"));
-    let missing: String = PARTS
-        .iter()
-        .map(|(export, part)| (of_version(export), of_version(part)))
-        .filter(|(export, _)| !fields.contains(export))
-        .map(|(_, part)| part)
-        .collect();
+    let missing: String =
+        PARTS.iter().filter(|(export, _)| !fields.contains(export)).map(|(_, part)| *part).collect();
     format!("(module\n{fields}\n{missing}\n{COMMON}\n)")
 }

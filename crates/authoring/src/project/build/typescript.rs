@@ -10,7 +10,8 @@ use super::super::tool::Tool;
 use super::settings;
 
 /// The imports of the world `hook-plain`.
-const IMPORTS: [&str; 4] = [
+const IMPORTS: [&str; 5] = [
+    "hookbox:hook/facts@0.2.0",
     "wasi:config/store@0.2.0-rc.1",
     "wasi:keyvalue/atomics@0.2.0-draft",
     "wasi:keyvalue/store@0.2.0-draft",
@@ -19,7 +20,7 @@ const IMPORTS: [&str; 4] = [
 
 /// A module in the place of those.
 const STUB: &str = "const none = () => undefined;
-export { none as get, none as getAll, none as increment, none as log, none as open };
+export { none as get, none as getAll, none as increment, none as log, none as open, none as readCall };
 ";
 
 /// Prints the schema of the settings of the hook in `hook.mjs`. What the hook itself prints is not the schema.
@@ -46,7 +47,7 @@ pub(super) async fn build(project: &Project, into: &Path) -> Result<(PathBuf, Ve
     let schema = schema(project, into, &bundle).await?;
 
     let (script, made) = (into.join("hook.js"), into.join("hook.wasm"));
-    bundle(&script, vec!["--external:wasi:*".into()]).await?;
+    bundle(&script, vec!["--external:wasi:*".into(), "--external:hookbox:*".into()]).await?;
     let mut command = componentize.command(&project.dir);
     command.args(["--wit", "vendor/wit", "--world", "hook-plain", "--sync", "--opt-size", "--js"]);
     command.arg(&script).arg("--output").arg(&made);

@@ -1,4 +1,4 @@
-//! Components of 0.1.0 and of 0.2.0 run side by side, and the imports of 0.2.0 say what the host knows.
+//! The imports `facts` and `work-tree` say what the host knows.
 
 use std::fs;
 use std::path::Path;
@@ -40,46 +40,10 @@ fn call(input: Value) -> EventData {
 }
 
 #[tokio::test]
-async fn both_versions_give_the_same_answers() {
-    let (frozen, newest) = (component("frozen").await, component("answers").await);
-    assert_eq!((frozen.wit_version(), newest.wit_version()), ("0.1.0", "0.2.0"));
-    assert_eq!(frozen.manifest().capabilities, newest.manifest().capabilities);
-    let (frozen, newest) = (hook(&frozen, &[]), hook(&newest, &[]));
-    for answer in [
-        json!({}),
-        json!({"block": "no"}),
-        json!({"ask": "sure?"}),
-        json!({"modify": {"command": "ls", "n": [1, 2.5, null, "ä\u{1f600}"]}}),
-        json!({"follow_up": ["a", "b"]}),
-        json!({"mutate": [{"role": "user", "content": "x"}, {"role": "assistant", "content": ""}]}),
-        json!({"mutate": []}),
-        json!({"mutate": [{"role": "nobody", "content": "x"}]}),
-        json!({"callback": {"name": "compact", "args": {"goal": "g"}}}),
-        json!({"callback": {"name": ""}}),
-        json!({"fail": "on purpose"}),
-        json!({"block": "no", "context": ["c"], "warnings": ["w", ""], "metadata": {"k": {"a": [1]}}}),
-    ] {
-        let mut results = Vec::new();
-        for hook in [&frozen, &newest] {
-            let ran = run(hook, "/w", call(json!({"command": "ls", "answer": answer}))).await;
-            let shown = match ran {
-                Ok(mut outcome) => {
-                    // What they cost differs.
-                    outcome.spent = Default::default();
-                    format!("{outcome:?}")
-                }
-                Err(error) => format!("{:?}: {}", error.cause, error.message),
-            };
-            results.push(shown);
-        }
-        assert_eq!(results[0], results[1], "{answer}");
-    }
-}
-
-#[tokio::test]
 async fn the_answer_allow_reaches_the_host() {
-    let (frozen, facts) = (component("frozen").await, component("facts").await);
-    assert!(facts.manifest().answers.allow && !frozen.manifest().answers.allow);
+    let facts = component("facts").await;
+    assert!(facts.manifest().answers.allow);
+    assert_eq!(facts.wit_version(), "0.2.0");
     assert_eq!(facts.manifest().capabilities, [Capability::WorkTree, Capability::Allow]);
     let outcome = run(&hook(&facts, &[]), "/w", call(json!({"allow": "it only reads"}))).await;
     assert_eq!(outcome.unwrap().action, hookbox::Action::Allow("it only reads".to_owned()));
