@@ -54,6 +54,12 @@ const INDEXES: [&str; 14] = [
     "wait",
 ];
 
+/// Returns an element of an array without its place: `[0]=x`.
+fn without_index(element: Arg) -> Arg {
+    let value = element.text.strip_prefix('[').and_then(|it| it.split_once("]="));
+    value.map(|(_, value)| Arg::plain(value)).unwrap_or(element)
+}
+
 /// Returns a command as the line has it.
 fn whole(assignments: &[(String, Arg)], words: &[Arg]) -> Arc<[Arg]> {
     let set =
@@ -82,7 +88,7 @@ impl Machine<'_> {
             }
             let values: Vec<Arg> = match assign.values.as_slice() {
                 [value] if !assign.is_array => vec![self.join(value)],
-                values => values.iter().flat_map(|it| self.expand(it)).collect(),
+                values => values.iter().flat_map(|it| self.expand(it)).map(without_index).collect(),
             };
             if words.is_empty() || assign.is_array {
                 // The commands in its substitutions set a variable.
@@ -357,6 +363,16 @@ impl Machine<'_> {
                     if let Some((name, value)) = arg.text.split_once('=') {
                         self.aliases.insert(name.to_owned(), value.to_owned());
                     }
+                }
+                silent
+            }
+            // `hash -p FILE NAME`
+            "hash" => {
+                self.push(run.clone(), feed);
+                if let [option, file, name, ..] = args
+                    && option.text == "-p"
+                {
+                    self.aliases.insert(name.text.clone(), file.text.clone());
                 }
                 silent
             }

@@ -302,6 +302,31 @@ impl Machine<'_> {
                 }
                 Some(None)
             }
+            "gdb" | "lldb" => {
+                let values = args.windows(2).filter_map(|it| match it {
+                    [option, value] if is_in("-ex --eval-command -iex -o --one-line", &option.text) => {
+                        Some(value.text.trim_start())
+                    }
+                    _ => None,
+                });
+                let given = feed.text.clone().unwrap_or_default();
+                let scripts = values.chain(given.lines().map(str::trim_start)).filter_map(|it| {
+                    ["!", "shell ", "platform shell "].iter().find_map(|head| it.strip_prefix(head))
+                });
+                for script in scripts.map(str::to_owned).collect::<Vec<_>>() {
+                    self.in_shell(name, &script, None, &Feed::default());
+                }
+                None
+            }
+            "cargo" => {
+                let set = args.iter().filter_map(|it| it.text.split_once("runner=").map(|(_, value)| value));
+                for script in
+                    set.map(|it| it.trim_matches(['"', '\'', '[', ']']).to_owned()).collect::<Vec<_>>()
+                {
+                    self.in_shell(name, &script, None, &Feed::default());
+                }
+                None
+            }
             "git" => {
                 self.git_runs(run, feed);
                 None

@@ -6,7 +6,8 @@ use super::machine::{Feed, Machine, unknown};
 use super::{Arg, Code, Run, Sort, Unread};
 
 /// Programs that run code, the options whose values are code, and true if the first operand is code.
-const LANGUAGES: [(&str, &str, bool); 34] = [
+const LANGUAGES: [(&str, &str, bool); 35] = [
+    ("tclsh", "", false),
     ("python", "-c", false),
     ("pypy", "-c", false),
     ("ipython", "-c", false),
@@ -56,7 +57,10 @@ const TREES: &str = "rmtree rm_rf rm_r remove_dir remove_entry remove_entry_secu
 const FILES: &str = "unlink unlinkSync rmSync rmdirSync removedirs";
 
 /// Pieces of code that remove many files, or a directory whose name is no argument.
-const LOOPS: [&str; 7] = [
+const LOOPS: [&str; 10] = [
+    "|File.delete ",
+    "| File.delete ",
+    "file delete -force",
     "unlink <",
     "unlink glob",
     "array_map('unlink'",
@@ -221,6 +225,17 @@ impl Machine<'_> {
             };
             self.via(&language, |it| it.push(run, &Feed::default()));
         }
+        // `print "rm x" | "sh"`
+        if matches!(language.as_str(), "awk" | "gawk" | "mawk") {
+            for (before, after) in text.match_indices('|').map(|(at, _)| text.split_at(at)) {
+                let after = after.trim_start_matches(['|', '&', ' ']);
+                let is_shell = ["\"sh\"", "\"bash\"", "\"/bin/sh\""].iter().any(|it| after.starts_with(it));
+                let printed = before.trim_end().strip_suffix('"').and_then(|it| it.rsplit_once('"'));
+                if let Some((_, script)) = printed.filter(|_| is_shell) {
+                    self.in_shell(&language, script, None, &Feed::default());
+                }
+            }
+        }
         let text = &*with_names(text);
         let text = &*if language == "perl" { with_rows(text) } else { text.into() };
         let aliases = Aliases::of(text, |it| {
@@ -239,8 +254,10 @@ impl Machine<'_> {
             });
             let path = &*aliases.resolved(before.get(begin..).unwrap_or_default());
             let name = path.rsplit(['.', ':']).next().unwrap_or_default();
-            let is_script = before.ends_with("do shell script");
-            if name.is_empty()
+            // `getattr(os, 'sys' + 'tem')('rm x')`
+            let is_found = is_call && before.ends_with(')') && before.contains("getattr(");
+            let is_script = before.ends_with("do shell script") || is_found;
+            if name.is_empty() && !is_found
                 || !is_script && !is_call && !matches!(language.as_str(), "perl" | "ruby" | "awk" | "gawk")
             {
                 continue;

@@ -33,7 +33,11 @@ impl Arguments {
     fn ends(&mut self, between: &str, is_over: bool, in_list: bool) {
         let name = between.trim().trim_start_matches('$');
         if !is_over {
-            let name = joint(between).filter(|it| !it.is_empty());
+            // What follows a text that ends with a space is another word.
+            let goes_on = between.trim_start().starts_with(['+', '.']);
+            let is_word = self.literals.last().is_some_and(|it| it.text.ends_with(' '));
+            let other = (goes_on && is_word).then(|| "$…".to_owned());
+            let name = joint(between).filter(|it| !it.is_empty()).or(other);
             if let Some(last) = name.and_then(|name| Some(self.literals.pop()?.followed_by(&name))) {
                 self.literals.push(last);
             }
@@ -175,6 +179,9 @@ pub(crate) fn arguments(text: &str, has_bracket: bool) -> Arguments {
                     letters.next();
                 }
                 let before = joint(&between).filter(|_| !is_over);
+                if before.is_none() {
+                    found.ends(&between, is_over, false);
+                }
                 let mut literal = match before.and_then(|name| Some(found.literals.pop()?.followed_by(&name)))
                 {
                     Some(literal) => literal,

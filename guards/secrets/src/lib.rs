@@ -67,7 +67,7 @@ fn denial(settings: &Settings, finding: Finding) -> Option<Denial> {
 /// or secrets. A test asks it about the others.
 const SHELL: &str = "kind:shell naming *.env* *env[* *environ* *credential* *key* *secret* *token* *pass* *_pwd* *auth* *cookie* \
     *bearer* *basic* *signature* *database_url* *id_rsa* *id_dsa* *id_ecdsa* *id_ed25519* *netrc* *npmrc* *pypirc* \
-    *.kube* *kubernetes* *.docker* *hosts.yml* *op/config* *shadow* *rclone* *s3cfg* *doctl* *boto* *terraform* \
+    *.kube* *kubernetes* *.docker* *hosts.yml* *op/config* *shadow* *rclone* *s3cfg* *config/hub* *doctl* *boto* *terraform* \
     *tfstate* *service-account* *service_account* *serviceaccount* *logins.json* *login* *my.cnf* *.ssh* *.gnupg* \
     *.aws* *.azure* *.pem* *.p12* *.pfx* *.jks* *.kdbx* *.ppk* *_history* *begin* *akia* *asia* *ghp_* *gho_* *ghu_* \
     *ghs_* *ghr_* *github_pat_* *glpat-* *xox* *xapp-* *slack.com* *sk-* *sk_* *rk_* *aiza* *npm_* *hf_* *pypi-* *sg.* \

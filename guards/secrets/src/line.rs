@@ -210,7 +210,10 @@ fn sender(run: &Run, words: &[&str]) -> Option<Finding> {
     let mut before = "";
     for word in words {
         let option = std::mem::replace(&mut before, word);
-        if matches!(option, "--cert" | "--key" | "-E" | "-i" | "-H" | "--header" | "-u" | "--user" | "-b") {
+        // `wget -i` reads addresses from a file.
+        let is_own = option != "-i" || run.program() != Some("wget");
+        let options = ["--cert", "--key", "-E", "-i", "-H", "--header", "-u", "--user", "-b"];
+        if is_own && options.contains(&option) {
             // The name of the header tells whether it proves the sender.
             let name = word.split(':').next().unwrap_or_default().to_ascii_lowercase();
             let is_header = matches!(option, "-H" | "--header");
@@ -222,6 +225,9 @@ fn sender(run: &Run, words: &[&str]) -> Option<Finding> {
         let pieces = word.split(['@', '=', ';', ',', '<']).chain([*word]);
         if pieces.into_iter().any(|it| is_secret_path(&full(run, it)) && !it.contains("://")) {
             return Some(sends("This sends a file with secrets"));
+        }
+        if word.strip_prefix("file://").is_some_and(is_secret_path) {
+            return Some(shows_file(word));
         }
         if METADATA.iter().any(|it| word.contains(it)) {
             return Some(shows("This asks the cloud for the keys of this machine", "hostname"));

@@ -3,7 +3,7 @@
 use hookbox_sdk::text::Secrets;
 
 /// Endings of paths to files with secrets. The first component must match as a whole.
-const FILES: [&str; 61] = [
+const FILES: [&str; 62] = [
     ".claude/.credentials.json",
     "id_rsa",
     "id_dsa",
@@ -29,6 +29,7 @@ const FILES: [&str; 61] = [
     "etc/gshadow",
     "rclone/rclone.conf",
     ".s3cfg",
+    ".config/hub",
     "doctl/config.yaml",
     ".terraform.d/credentials.tfrc.json",
     "sops/age/keys.txt",

@@ -15,7 +15,7 @@ const fn printer(words: &'static str, shows: &'static str, safer: &'static str) 
 }
 
 /// The commands. A word with `*` at its end is a beginning.
-const PRINTERS: [Printer; 63] = [
+const PRINTERS: [Printer; 64] = [
     printer("glab config get token", "the token of GitLab", "glab auth status"),
     printer("glab auth status --show-token", "the token of GitLab", "glab auth status"),
     printer(
@@ -49,6 +49,7 @@ const PRINTERS: [Printer; 63] = [
     printer("doppler secrets", "secrets", "doppler --version"),
     printer("infisical secrets", "secrets", "infisical --version"),
     printer("heroku config", "secrets of an app", "heroku ps"),
+    printer("heroku auth:token", "a token", "heroku whoami"),
     printer("security find-generic-password -w", "a password", "security find-identity -v"),
     printer("security find-internet-password -w", "a password", "security find-identity -v"),
     printer("security dump-keychain", "a keychain", "security list-keychains"),
