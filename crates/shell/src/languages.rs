@@ -285,11 +285,13 @@ impl Machine<'_> {
             if !runs && !tree && !file {
                 continue;
             }
-            let arguments = arguments(text.get(open + usize::from(is_call)..).unwrap_or_default(), is_call);
+            let mut arguments =
+                arguments(text.get(open + usize::from(is_call)..).unwrap_or_default(), is_call);
             if !self.charge(text.len() / 8 + arguments.raw.len() * 8) {
                 return;
             }
             if runs {
+                arguments.fill(text);
                 let given = match arguments.literals.is_empty() {
                     true => values(text, arguments.first.trim()).find(|it| !it.literals.is_empty()),
                     false => None,

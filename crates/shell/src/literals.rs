@@ -29,6 +29,22 @@ impl Literal {
 }
 
 impl Arguments {
+    /// Gives the variables of lists the text that the code gives them, if that is one.
+    pub(crate) fn fill(&mut self, text: &str) {
+        // Each looks through all of the code. A command has few words.
+        for literal in self.literals.iter_mut().filter(|it| it.in_list && !it.is_plain).take(8) {
+            let name = literal.text.trim_start_matches('$');
+            let found = values(text, name).chain(values(text, &literal.text));
+            let value = found.into_iter().find_map(|inner| match inner.literals.as_slice() {
+                [one] if one.is_plain => Some(one.text.clone()),
+                _ => None,
+            });
+            if let Some(value) = value {
+                *literal = Literal { text: value, is_plain: true, in_list: true };
+            }
+        }
+    }
+
     /// Takes the text at the end of an argument: a variable behind its literal, or one that is an element of a list.
     fn ends(&mut self, between: &str, is_over: bool, in_list: bool) {
         let name = between.trim().trim_start_matches('$');

@@ -141,6 +141,7 @@ fn code_is_read_for_the_scripts_and_removals_in_it() {
         ("python3 -c \"c = ['rm', '-rf', 'x']; subprocess.run(c)\"", "rm -rf x"),
         ("python3 -c \"import os; os.system('rm -rf ' + d)\"", "rm -rf $d"),
         ("python3 -c \"subprocess.run(['rm', '-rf', d])\"", "rm -rf $d"),
+        ("python3 -c \"d = 'dist'; subprocess.run(['rm', '-rf', d])\"", "rm -rf dist"),
         ("perl -e '$c = \"rm -rf x\"; system($c)'", "rm -rf x"),
         ("perl -e 'system(\"rm -rf \" . \"x\")'", "rm -rf x"),
         ("php -r 'exec(\"rm -rf \".getenv(\"X\"));'", "rm -rf $…"),
