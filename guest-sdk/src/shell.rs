@@ -18,9 +18,7 @@ impl Context {
     /// Returns the commands that a line of a call would run, in the directory that the call names.
     pub fn read_line_of(&self, call: &ToolCall, line: &str) -> Reading {
         match call.directory().filter(|it| *it != self.cwd) {
-            Some(directory) => {
-                self.read_line(&format!("cd '{}' && {line}", directory.replace('\'', "'\\''")))
-            }
+            Some(directory) => self.read_line(&format!("cd {} && {line}", hookbox_shell::quoted(&directory))),
             None => self.read_line(line),
         }
     }

@@ -42,7 +42,9 @@ impl ToolCall {
     pub fn directory(&self) -> Option<String> {
         // Most inputs of a shell tool have nothing but the line.
         let input = Some(&self.input).filter(|_| self.kind == ToolKind::Shell)?.parse::<Value>().ok()?;
-        hookbox_calls::directories(&input).next().map(str::to_owned)
+        let (kind, command) = (self.kind, self.command.as_deref());
+        let call = hookbox_calls::Call { name: &self.name, kind, command, input: &input };
+        hookbox_calls::directory(&call).map(str::to_owned)
     }
 }
 

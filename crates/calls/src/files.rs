@@ -1,13 +1,12 @@
 //! The files that a call uses.
 
-use hookbox_shell::{FileUse, Known, Mode, Place, Run, UsedFile, join_path, runs};
-
+use hookbox_shell::{FileUse, Known, Mode, Place, Run, UsedFile, is_in, join_path, runs};
 use serde_json::{Value, json};
 
 use crate::kinds::ToolKind;
 use crate::lines::{MOVES, REMOVES, path};
-use crate::texts::{directories, texts};
-use crate::{Call, is_in, lines, name_words, named, patterns};
+use crate::texts::{directory, texts};
+use crate::{Call, lines, name_words, named, patterns};
 
 /// Words in the name of a tool that writes the file whose path it is given.
 const WRITES: &str = "write create edit append update save replace insert patch put add";
@@ -50,8 +49,7 @@ impl CallFacts {
 
 /// Returns the facts of a call in a directory. `paths` are the paths of a file tool, if they are resolved.
 pub fn facts(call: &Call<'_>, paths: &[&str], cwd: &str) -> CallFacts {
-    let directory = directories(call.input).next().filter(|_| !call.kind.is_of_files());
-    let directory = directory.map_or_else(|| cwd.to_owned(), |it| join_path(cwd, it));
+    let directory = directory(call).map_or_else(|| cwd.to_owned(), |it| join_path(cwd, it));
     let known = Known { cwd: Some(directory.as_str()).filter(|it| it.starts_with('/')), ..Known::default() };
     let lines = lines(call);
     let mut files: Vec<File> = match call.kind {
@@ -94,10 +92,10 @@ fn of_tool(call: &Call<'_>, paths: &[&str], cwd: &str) -> Vec<File> {
     };
     let text = content(call).filter(|_| usage == FileUse::Writes);
     let named = named(call.name, call.input);
-    let in_patch: Vec<UsedFile<'_>> = match call.input.as_str() {
-        Some(patch) => hookbox_shell::used_in_patch(patch).collect(),
-        None => Vec::new(),
-    };
+    let texts = texts(call.input);
+    let patches = texts.iter().filter(|_| call.kind == ToolKind::Edit);
+    let in_patch: Vec<UsedFile<'_>> =
+        patches.flat_map(|(_, text)| hookbox_shell::used_in_patch(text)).collect();
     let files = named.iter().enumerate().map(|(at, name)| {
         let is_target = usage == FileUse::Moves && at > 0 && at + 1 == named.len();
         let by_patch = in_patch.iter().find(|it| it.path == *name).map(|it| it.usage);
@@ -178,6 +176,7 @@ mod tests {
             ("move_file", json!({"path": "a", "destination": "b"}), &["moves /w/a", "writes /w/b"]),
             ("Grep", json!({"path": "a", "glob": "*.env"}), &["reads /w/a", "reads* /w/**/*.env"]),
             ("apply_patch", json!(patch), &["writes /w/a", "removes /w/b"]),
+            ("apply_patch", json!({"input": patch}), &["writes /w/a", "removes /w/b"]),
             (
                 "Bash",
                 json!({"command": "cd s && echo x y > a; rm *.c"}),
@@ -190,6 +189,12 @@ mod tests {
             ("mcp__fs__read_file", json!({"path": "/a"}), &["reads /a"]),
             ("mcp__fs__move_file", json!({"source": "/a", "destination": "/b"}), &["moves /a", "writes /b"]),
             ("mcp__x__run", json!({"cmd": ["rm", "-rf", "src"]}), &["removes /w/src"]),
+            (
+                "mcp__fs__delete_file",
+                json!({"directory": "src", "path": "a"}),
+                &["removes /w/src", "removes /w/a"],
+            ),
+            ("mcp__x__run", json!({"cwd": "s", "command": "rm a"}), &["removes /w/s/a"]),
             ("WebFetch", json!({"url": "https://example.com/a"}), &[]),
         ] {
             let (kind, command) = (kind_of(name), command_of(name, &input));

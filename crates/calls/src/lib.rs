@@ -32,7 +32,7 @@ pub use kinds::{ToolKind, claude_name, claude_names, kind_of, plain};
 pub use line::{command_of, is_command, is_list_of_commands};
 pub use lines::{lines, name_words};
 pub use paths::{MAX_PATHS, is_file, named, patterns};
-pub use texts::{directories, texts};
+pub use texts::{directories, directory, texts};
 
 /// A tool call, as an agent makes it.
 #[derive(Clone, Copy, Debug)]
@@ -45,9 +45,4 @@ pub struct Call<'a> {
     pub command: Option<&'a str>,
     /// The input.
     pub input: &'a Value,
-}
-
-/// Returns true if a word is in a list of words.
-fn is_in(list: &str, word: &str) -> bool {
-    list.split_ascii_whitespace().any(|it| it == word)
 }

@@ -4,12 +4,12 @@
 //! patch, or paths in a tool whose name says that it reads, removes or moves files. So one reader of lines judges them
 //! all.
 
-use hookbox_shell::quoted;
+use hookbox_shell::{is_in, quoted};
 
+use crate::Call;
 use crate::kinds::ToolKind;
 use crate::line::command_of;
 use crate::texts::texts;
-use crate::{Call, is_in};
 
 /// The fields that hold a line, or the words of one, in lower case and without `_` and `-`.
 const LINES: &str =
@@ -136,7 +136,7 @@ fn of_texts(name: &str, texts: &[(String, String)]) -> Vec<String> {
         let named = texts.iter().find(|(field, _)| matches!(field.as_str(), "language" | "lang" | "kernel"));
         let is_named = |list: &str| {
             let language = named.map(|it| it.1.to_ascii_lowercase());
-            is_one(list) || language.is_some_and(|it| list.split_ascii_whitespace().any(|name| name == it))
+            is_one(list) || language.is_some_and(|it| is_in(list, &it))
         };
         let program = LANGUAGES.iter().find(|it| is_named(it.0)).map_or("python3 -c", |it| it.1);
         lines.push(format!("{program} {}", quoted(text)));

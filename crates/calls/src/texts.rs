@@ -1,23 +1,17 @@
 //! The texts of an input, whatever its shape.
 
+use hookbox_shell::is_in;
 use serde_json::Value;
 
-use crate::kinds::plain;
+use crate::Call;
+use crate::kinds::{ToolKind, plain};
 
 /// Fields with the directory in which a tool works, in their plain form.
-const DIRECTORIES: [&str; 11] = [
-    "cwd",
-    "workdir",
-    "workingdir",
-    "workingdirectory",
-    "currentdirectory",
-    "directory",
-    "dir",
-    "dirpath",
-    "basedir",
-    "basepath",
-    "repopath",
-];
+const DIRECTORIES: &str =
+    "cwd workdir workingdir workingdirectory currentdirectory basedir basepath repopath";
+
+/// Fields with that of a shell. In other tools they may be what the tool is about.
+const OF_SHELLS: &str = "directory dir dirpath";
 
 /// Returns every text in an input with the [plain](plain) name of its field, in their order. A text that is JSON is read as
 /// well, and stands behind its own texts. The name of a field that is a path is a text as well.
@@ -51,11 +45,22 @@ fn collect(field: &str, value: &Value, found: &mut Vec<(String, String)>) {
     }
 }
 
-/// Returns the directories that an input names for the tool to work in, as they are written.
+/// Returns the directories in which a tool may work by its input, as they are written.
 pub fn directories(input: &Value) -> impl Iterator<Item = &str> {
     let fields = input.as_object().into_iter().flatten();
-    let named = fields.filter(|(name, _)| DIRECTORIES.contains(&plain(name).as_str()));
+    let named = fields.filter(|(name, _)| [DIRECTORIES, OF_SHELLS].iter().any(|it| is_in(it, &plain(name))));
     named.filter_map(|(_, value)| value.as_str()).filter(|it| !it.is_empty())
+}
+
+/// Returns the directory in which a call runs its lines, if its input names one, as it is written.
+pub fn directory<'a>(call: &Call<'a>) -> Option<&'a str> {
+    let is_one = |name: &str| match call.kind {
+        ToolKind::Shell => is_in(DIRECTORIES, name) || is_in(OF_SHELLS, name),
+        ToolKind::Mcp | ToolKind::Other => is_in(DIRECTORIES, name),
+        _ => false,
+    };
+    let (_, value) = call.input.as_object()?.iter().find(|(name, _)| is_one(&plain(name)))?;
+    value.as_str().filter(|it| !it.is_empty())
 }
 
 #[cfg(test)]

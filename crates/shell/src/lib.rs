@@ -57,7 +57,7 @@ pub use programs::{Use, assignment, executes, fits, program_starts, use_of};
 pub use shell_words::ShellWords;
 pub use tokens::{Token, tokens, unquoted};
 pub use tree::Mode;
-pub use wrappers::quoted;
+pub use wrappers::{is_in, quoted};
 
 /// The longest line that is read, in bytes.
 const MAX_LINE: usize = 1 << 20;

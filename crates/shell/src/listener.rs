@@ -7,7 +7,8 @@ mod programs;
 
 use super::{Known, Mode, Reading, Run, Sort, Unread, Use, base_name, is_terminal, runs, use_of};
 
-use self::programs::{SHELLS, STARTERS, is_in, passes_on, waits};
+use self::programs::{SHELLS, STARTERS, passes_on, waits};
+use crate::is_in;
 
 /// The longest line that is read, in bytes. No program in a longer one is known not to wait.
 const MAX_LINE: usize = 64 << 10;

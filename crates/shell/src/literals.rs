@@ -49,7 +49,7 @@ impl Arguments {
     fn ends(&mut self, between: &str, is_over: bool, in_list: bool) {
         let name = between.trim().trim_start_matches('$');
         if !is_over {
-            // What follows a text that ends with a space is another word.
+            // A text that ends with a space is followed by another word.
             let goes_on = between.trim_start().starts_with(['+', '.']);
             let is_word = self.literals.last().is_some_and(|it| it.text.ends_with(' '));
             let other = (goes_on && is_word).then(|| "$…".to_owned());

@@ -1,7 +1,7 @@
 //! The effects of known programs. Every word of an unknown program counts, so that a program that is missing here costs a
 //! question and weakens no guard.
 
-use crate::base_name;
+use crate::{base_name, is_in};
 
 /// The effect of a program on the files that its words name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,10 +79,6 @@ const HUB_READS: &str = "issue pr release run api gist label search workflow aut
 /// Options with which curl writes a file, or reads more options from one. Their beginnings are the same.
 const CURL_WRITES: &str = "--alt-svc --config --cookie-jar --dump-header --etag-save --hsts --libcurl --output \
     --output-dir --remote-header-name --remote-name --remote-name-all --ssl-sessions --stderr --trace --trace-ascii";
-
-fn is_in(list: &str, name: &str) -> bool {
-    list.split_ascii_whitespace().any(|it| it == name)
-}
 
 /// Returns true if one of these options is among the words: alone, with its value, or (one letter) among others.
 fn has(words: &[&str], options: &str) -> bool {

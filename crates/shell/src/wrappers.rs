@@ -196,8 +196,8 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Returns true if a list of words has this one.
-pub(crate) fn is_in(list: &str, word: &str) -> bool {
+/// Returns true if a list of words, with spaces between them, has this one.
+pub fn is_in(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|it| it == word)
 }
 

@@ -1,6 +1,7 @@
 //! Statements that drop or empty tables and databases.
 
 use hookbox_judge::{Denial, Preset, Scene};
+use hookbox_shell::is_in;
 
 /// Clients of databases whose arguments are statements.
 pub(crate) const CLIENTS: &str = "psql mysql mariadb sqlite3 duckdb clickhouse-client clickhouse bq snowsql sqlcmd cockroach cqlsh \
@@ -9,7 +10,7 @@ pub(crate) const CLIENTS: &str = "psql mysql mariadb sqlite3 duckdb clickhouse-c
 
 /// Judges a client of a database.
 pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
-    let is_client = CLIENTS.split_ascii_whitespace().any(|it| it == name);
+    let is_client = is_in(CLIENTS, name);
     let args = scene.run.args();
     let is_language =
         ["python", "node", "ruby", "php", "perl", "bun", "deno"].iter().any(|it| name.starts_with(it));

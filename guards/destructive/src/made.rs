@@ -10,6 +10,7 @@ use hookbox_judge::{Area, PathKind, PathState, Preset, Scene, Surroundings, Told
 use hookbox_sdk::prelude::*;
 use hookbox_sdk::shell::{Arg, Mode, Place, Reading, Run, join_path};
 use hookbox_sdk::state;
+use hookbox_shell::is_in;
 use serde::{Deserialize, Serialize};
 
 use crate::state::{ancestors, brings_work};
@@ -275,9 +276,7 @@ fn targets(run: &Run) -> Vec<Arg> {
                 None => vec![],
             }
         }
-        (Some(name), _) if MAKERS.split_ascii_whitespace().any(|it| it == name) => {
-            named().into_iter().cloned().collect()
-        }
+        (Some(name), _) if is_in(MAKERS, name) => named().into_iter().cloned().collect(),
         _ => vec![],
     };
     let is_written = |it: Mode| matches!(it, Mode::Write | Mode::Append | Mode::Both);

@@ -1,7 +1,7 @@
 //! The subcommands that lose work.
 
 use hookbox_judge::{Area, Denial, Preset, Scene, has, operands};
-use hookbox_shell::{Arg, Place, Run};
+use hookbox_shell::{Arg, Place, Run, is_in};
 
 use crate::words::parts;
 use crate::{refs, state};
@@ -229,7 +229,7 @@ fn is_path(text: &str) -> bool {
             "." | ".." | "*" | "src" | "lib" | "docs" | "tests" | "Makefile" | "Dockerfile" | "README"
         )
         || text.contains('*')
-        || ending.is_some_and(|it| ENDINGS.split_ascii_whitespace().any(|known| known == it))
+        || ending.is_some_and(|it| is_in(ENDINGS, it))
 }
 
 fn checkout(scene: &Scene<'_>, args: &[Arg]) -> Option<Denial> {

@@ -1,7 +1,7 @@
 //! Commands that lose nothing in the present state of the repository.
 
 use hookbox_judge::{Scene, has, operands};
-use hookbox_shell::{Arg, Run, join_path};
+use hookbox_shell::{Arg, Run, is_in, join_path};
 
 use super::words::parts;
 
@@ -156,7 +156,7 @@ impl<'a> Place<'a> {
     fn branch(&self, args: &[Arg]) -> bool {
         let has_only = |list: &str| {
             let mut options = args.iter().filter(|it| it.text.starts_with('-'));
-            options.all(|it| list.split_ascii_whitespace().any(|option| option == it.text))
+            options.all(|it| is_in(list, &it.text))
         };
         let names = operands(args, "");
         let has_pushed = |names: &[&Arg]| names.iter().all(|it| self.has_pushed_branch(it));

@@ -1,6 +1,6 @@
 //! The programs that hookbox must know by their names: itself, and those that end, remove or move things.
 
-use hookbox_shell::{Use, assignment, base_name};
+use hookbox_shell::{Use, assignment, base_name, is_in};
 
 use super::protected::is_match;
 
@@ -33,10 +33,6 @@ const PRIVILEGED: [&str; 12] = [
 
 /// The number of words between `hookbox` and its subcommand.
 const MAX_BETWEEN: usize = 16;
-
-fn is_in(list: &str, name: &str) -> bool {
-    list.split_ascii_whitespace().any(|it| it == name)
-}
 
 /// Returns true if a word names hookbox: with a directory, a version, or as a pattern.
 pub(super) fn is_hookbox(word: &str) -> bool {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use hookbox_calls::{directories, lines, name_words, texts};
-use hookbox_shell::{Known, runs};
+use hookbox_shell::{Known, is_in, runs};
 
 use super::command::{self, Finding};
 use super::hookbox_process;
@@ -127,7 +127,7 @@ impl SelfProtection {
     /// also one above it, and any script for a tool that runs something.
     fn by_texts(&self, call: &ToolCall, directories: &[PathBuf]) -> Option<Finding> {
         let words = name_words(&call.name);
-        let is_one = |list: &str| words.iter().any(|word| list.split_ascii_whitespace().any(|it| it == word));
+        let is_one = |list: &str| words.iter().any(|word| is_in(list, word));
         if is_one(READS) && !is_one(CHANGES) && !is_one(RUNS) {
             return None;
         }

@@ -4,8 +4,8 @@ use super::ToolKind;
 
 /// Returns the server and the tool that a name of an MCP tool may mean, the likeliest first; nothing for any other name.
 ///
-/// `mcp__SERVER__TOOL` (Claude Code, Codex, Qwen) says both. `mcp_SERVER_TOOL` (Gemini) may be read in several ways where a
-/// name has a `_`; `MCP:TOOL` (Cursor) does not say the server.
+/// `mcp__SERVER__TOOL` says both. `mcp_SERVER_TOOL` may be read in several ways if a name has a `_`. `MCP:TOOL` does not say
+/// the server.
 pub fn mcp_names(name: &str) -> impl Iterator<Item = (Option<&str>, &str)> {
     let strip = |head: &str| {
         let begins = name.get(..head.len()).is_some_and(|it| it.eq_ignore_ascii_case(head));
@@ -23,8 +23,8 @@ pub fn mcp_names(name: &str) -> impl Iterator<Item = (Option<&str>, &str)> {
 
 /// Returns the tools that a call of this kind may mean, if it is on this MCP server, in the spelling of any agent.
 ///
-/// Beside the spellings of [`mcp_names`], a call may be `SERVER-TOOL` (Copilot CLI) or `SERVER_TOOL` (OpenCode), of
-/// a tool that hookbox does not know. Only letters and digits count, in any case: agents replace the others.
+/// Beside the spellings of [`mcp_names`], a call may be `SERVER-TOOL` or `SERVER_TOOL`, of a
+/// tool that hookbox does not know. Only letters and digits count, in any case: agents replace the others.
 pub fn tools_on<'a>(server: &str, called: &'a str, kind: ToolKind) -> impl Iterator<Item = &'a str> {
     let is_it = move |name: &str| letters(name).eq(letters(server));
     let named = mcp_names(called).filter(move |(server, _)| server.is_none_or(is_it)).map(|(_, tool)| tool);

@@ -2,11 +2,11 @@
 //! hook sees them then. So they are judged at the call that writes the file, and at the call that uses it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use hookbox_shell::{Known, join_path, runs};
 use serde_json::Value;
 
-use crate::event::{EventData, ToolCall, ToolKind};
+use crate::event::{EventData, FileUse, ToolCall, ToolKind};
 use crate::files::{EntryKind, FileAccess};
 
 /// The longest skill or command file that is read, in bytes: more than the context window of any model.
@@ -24,8 +24,8 @@ const EXPANSION: &str = "user_prompt_expansion";
 pub struct CommandFiles {
     /// The directory, as the end of a path, such as `.agent/commands`.
     pub directory: &'static str,
-    /// True for `!{LINE}` in TOML and Markdown, as in Gemini CLI and Qwen Code; false for `` !`LINE` `` and blocks that begin
-    /// with three backquotes and `!` in Markdown, as in Claude Code and OpenCode.
+    /// True for `!{LINE}` in TOML and Markdown, or for `` !`LINE` `` and blocks that begin with three backquotes
+    /// and `!` in Markdown if it is false.
     pub has_braces: bool,
 }
 
@@ -139,16 +139,14 @@ fn written_line(call: &ToolCall, cwd: &Path, home: Option<&Path>, places: &[Comm
     if !texts.iter().any(|text| ["!`", "!{", "```!"].iter().any(|mark| text.contains(mark))) {
         return None;
     }
-    let facts = super::of(&call.name, &call.input, cwd, home);
-    let paths: Vec<String> = match facts.kind {
-        ToolKind::Shell => written(facts.command.as_deref()?, cwd),
-        ToolKind::Write | ToolKind::Edit => facts.paths.iter().map(|it| it.path.clone()).collect(),
-        // A tool of an MCP server has its own names for a path.
-        ToolKind::Mcp | ToolKind::Other => {
-            texts.iter().filter(|text| !text.contains('\n')).map(|text| (*text).to_owned()).collect()
-        }
-        ToolKind::Read | ToolKind::Search | ToolKind::Fetch | ToolKind::Agent => Vec::new(),
-    };
+    let facts = Arc::new(super::of(&call.name, &call.input, cwd, home));
+    let call = ToolCall { facts, ..call.clone() };
+    let files = call.facts_in(&cwd.to_string_lossy()).files.into_iter();
+    let mut paths: Vec<String> = files.filter(|it| it.usage == FileUse::Writes).map(|it| it.path).collect();
+    // A tool of an MCP server has its own names for a path, and for what it does.
+    if matches!(call.facts.kind, ToolKind::Mcp | ToolKind::Other) {
+        paths.extend(texts.iter().filter(|text| !text.contains('\n')).map(|text| (*text).to_owned()));
+    }
     let place = places.iter().find(|place| paths.iter().any(|path| place.has(path)))?;
     as_one(&texts.into_iter().flat_map(|text| place.lines(text)).collect::<Vec<_>>())
 }
@@ -164,17 +162,6 @@ fn collect<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
-}
-
-/// Returns the files that a shell line writes, as far as its text shows them.
-fn written(line: &str, cwd: &Path) -> Vec<String> {
-    let cwd = cwd.to_string_lossy();
-    let reading = runs(line, &Known::default());
-    let files = reading.runs.iter().flat_map(|run| {
-        let directory = join_path(&cwd, run.directory.as_deref().unwrap_or("."));
-        run.writes().map(move |file| join_path(&directory, file))
-    });
-    files.collect()
 }
 
 /// Returns the lines in backquotes behind `!`, and those of blocks.
@@ -282,7 +269,7 @@ mod tests {
         // No line takes a part of the next one.
         let call = json!({"file_path": ".claude/skills/a.md", "content": "!`cat <<X` !`git push`"});
         let line = written_line(&ToolCall::new("Write", call), Path::new("/work"), None, &places).unwrap();
-        let reading = runs(&line, &Known::default());
+        let reading = hookbox_shell::runs(&line, &hookbox_shell::Known::default());
         assert!(reading.runs.iter().any(|run| run.program() == Some("git")), "{line}");
     }
 

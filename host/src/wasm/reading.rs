@@ -52,14 +52,18 @@ pub(super) fn link_facts(linker: &mut Linker<CallState>) -> wasmtime::Result<()>
     })?;
     linker.instance(FACTS)?.func_wrap_async("read-call", |mut store, (): ()| {
         Box::new(async move {
-            let (found, input) = store.data().facts_of_call();
+            let input = store.data().size_of_call();
+            let price = CALL.saturating_add(BYTE.saturating_mul(input as u64));
+            spend(&mut store, price)?;
+            let found = store.data().facts_of_call();
             let lines = found.lines.iter().map(String::len);
             let files =
                 found.files.iter().map(|it| ITEM + it.path.len() + it.text.as_ref().map_or(0, String::len));
             let size: usize = lines.chain(files).sum();
-            let price = CALL + BYTE.saturating_mul(input as u64) + ANSWER.saturating_mul(size as u64);
-            spend(&mut store, price)?;
-            store.data_mut().breathe(usize::try_from(price / FUEL_PER_COPY).unwrap_or(usize::MAX)).await;
+            let price_of_answer = ANSWER.saturating_mul(size as u64);
+            spend(&mut store, price_of_answer)?;
+            let copied = price.saturating_add(price_of_answer) / FUEL_PER_COPY;
+            store.data_mut().breathe(usize::try_from(copied).unwrap_or(usize::MAX)).await;
             Ok((call_facts(found),))
         })
     })?;
@@ -105,7 +109,7 @@ impl facts::Host for CallState {
     /// [`link_facts`] replaces it.
     async fn read_call(&mut self) -> wasmtime::Result<facts::CallFacts> {
         std::future::ready(()).await;
-        Ok(call_facts(self.facts_of_call().0))
+        Ok(call_facts(self.facts_of_call()))
     }
 }
 

@@ -129,11 +129,15 @@ impl CallState {
         }
     }
 
-    /// Returns the facts of the event's call, and the size of its input.
-    pub(super) fn facts_of_call(&self) -> (hookbox_calls::CallFacts, usize) {
-        let Some(call) = &self.call else { return Default::default() };
+    /// Returns the size of the input of the event's call, in bytes.
+    pub(super) fn size_of_call(&self) -> usize {
+        self.call.as_ref().map_or(0, |call| call.input.text().len())
+    }
+
+    /// Returns the facts of the event's call.
+    pub(super) fn facts_of_call(&self) -> hookbox_calls::CallFacts {
         let cwd = self.cwd().unwrap_or_default();
-        (call.facts_in(cwd), call.input.text().len())
+        self.call.as_ref().map(|call| call.facts_in(cwd)).unwrap_or_default()
     }
 
     /// Notes that the guest made use of a right that it does not have.

@@ -16,6 +16,9 @@ use super::place::place;
 use super::way_through::{MatchedRule, WayThrough, matched_rules};
 use super::why_not;
 
+/// The files of a call that are shown.
+const MAX_FILES: usize = 20;
+
 /// The account for a person, to be read from top to bottom.
 pub(super) fn account(explanation: &Explanation, pass: Option<&WayThrough>) -> String {
     let event = &explanation.fired.event;
@@ -29,8 +32,11 @@ pub(super) fn account(explanation: &Explanation, pass: Option<&WayThrough>) -> S
         for line in facts.lines.iter().filter(|_| call.facts.command.is_none()) {
             let _ = write!(text, "\n  line      {}", escape(line, 1_000));
         }
-        for file in facts.files {
+        for file in facts.files.iter().take(MAX_FILES) {
             let _ = write!(text, "\n  {:<9} {}", file.usage.as_str(), escape(&file.path, 1_000));
+        }
+        if let more @ 1.. = facts.files.len().saturating_sub(MAX_FILES) {
+            let _ = write!(text, "\n  and {more} more files (--json has all)");
         }
     }
     let (asked, others): (Vec<_>, Vec<_>) = explanation.hooks.iter().partition(|it| it.report.is_some());

@@ -76,7 +76,7 @@ pub(crate) fn write(spec: &Spec, event: &AgentEvent, mut plan: Plan) -> Reply {
     let is_plain = plan.decision == Decision::Pass && plan.changed.is_none() && plan.follow_up.is_none();
     let mut lines: Vec<String> = Vec::new();
     let may_have_more = spec.answers.code == CodePlace::SystemMessage;
-    // Who lets the agent go on speaks to its user as well.
+    // A hook that lets the agent go on speaks to the user as well.
     let goes_on = may_have_more && plan.follow_up.is_some();
     if !is_plain && may_have_more && !goes_on {
         lines.extend(plan.said.iter().take(MAX_SHOWN).map(|it| text::escape_lines(it, WARNING_SHOWN)));

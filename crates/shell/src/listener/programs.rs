@@ -1,6 +1,6 @@
 //! The programs that wait for commands, and the words with which they do not.
 
-use crate::{ShellWords, is_terminal};
+use crate::{ShellWords, is_in, is_terminal};
 
 /// Shells.
 pub(super) const SHELLS: &str =
@@ -87,10 +87,6 @@ const FILTERS: [(&str, usize); 9] = [
     ("grep", 2),
     ("awk", 2),
 ];
-
-pub(super) fn is_in(list: &str, name: &str) -> bool {
-    list.split_ascii_whitespace().any(|it| it == name)
-}
 
 /// Returns the words of a command that are no options, without the values of these options. Everything after `--` is one.
 fn operands<'w>(words: &[&'w str], values: &str) -> Vec<&'w str> {

@@ -3,7 +3,7 @@
 //! Every answer may be absent, and a rule takes that as work that would be lost.
 
 use hookbox_sdk::work_tree::{self, PathState, Tree};
-use hookbox_shell::{Arg, Mode, Run, Sort, join_path};
+use hookbox_shell::{Arg, Mode, Run, Sort, is_in, join_path};
 
 use crate::{Preset, Scene};
 
@@ -109,10 +109,6 @@ impl Scene<'_> {
         let elsewhere = self.run.elsewhere.iter().map(String::as_str);
         [directory].into_iter().chain(elsewhere).map(of).collect::<Option<_>>().unwrap_or_default()
     }
-}
-
-fn is_in(list: &str, word: &str) -> bool {
-    list.split_ascii_whitespace().any(|it| it == word)
 }
 
 /// Returns true if a command changes neither files nor references, apart from its redirections.

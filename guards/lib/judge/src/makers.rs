@@ -1,6 +1,6 @@
 //! Directories that a program of the same line makes again.
 
-use hookbox_shell::{Arg, Reading, Run, Sort};
+use hookbox_shell::{Arg, Reading, Run, Sort, is_in};
 
 /// A program, its subcommands (any if there are none), and the directories that it makes.
 const MAKERS: [(&str, &str, &str); 16] = [
@@ -31,10 +31,6 @@ pub fn is_made_again(reading: &Reading, target: &Arg) -> bool {
     // Few names have a maker, and a line may have thousands of commands.
     let mut makers = MAKERS.iter().filter(|(_, _, names)| is_in(names, name)).peekable();
     makers.peek().is_some() && reading.runs.iter().any(|run| makers.clone().any(|it| makes(run, *it)))
-}
-
-fn is_in(list: &str, word: &str) -> bool {
-    list.split_ascii_whitespace().any(|it| it == word)
 }
 
 fn makes(run: &Run, (maker, subs, _): (&str, &str, &str)) -> bool {

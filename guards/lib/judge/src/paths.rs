@@ -1,6 +1,6 @@
 //! The worth of the files at a path.
 
-use hookbox_shell::{Arg, Run, Sort, join_path};
+use hookbox_shell::{Arg, Run, Sort, is_in, join_path};
 
 /// Directories in which programs keep temporary files.
 const TEMPORARY: [&str; 8] = [
@@ -188,10 +188,6 @@ impl Area {
     pub fn is_cheap(self) -> bool {
         matches!(self, Self::Temporary | Self::Built)
     }
-}
-
-fn is_in(list: &str, name: &str) -> bool {
-    list.split_ascii_whitespace().any(|it| it == name)
 }
 
 /// Returns true for a directory right in a home directory that no program makes there.

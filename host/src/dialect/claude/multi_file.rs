@@ -11,7 +11,7 @@ use crate::text;
 /// The number of files of one call that a hook sees, each in a run of its own.
 pub const MAX_FILES: usize = 32;
 
-/// The first line of a file in a patch (Codex' `apply_patch`), and the change to the file.
+/// The first line of a file in a patch (of `apply_patch`), and the change to the file.
 const HEADS: [(&str, Change); 4] = [
     ("*** Add File:", Change::Written),
     ("*** Update File:", Change::Edited),

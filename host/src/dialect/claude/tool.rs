@@ -3,7 +3,7 @@
 //! Only sure cases are translated: the line of a shell tool, the one file of a file tool, the texts of a
 //! write or an edit. Everything else stays as in the agent's call. A field with Claude Code's own name stays
 //! unchanged, except for a path, which becomes absolute as in Claude Code. Only if that field is absent,
-//! another field with this meaning is used, under any name of the tool: Cursor has a `Write` too, with other
+//! another field with this meaning is used, under any name of the tool: another agent's `Write` has other
 //! fields.
 
 use std::path::Path;
@@ -15,9 +15,7 @@ use crate::facts;
 
 /// Fields of a text (plain, see [`facts::plain`]) and what Claude Code calls them, by its name of the tool.
 const TEXTS: [(&str, &[&str], &str); 3] = [
-    // kodelet: text; Copilot: file_text
     ("Write", &["text", "filetext", "contents"], "content"),
-    // kodelet: old_text; Copilot: old_str; OpenCode: oldString
     ("Edit", &["oldtext", "oldstr", "oldstring"], "old_string"),
     ("Edit", &["newtext", "newstr", "newstring"], "new_string"),
 ];
@@ -256,7 +254,7 @@ mod tests {
                 "Write",
                 json!({"file_path": "/w/a", "content": "c", "text": "t"}),
             ),
-            // Cursor's names are Claude Code's, and its fields are not.
+            // The names of another agent may be Claude Code's while its fields are not.
             (
                 "Write",
                 json!({"path": ".env", "contents": "t"}),
