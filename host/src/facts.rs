@@ -9,6 +9,8 @@ mod paths;
 
 use std::path::Path;
 
+use hookbox_calls::{command_of, kind_of};
+
 pub use self::checkout::Checkout;
 pub(crate) use self::checkout::main_tree;
 pub use self::command_files::CommandFiles;
@@ -16,10 +18,6 @@ pub(crate) use self::command_files::shell_line;
 pub(crate) use self::paths::expand;
 pub(crate) use crate::event::tools_on;
 pub use crate::event::{is_same_mcp_tool, kind_of_pattern, mcp_names};
-pub use hookbox_calls::kind_of;
-pub(crate) use hookbox_calls::{
-    MAX_PATHS, command_of, is_command, is_file, is_list_of_commands, named, plain,
-};
 
 use crate::event::{Document, Facts, ToolKind};
 

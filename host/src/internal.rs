@@ -44,9 +44,9 @@ pub mod discovery {
 pub mod facts {
     //! Facts about a tool call.
 
-    pub use hookbox_calls::claude_names;
+    pub use hookbox_calls::{claude_names, kind_of};
 
-    pub use crate::facts::{is_same_mcp_tool, kind_of, kind_of_pattern, mcp_names, of};
+    pub use crate::facts::{is_same_mcp_tool, kind_of_pattern, mcp_names, of};
 }
 
 pub mod files {

@@ -114,7 +114,7 @@ impl SelfProtection {
     /// Returns a protected path that is anywhere in the input of a call whose paths are not all known: input that is not
     /// JSON, or with too many paths.
     fn mentioned(&self, call: &ToolCall, facts: &Facts, directories: &[PathBuf]) -> Option<String> {
-        if !facts.paths.is_empty() && facts.paths.len() < facts::MAX_PATHS {
+        if !facts.paths.is_empty() && facts.paths.len() < hookbox_calls::MAX_PATHS {
             return None;
         }
         let text = call.input.value().as_str().unwrap_or_else(|| call.input.text());

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hookbox_calls::{command_of, plain};
 use serde_json::Value;
 
 use crate::event::{EventData, FileUse, ToolCall, ToolKind};
@@ -15,7 +16,7 @@ const MAX_FILE: u64 = 16 << 20;
 /// The files and directories that are looked at in one place.
 const MAX_LOOKED_AT: usize = 4096;
 
-/// The tools that use a skill or a command by its name, as [`plain`](super::plain) writes them, and the event of it.
+/// The tools that use a skill or a command by its name, as [`plain`] writes them, and the event of it.
 const USES: [&str; 3] = ["skill", "slashcommand", "activateskill"];
 const EXPANSION: &str = "user_prompt_expansion";
 
@@ -115,7 +116,7 @@ pub(crate) fn shell_line(
 /// ending.
 fn used(event: &EventData) -> Vec<String> {
     let (value, keys) = match event {
-        EventData::BeforeToolCall(call) if USES.contains(&&*super::plain(&call.name)) => {
+        EventData::BeforeToolCall(call) if USES.contains(&&*plain(&call.name)) => {
             (call.input.value().as_object(), &["skill", "command", "name"][..])
         }
         EventData::Other { name, data } if name == EXPANSION => (Some(data), &["command_name"][..]),
@@ -130,7 +131,7 @@ fn used(event: &EventData) -> Vec<String> {
 /// Returns lines as one. Each is one of its own, whatever is open at its end.
 fn as_one(lines: &[impl AsRef<str>]) -> Option<String> {
     let lines: Vec<&str> = lines.iter().map(AsRef::as_ref).collect();
-    super::command_of("run_commands", &serde_json::json!({ "commands": lines })).filter(|_| !lines.is_empty())
+    command_of("run_commands", &serde_json::json!({ "commands": lines })).filter(|_| !lines.is_empty())
 }
 
 fn written_line(call: &ToolCall, cwd: &Path, home: Option<&Path>, places: &[CommandFiles]) -> Option<String> {
@@ -157,7 +158,7 @@ fn collect<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
         Value::String(text) => texts.push(text),
         Value::Array(list) => list.iter().for_each(|it| collect(it, texts)),
         Value::Object(object) => {
-            let new = object.iter().filter(|(name, _)| !super::plain(name).starts_with("old"));
+            let new = object.iter().filter(|(name, _)| !plain(name).starts_with("old"));
             new.for_each(|(_, it)| collect(it, texts));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

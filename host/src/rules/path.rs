@@ -87,7 +87,7 @@ pub(super) fn of(call: &ToolCall, cwd: &Path, home: Option<&Path>) -> Vec<CallPa
     if resolved.is_empty() {
         return paths;
     }
-    let named = facts::named(&call.name, call.input.value());
+    let named = hookbox_calls::named(&call.name, call.input.value());
     let is_each = named.len() == resolved.len();
     for (at, name) in named.into_iter().enumerate() {
         let path = lexical(name, cwd, home).to_string_lossy().into_owned();

@@ -5,7 +5,6 @@
 
 use super::matcher::{Expression, compile, has_tool};
 use crate::event::{Event, EventData, ToolCall, ToolKind};
-use crate::facts;
 use hookbox_shell::{Known, Run, Use, base_name, runs, use_of};
 
 /// Commands of a shell that change only the shell: a line that is followed does not run them.
@@ -89,7 +88,7 @@ impl Condition {
             return matches!(&event.data, EventData::Other { name, .. } if name == "permission_request");
         };
         let is_named = has_tool(&self.tool, &call.name);
-        (is_named || self.kinds.contains(&facts::kind_of(&call.name))) && self.has(call)
+        (is_named || self.kinds.contains(&hookbox_calls::kind_of(&call.name))) && self.has(call)
     }
 
     fn has(&self, call: &ToolCall) -> bool {
@@ -101,7 +100,7 @@ impl Condition {
                 line.is_none_or(|line| has_command(rule, line))
             }
             Detail::Path(rule) => {
-                let named = facts::named(&call.name, call.input.value());
+                let named = hookbox_calls::named(&call.name, call.input.value());
                 let paths: Vec<&str> =
                     call.facts.paths.iter().map(|it| it.path.as_str()).chain(named).collect();
                 paths.is_empty() || paths.iter().any(|path| rule.is_match(path))

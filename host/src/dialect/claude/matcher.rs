@@ -58,7 +58,7 @@ impl Matcher {
             Rule::All => true,
             Rule::Names(names) => names.iter().any(|known| known == name),
             Rule::Kinds(names, kinds) => {
-                names.iter().any(|known| known == name) || kinds.contains(&facts::kind_of(name))
+                names.iter().any(|known| known == name) || kinds.contains(&hookbox_calls::kind_of(name))
             }
             Rule::Pattern(regex) => regex.is_match(name),
         }
@@ -72,7 +72,7 @@ impl Matcher {
             Rule::Pattern(regex) => return has_tool(regex, called),
             Rule::Names(names) | Rule::Kinds(names, _) => names,
         };
-        let kind = facts::kind_of(called);
+        let kind = hookbox_calls::kind_of(called);
         names.iter().any(|name| facts::is_same_mcp_tool(name, called, kind))
     }
 
@@ -121,7 +121,7 @@ impl Rule {
 fn names_of<'a>(tool: &'a str) -> impl Iterator<Item = Cow<'a, str>> {
     let claude = hookbox_calls::claude_names(tool).map(|name| -> Cow<'a, str> { Cow::Borrowed(name) });
     // An unknown tool with such a joint is probably one of an MCP server.
-    let joined = if facts::kind_of(tool) == ToolKind::Other { tool } else { "" };
+    let joined = if hookbox_calls::kind_of(tool) == ToolKind::Other { tool } else { "" };
     let cuts = ["-", "__"].into_iter().filter_map(|joint| joined.split_once(joint));
     let cuts = cuts.filter(|(server, tool)| !server.is_empty() && !tool.is_empty());
     let mcp = facts::mcp_names(tool).chain(cuts.map(|(server, tool)| (Some(server), tool)));
@@ -138,7 +138,7 @@ const MAX_SERVERS: usize = 32;
 /// Returns true if a pattern has one of the names of a tool. If its agent does not tell the server of an MCP
 /// tool, or joins the two by one letter, the server may be each one that the pattern names.
 pub(super) fn has_tool(pattern: &Expression, tool: &str) -> bool {
-    let kind = facts::kind_of(tool);
+    let kind = hookbox_calls::kind_of(tool);
     let text = pattern.as_str().replace('\\', "");
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "_-".contains(c)));
     let mut servers = words.flat_map(|word| word.split("__")).filter(|it| !it.is_empty()).take(MAX_SERVERS);

@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 
 use super::tool::{absolute, call};
 use crate::event::{Event, ToolCall};
-use crate::facts;
 use crate::text;
 
 /// The number of files of one call that a hook sees, each in a run of its own.
@@ -126,9 +125,9 @@ fn unseen(tool: &str, why: &str) -> String {
 /// Returns the files of a call that Claude Code has no tool for, and the reason if that is not all of them;
 /// `None` for any other call.
 fn parts(called: &ToolCall, cwd: &str) -> Option<(Vec<Part>, Option<String>)> {
-    let plain = facts::plain(&called.name);
+    let plain = hookbox_calls::plain(&called.name);
     let input = called.input.value();
-    let named = facts::named(&called.name, input);
+    let named = hookbox_calls::named(&called.name, input);
     if matches!(plain.as_str(), "applypatch" | "patch") {
         let mut patch = Patch { parts: Vec::new(), open: Vec::new(), cwd };
         patch.read(input, 0);

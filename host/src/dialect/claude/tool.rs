@@ -11,9 +11,8 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use crate::event::{ToolCall, ToolResult};
-use crate::facts;
 
-/// Fields of a text (plain, see [`facts::plain`]) and what Claude Code calls them, by its name of the tool.
+/// Fields of a text (plain, see [`hookbox_calls::plain`]) and what Claude Code calls them, by its name of the tool.
 const TEXTS: [(&str, &[&str], &str); 3] = [
     ("Write", &["text", "filetext", "contents"], "content"),
     ("Edit", &["oldtext", "oldstr", "oldstring"], "old_string"),
@@ -72,7 +71,7 @@ pub fn restore(call: &ToolCall, cwd: &str, updated: Value) -> Value {
             let Some(original) = call.input.value().get(&field) else { continue };
             let value = match &new {
                 new if *new == it.value => original.clone(),
-                new if facts::is_list_of_commands(&call.name, &field) => json!([new]),
+                new if hookbox_calls::is_list_of_commands(&call.name, &field) => json!([new]),
                 new => rewritten(original, new.clone()),
             };
             updated.insert(field, value);
@@ -112,7 +111,7 @@ fn translate(call: &ToolCall, cwd: &str) -> Vec<Translated> {
     let claude = super::tool_name(&call.name);
     let input = call.input.value();
     let Value::Object(object) = input else {
-        let line = if claude == "Bash" { facts::command_of(&call.name, input) } else { None };
+        let line = if claude == "Bash" { hookbox_calls::command_of(&call.name, input) } else { None };
         return line
             .map(|line| Translated { to: "command", from: Vec::new(), value: line.into() })
             .into_iter()
@@ -126,10 +125,10 @@ fn translate(call: &ToolCall, cwd: &str) -> Vec<Translated> {
         }
         "Bash" | "PowerShell" | "Monitor" => command(call, object).into_iter().collect(),
         "Read" | "Write" | "Edit" | "MultiEdit" => {
-            let file = one(object, "file_path", facts::is_file);
+            let file = one(object, "file_path", hookbox_calls::is_file);
             let mut all: Vec<_> = file.and_then(|field| path(object, field, cwd)).into_iter().collect();
             for (_, names, to) in TEXTS.iter().filter(|(tool, ..)| *tool == claude) {
-                let field = one(object, to, |field| names.contains(&facts::plain(field).as_str()));
+                let field = one(object, to, |field| names.contains(&hookbox_calls::plain(field).as_str()));
                 if let Some((field, value)) =
                     field.and_then(|field| Some((field.clone(), object.get(&field)?.clone())))
                     && field != *to
@@ -145,9 +144,9 @@ fn translate(call: &ToolCall, cwd: &str) -> Vec<Translated> {
 
 /// The line of a shell tool, from whichever fields hold it.
 fn command(call: &ToolCall, object: &Map<String, Value>) -> Option<Translated> {
-    let line = facts::command_of(&call.name, call.input.value())?;
+    let line = hookbox_calls::command_of(&call.name, call.input.value())?;
     let holds = |(field, value): &(&String, &Value)| {
-        facts::is_command(&call.name, field) || (*field == "action" && value.get("command").is_some())
+        hookbox_calls::is_command(&call.name, field) || (*field == "action" && value.get("command").is_some())
     };
     let from: Vec<String> = object.iter().filter(holds).map(|(field, _)| field.clone()).collect();
     let is_plain = from.len() == 1 && object.get("command").is_some_and(Value::is_string);
