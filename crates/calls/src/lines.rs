@@ -49,11 +49,12 @@ const TREES: &str = "directory directories dir dirs folder folders tree recursiv
 const CHANGES: &str = "write create edit append update save put set list search find stat info";
 
 /// Words that name a language.
-const LANGUAGES: [(&str, &str); 4] = [
+const LANGUAGES: [(&str, &str); 5] = [
     ("javascript js node nodejs typescript ts deno bun", "node -e"),
     ("bash sh shell zsh terminal", "bash -c"),
     ("ruby rb", "ruby -e"),
     ("perl", "perl -e"),
+    ("go golang", "yaegi -e"),
 ];
 
 /// The longest path on any system, in bytes.
@@ -218,6 +219,7 @@ mod tests {
             ("mcp__x__run", &[("commands", "ls a"), ("commands", "rm b")], &["eval 'ls a'\neval 'rm b'\n"]),
             ("mcp__ide__executeCode", &[("code", "f('x')")], &["python3 -c 'f('\\''x'\\'')'"]),
             ("mcp__x__eval_js", &[("code", "f()")], &["node -e 'f()'"]),
+            ("mcp__x__run", &[("code", "f()"), ("language", "go")], &["yaegi -e 'f()'"]),
             ("mcp__x__run", &[("code", "ls"), ("language", "bash")], &["bash -c ls", "ls"][..1]),
             ("mcp__fs__delete_directory", &[("path", "/srv/x")], &["rm -rf /srv/x"]),
             ("mcp__fs__deleteFile", &[("name", "x")], &[]),

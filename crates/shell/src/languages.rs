@@ -6,8 +6,10 @@ use super::machine::{Feed, Machine, unknown};
 use super::{Arg, Code, Run, Sort, Unread};
 
 /// Programs that run code, the options whose values are code, and true if the first operand is code.
-const LANGUAGES: [(&str, &str, bool); 35] = [
+const LANGUAGES: [(&str, &str, bool); 37] = [
     ("tclsh", "", false),
+    ("go", "", false),
+    ("yaegi", "-e", false),
     ("python", "-c", false),
     ("pypy", "-c", false),
     ("ipython", "-c", false),
@@ -47,11 +49,11 @@ const LANGUAGES: [(&str, &str, bool); 35] = [
 /// Calls whose text a shell runs, or whose texts are a program and its arguments.
 const STARTS: &str = "system popen Popen check_call check_output getoutput getstatusoutput exec execSync spawn spawnSync \
     execFile execFileSync shell_exec passthru proc_open capture2 capture2e capture3 execvp execv execlp execl spawnlp \
-    create_subprocess_shell create_subprocess_exec execa execaSync execaCommand execaCommandSync quietly execute";
+    create_subprocess_shell create_subprocess_exec Command CommandContext execa execaSync execaCommand execaCommandSync quietly execute";
 
 /// Calls that remove directories with their contents.
 const TREES: &str = "rmtree rm_rf rm_r remove_dir remove_entry remove_entry_secure remove_tree removeSync emptyDirSync \
-    emptyDir rimraf rimrafSync remove_dir_all deltree secure_path del delSync";
+    emptyDir rimraf rimrafSync remove_dir_all RemoveAll deltree secure_path del delSync";
 
 /// Calls that remove one file, or with an option directories.
 const FILES: &str = "unlink unlinkSync rmSync rmdirSync removedirs";
@@ -153,6 +155,10 @@ impl Machine<'_> {
         if *takes_first && found.is_empty() {
             let at = operands.iter().position(|it| !it.text.contains('=') || it.text.contains(['{', '(']));
             found.extend(at.and_then(|at| operands.get(at)).cloned());
+        }
+        // `go run main.go`; its other commands run nothing of a text.
+        if *language == "go" && operands.drain(..operands.len().min(1)).all(|it| it.text != "run") {
+            return;
         }
         if *language == "sqlite3" {
             found.extend(operands.get(1).cloned());
@@ -264,7 +270,9 @@ impl Machine<'_> {
             }
             let is_known = |list: &str| super::wrappers::is_in(list, name);
             let runs = is_script
-                || is_known(STARTS) && (name != "execute" || path == "os.execute")
+                || is_known(STARTS)
+                    && (name != "execute" || path == "os.execute")
+                    && (!name.starts_with("Command") || path.starts_with("exec.Command"))
                 || matches!(name, "run" | "call")
                     && (path == "run" || path.contains("subprocess") || path.starts_with("sp."));
             let (tree, file) = (
@@ -273,6 +281,7 @@ impl Machine<'_> {
                     || matches!(
                         path,
                         "os.remove"
+                            | "os.Remove"
                             | "File.delete"
                             | "FileUtils.rm"
                             | "fs.rm"
@@ -314,10 +323,10 @@ impl Machine<'_> {
     fn starts(&mut self, language: &str, path: &str, name: &str, arguments: &Arguments) {
         let Some(first) = arguments.literals.first() else { return };
         let is_list = arguments.literals.iter().any(|it| it.in_list);
-        let is_row =
-            matches!(name, "system" | "spawn" | "exec" | "capture2" | "capture3" | "execlp" | "execl")
+        let is_row = arguments.literals.len() > 1
+            && (matches!(name, "system" | "spawn" | "exec" | "capture2" | "capture3" | "execlp" | "execl")
                 && matches!(language, "perl" | "ruby" | "python")
-                && arguments.literals.len() > 1;
+                || name.starts_with("Command"));
         if is_list && arguments.literals.iter().filter(|it| !it.in_list).count() < 2 || is_row {
             let sort = |plain| if plain { Sort::Plain } else { Sort::Unknown };
             let words =

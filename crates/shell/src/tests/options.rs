@@ -64,4 +64,13 @@ fn code_removes_by_a_name_of_its_own() {
         let line = format!("node - <<'E'\n{code}\nE");
         assert!(seen(&line).contains(&"rm -rf x".to_owned()), "{code}");
     }
+    for code in [
+        "package main\nimport \"os\"\nfunc main() { os.RemoveAll(\"x\") }",
+        "func main() { exec.Command(\"rm\", \"-rf\", \"x\").Run() }",
+        "func main() { exec.Command(\"sh\", \"-c\", \"rm -rf x\").Run() }",
+    ] {
+        let line = format!("cat > m.go <<'E'\n{code}\nE\ngo run m.go");
+        assert!(seen(&line).contains(&"rm -rf x".to_owned()), "{code}");
+        assert!(!seen(&line.replace("go run", "go vet")).contains(&"rm -rf x".to_owned()), "{code}");
+    }
 }
