@@ -91,6 +91,12 @@ fn without_brackets(word: &str) -> &str {
     if word.contains('[') { word } else { word.trim_end_matches(']') }
 }
 
+/// Returns true if a program is an agent's: by its name, or by that of its package (`npx @anthropic-ai/claude-code@2`).
+fn is_agent(program: &str, agent: &str) -> bool {
+    let name = program.split('@').next().unwrap_or(program);
+    name.strip_prefix(agent).is_some_and(|rest| matches!(rest, "" | "-code" | "-cli" | "-ai"))
+}
+
 fn is_text(word: &str) -> bool {
     word.contains(|c: char| c.is_whitespace() || ";|&(`$<>".contains(c))
 }
@@ -145,18 +151,20 @@ impl Judge<'_> {
             |run: &Run| run.input.iter().filter_map(|at| reading.runs.get(*at)).map(text).collect::<String>();
         let written = reading.runs.iter().filter(|run| run.writes().any(is_start));
         let written: Vec<String> = written.map(|run| text(run) + &fed(run)).collect();
-        let is_agent =
-            |run: &&Run| run.program().is_some_and(|name| self.protected.targets().contains(&name));
-        let started: Vec<&Run> = reading.runs.iter().filter(is_agent).collect();
+        let agent = |run: &'_ Run| {
+            run.program().and_then(|name| self.protected.targets().iter().find(|it| is_agent(name, it)))
+        };
+        let started: Vec<(&Run, &str)> =
+            reading.runs.iter().filter_map(|run| Some((run, *agent(run)?))).collect();
         // Nearly every line has neither.
         if written.is_empty() && started.is_empty() {
             return None;
         }
         // Another home directory has no hooks, and another program of the name asks none.
-        let moves = |run: &&&Run| run.assignments.iter().any(|(name, _)| name == "HOME");
         let targets = || self.protected.targets().iter().copied();
-        if let Some(moved) = started.iter().find(moves) {
-            return targets().find(|name| moved.program() == Some(name));
+        let moves = |run: &Run| run.assignments.iter().any(|(name, _)| name == "HOME");
+        if let Some((_, agent)) = started.iter().find(|(run, _)| moves(run)) {
+            return Some(agent);
         }
         let is_renamed = |name: &str| written.iter().any(|it| it.contains(&format!("alias {name}=")));
         if let Some(name) = targets().chain(["hookbox"]).find(|name| is_renamed(name)) {
@@ -164,13 +172,13 @@ impl Judge<'_> {
         }
         let whole: Vec<String> = reading.runs.iter().map(text).collect();
         let found = self.protected.without_hooks().iter().find(|(name, word)| {
-            let runs = || started.iter().filter(|run| run.program() == Some(name));
+            let runs = || started.iter().filter(|(_, agent)| agent == name);
             if word.bytes().all(|it| it.is_ascii_uppercase() || it == b'_') {
                 // A variable: a command before may set it.
                 let is_set = |text: &String| text.contains(&format!("{word}="));
                 return runs().next().is_some() && whole.iter().any(is_set) || written.iter().any(is_set);
             }
-            runs().any(|run| text(run).contains(word))
+            runs().any(|(run, _)| text(run).contains(word))
                 || written.iter().any(|it| it.contains(name) && it.contains(word))
         });
         found.map(|(name, _)| *name)

@@ -166,6 +166,9 @@ fn what_ends_hookbox_or_installs_it_under_another_name_is_found() {
 fn an_agent_without_its_hooks_is_found() {
     for (line, agent) in [
         ("claude --settings '{\"disableAllHooks\":true}' -p x", Some("claude")),
+        ("npx -y @anthropic-ai/claude-code@latest --settings '{\"disableAllHooks\":true}'", Some("claude")),
+        ("CODEX_HOME=/tmp/c npx @openai/codex exec x", Some("codex")),
+        ("npm view @anthropic-ai/claude-code; grep -r disableAllHooks docs", None),
         ("CODEX_HOME=/tmp/c codex exec x", Some("codex")),
         ("export CODEX_HOME=/tmp/c; codex exec x", Some("codex")),
         ("echo 'export CODEX_HOME=/tmp/c' >> ~/.bashrc", Some("codex")),
