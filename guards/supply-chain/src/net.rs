@@ -58,7 +58,10 @@ pub(crate) fn judge(reading: &Reading, line: &str, serves: bool) -> Option<Findi
             || is_interpreter(run) && texts(run).any(|it| it.starts_with("/dev/tcp/"))
             || run.words.first().is_some_and(|it| has_substitution(&it.text))
     });
-    (unread || is_fed || runs_file(reading) || in_code(reading, line)).then_some(RUNS)
+    if unread || is_fed || in_code(reading, line) {
+        return Some(RUNS);
+    }
+    runs_file(reading).map(|from| Finding { from, ..RUNS })
 }
 
 /// Returns true if a command prints or writes what a server sends.
@@ -184,9 +187,10 @@ fn has_substitution(text: &str) -> bool {
     })
 }
 
-/// Returns true if a file that was downloaded is run.
-fn runs_file(reading: &Reading) -> bool {
+/// Returns the loosest preset that stops a line which runs a file that it downloads, or a file of an archive.
+fn runs_file(reading: &Reading) -> Option<Preset> {
     let mut files: Vec<String> = Vec::new();
+    let mut has_unpacked = false;
     for run in &reading.runs {
         let texts = run.texts();
         let program = run.program().unwrap_or_default();
@@ -202,20 +206,27 @@ fn runs_file(reading: &Reading) -> bool {
         let read: Vec<&str> =
             fed.iter().flat_map(|it| it.texts()).chain(read.map(|it| it.target.text.as_str())).collect();
         if words.iter().chain(script).chain(&read).any(|it| is_started(&it)) && !texts.contains(&"-n") {
-            return true;
+            return Some(Preset::Relaxed);
         }
-        let from_net = DOWNLOADERS.contains(&program)
-            || matches!(program, "tee")
-                && sources(reading, run)
-                    .iter()
-                    .any(|it| it.program().is_some_and(|it| DOWNLOADERS.contains(&it)));
-        if from_net {
+        // The archive may be data for a script that was there before, which is rarely one of a shell.
+        let of_shell = script.filter(|_| program.ends_with("sh") || matches!(program, "." | "source"));
+        let mut own = words.iter().filter(|it| it.contains('/')).chain(of_shell);
+        if has_unpacked && own.any(|it| !["/bin/", "/usr/"].iter().any(|dir| it.starts_with(dir))) {
+            return Some(Preset::Standard);
+        }
+        let is_fed = || {
+            let all = sources(reading, run);
+            all.into_iter().filter_map(Run::program).any(|it| DOWNLOADERS.contains(&it))
+        };
+        if DOWNLOADERS.contains(&program) || program == "tee" && is_fed() {
             let written = run.redirections.iter().filter(|it| it.mode != Mode::Read);
             files.extend(written.map(|it| base_name(&it.target.text).to_owned()));
             files.extend(texts.iter().skip(1).map(|it| base_name(it).to_owned()));
         }
+        has_unpacked |= matches!(program, "tar" | "bsdtar" | "unzip" | "cpio" | "7z")
+            && (is_fed() || texts.iter().skip(1).any(|it| files.iter().any(|file| file == base_name(it))));
     }
-    false
+    None
 }
 
 /// Returns true if code in another language downloads code, and runs it.
