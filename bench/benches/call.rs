@@ -22,9 +22,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion};
-use hookbox::internal::native::NativeHook;
 use hookbox::internal::wasm::ComponentHook;
 use hookbox::manager::Manager;
+use hookbox::native::NativeHook;
 use hookbox::session::{Session, ToolDecision};
 use hookbox::{Allocation, Runtime};
 use hookbox::{Descriptor, EventName, Kind, Settings, ToolCall};

@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use hookbox::internal::native::NativeHook;
 use hookbox::manager::Manager;
+use hookbox::native::NativeHook;
 use hookbox::session::Session;
 use hookbox::{Descriptor, Document, EventName, Kind};
 use serde_json::{Value, json};

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use hookbox::internal::discovery::{self, Options};
-use hookbox::internal::private_dir;
 use hookbox::internal::wasm::MAX_COMPONENT;
 use hookbox::{Allocation, Compiler, Runtime, compile_here};
+use hookbox_system::files::private_dir;
 
 use crate::error::say;
 

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use clap::{Command, CommandFactory as _};
-use hookbox::internal::text;
 use hookbox_agents::Agent;
+use hookbox_system::text;
 
 use crate::Cli;
 

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use hookbox::escape;
 use hookbox::internal::discovery;
-use hookbox::internal::private_dir;
-use hookbox::internal::text::shell_word;
 use hookbox_agents::bridge::above::{self, Sign, sign};
+use hookbox_system::files::private_dir;
+use hookbox_system::text::shell_word;
 
 use crate::error::InputError;
 use crate::{approval, options};

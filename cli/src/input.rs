@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
 use std::path::Path;
 
-use hookbox::internal::json;
-use hookbox::internal::rules::Rules;
 use hookbox::internal::wasm::Component;
+use hookbox::rules::Rules;
 use hookbox::{HookError, Runtime};
+use hookbox_system::json;
 use serde_json::{Map, Value};
 
 use crate::error::{InputError, note};
@@ -106,7 +106,7 @@ pub(crate) fn is_wasm(path: &Path) -> bool {
 
 /// Returns whether a file is a rules file, by its name.
 pub(crate) fn is_rules(path: &Path) -> bool {
-    path.to_string_lossy().ends_with(hookbox::internal::rules::ENDING)
+    path.to_string_lossy().ends_with(hookbox::rules::ENDING)
 }
 
 /// Reads a rules file, and checks its examples.
@@ -114,7 +114,7 @@ pub(crate) fn rules(path: &Path) -> Result<Rules, InputError> {
     regular_file(path)?;
     let hint = format!("see {}", page("rules.md"));
     let wrong = |what: String| InputError::new(format!("{}: {what}", path.display()), hint.clone());
-    let bytes = bounded_file(path, hookbox::internal::rules::MAX_FILE).map_err(|it| wrong(it.to_string()))?;
+    let bytes = bounded_file(path, hookbox::rules::MAX_FILE).map_err(|it| wrong(it.to_string()))?;
     Rules::read(&bytes).map_err(|error| wrong(error.to_string()))
 }
 

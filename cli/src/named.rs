@@ -82,7 +82,7 @@ pub(crate) fn hook() -> Named<String> {
 pub(crate) fn schema() -> Named<String> {
     Named::new(
         |text| Ok(text.to_owned()),
-        || hookbox::internal::dialect::schema::ALL.iter().map(|it| it.name.to_owned()).collect(),
+        || hookbox::dialect::schema::ALL.iter().map(|it| it.name.to_owned()).collect(),
     )
 }
 

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
 use hookbox::Limits;
-use hookbox::internal::discovery::{self, UnitError, parse_duration};
-use hookbox::internal::private_dir;
+use hookbox::internal::discovery;
 use hookbox::manager::{self, Builder, DEFAULT_ROOTS, Manager};
 use hookbox::trust::TrustPolicy;
 use hookbox::{Allocation, Runtime};
 use hookbox_agents::agent::UnknownAgent;
 use hookbox_agents::{Agent, AgentHooks};
+use hookbox_system::files::private_dir;
+use hookbox_system::units::{UnitError, parse_duration};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 

@@ -37,7 +37,7 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<ExitCode> {
     } else {
         serde_json::to_string(value)?
     };
-    line(&hookbox::internal::text::escape_json(&text))
+    line(&hookbox_system::text::escape_json(&text))
 }
 
 /// Formats a table without borders. It fits the terminal; in a pipe it has any width.

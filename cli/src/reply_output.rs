@@ -5,8 +5,8 @@ use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::MetadataExt as _;
 
-use hookbox::internal::text;
 use hookbox_agents::agent::Reply;
+use hookbox_system::text;
 
 /// Writes the reply. If a block cannot be written, it becomes exit code 2 with the reason on standard error,
 /// which every agent understands.

@@ -26,7 +26,7 @@ use crate::hook::{Cause, Descriptor, Hook, Kind, OnFailure, Origin, Subscription
 use crate::outcome::{Action, Answers, Author, Fold, Outcome, Spent, Verdict, Warning};
 use crate::redact;
 use crate::report::{HookReport, Report, Status};
-use crate::text;
+use hookbox_system::text;
 
 /// The name of the tool for shell lines that no tool of the agent runs: hooks for Claude Code's shell tool see them, and all
 /// that look at the kind of a tool.

@@ -16,8 +16,6 @@ pub(crate) use self::checkout::main_tree;
 pub use self::command_files::CommandFiles;
 pub(crate) use self::command_files::shell_line;
 pub(crate) use self::paths::expand;
-pub(crate) use crate::event::tools_on;
-pub use crate::event::{is_same_mcp_tool, kind_of_pattern, mcp_names};
 
 use crate::event::{Document, Facts, ToolKind};
 

@@ -91,26 +91,22 @@
 //! * `store`: components may keep state in an embedded database, if that was granted.
 //! * `watch`: `Manager::watch` follows changes of hooks and settings on disk.
 
-mod account;
 mod book;
 mod builtin;
 pub mod capability;
 mod chain;
 mod clock;
-mod dialect;
+pub mod dialect;
 mod discovery;
 pub mod event;
 mod facts;
-mod files;
 mod function;
-mod hint;
 pub mod hook;
 mod inputs;
 #[doc(hidden)]
 pub mod internal;
 pub mod journal;
 mod journal_settings;
-mod json;
 mod live;
 mod lockfile;
 pub mod manager;
@@ -119,27 +115,22 @@ pub mod mcp;
 #[cfg(not(feature = "mcp"))]
 #[path = "mcp/absent.rs"]
 mod mcp;
-mod mutex;
-mod native;
+pub mod native;
 #[cfg(feature = "http")]
 mod network;
 pub mod outcome;
 mod pattern;
-mod redact;
+pub mod redact;
 pub mod report;
-mod rules;
+pub mod rules;
 pub mod session;
+pub mod source;
 #[cfg(feature = "store")]
-mod store;
+pub mod store;
 #[cfg(feature = "otel")]
 pub mod telemetry;
-mod text;
 mod thresholds;
-#[cfg(any(feature = "http", feature = "mcp", feature = "otel"))]
-mod tls;
-mod toml_value;
 pub mod trust;
-mod units;
 #[cfg(feature = "component")]
 mod wasm;
 #[cfg(not(feature = "component"))]
@@ -154,7 +145,6 @@ pub use crate::event::{
     Context, Document, Event, EventData, EventName, InvokedBy, Message, Role, ToolCall, ToolResult, Usage,
 };
 pub use crate::function::FunctionHook;
-pub use crate::hint::Hint;
 pub use crate::hook::{
     Budget, Cause, Descriptor, Digest, Hook, HookError, Kind, Limits, Manifest, Mode, OnFailure, Settings,
     Subscription, Tier,
@@ -163,7 +153,8 @@ pub use crate::hook::{
 pub use crate::network::{Network, NetworkError};
 pub use crate::outcome::{Action, Answers, Callback, Outcome, Verdict};
 pub use crate::report::{HookReport, Report, Status};
-pub use crate::text::{escape, escape_lines, prefix};
 pub use crate::wasm::Runtime;
 #[cfg(feature = "component")]
 pub use crate::wasm::{Allocation, CachedCode, Compiler, RemovedCode, compile_here};
+pub use hookbox_system::Hint;
+pub use hookbox_system::text::{escape, escape_lines, prefix};

@@ -18,19 +18,18 @@ pub use self::reload::{Changed, Reload};
 pub use self::watch::{WatchError, Watcher};
 
 pub use crate::builtin::Protection;
-pub use crate::discovery::source::HookSource;
 use crate::discovery::{Approvable, LastGood};
 pub use crate::discovery::{
     DEFAULT_ROOTS, Entry, EntryStatus, Kept, Problem, Progress, SwitchedOff, Tightened,
 };
 use crate::event::EventName;
 pub use crate::facts::CommandFiles;
-use crate::files::program;
 use crate::hook::{Hook, Kind, OnFailure, Subscription};
 use crate::journal::{Journal, JournalSettings};
 use crate::live::{Live, Snapshot};
 use crate::session::{Session, Thresholds};
 use crate::trust::{ProtectedDirs, TrustFile};
+use hookbox_system::files::program;
 
 /// The hooks of an agent. Cheap to clone; an empty one does nothing and costs nothing.
 ///

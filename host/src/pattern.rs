@@ -4,7 +4,7 @@ use std::fmt;
 
 use regex::{Regex, RegexBuilder};
 
-use crate::text;
+use hookbox_system::text;
 
 /// The longest pattern, in bytes: the longest in use name some dozens of tools.
 pub(crate) const MAX_LENGTH: usize = 4096;

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex};
 
 use hookbox::Runtime;
 use hookbox::event::{AgentStop, ErrorEvent, ErrorSource, EventData, InvokedBy};
-use hookbox::internal::private_dir;
-use hookbox::internal::private_dir::PrivateErrorKind;
 use hookbox::internal::wasm::Component;
 use hookbox::manager::Manager;
 use hookbox::session::{Decision, OutputDecision, Session};
 use hookbox::{Event, EventName, Hook, Outcome, Status, ToolCall};
 use hookbox_agent::{Agent, Scripted, Step, Tools};
+use hookbox_system::files::private_dir;
+use hookbox_system::files::private_dir::PrivateErrorKind;
 use serde_json::{Value, json};
 
 use crate::answers::{each, user};

@@ -1,8 +1,8 @@
 //! A component and the native form of the same source answer alike.
 
 use hookbox::Context;
+use hookbox::dialect::kodelet;
 use hookbox::event::EventName;
-use hookbox::internal::dialect::kodelet;
 use hookbox::manager::Manager;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

@@ -1,6 +1,6 @@
 //! The rules of redaction for any text.
 
-use hookbox::internal::redact;
+use hookbox::redact;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

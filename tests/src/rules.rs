@@ -3,7 +3,7 @@
 use std::fs;
 
 use hookbox::ToolCall;
-use hookbox::internal::rules::Rules;
+use hookbox::rules::Rules;
 use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, repository};

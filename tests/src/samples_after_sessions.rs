@@ -1,7 +1,7 @@
 //! What sample hooks keep of a session that ended.
 
 use hookbox::Context;
-use hookbox::internal::dialect::kodelet;
+use hookbox::dialect::kodelet;
 use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, twin};

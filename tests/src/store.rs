@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use hookbox::internal::store::{Bucket, Store};
+use hookbox::store::{Bucket, Store};
 
 /// The directory and the name of a writer: set for [`one_writer_of_several`] in a process of its own.
 const PLACE: &str = "HOOKBOX_TEST_STORE";

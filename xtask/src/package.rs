@@ -7,10 +7,11 @@ use std::process::Command;
 use super::{Tree, cargo, run};
 
 /// The crates that are published, each after those that it needs.
-const PUBLISHED: [&str; 11] = [
+const PUBLISHED: [&str; 12] = [
     "hookbox-redact",
     "hookbox-shell",
     "hookbox-calls",
+    "hookbox-system",
     "hookbox",
     "hookbox-journal",
     "hookbox-agents",

@@ -21,7 +21,7 @@ use crate::error::InputError;
 
 /// Refuses a process that a hook started: no hook may change trust.
 pub(crate) fn not_from_a_hook() -> Result<(), InputError> {
-    if hookbox::internal::native::depth() == 0 {
+    if hookbox::native::depth() == 0 {
         return Ok(());
     }
     Err(InputError::new(

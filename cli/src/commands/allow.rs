@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use clap::Args;
 use hookbox::escape;
-use hookbox::internal::discovery;
 use hookbox::trust::{
     AllowError, Allowance, AllowanceFile, AllowanceFileError, AllowanceFileErrorKind, BlockedCall, Code,
     Pending, Term, now_ms,
@@ -204,7 +203,7 @@ fn words(term: Term) -> String {
         Term::For(time) => match (time / 3_600_000, time / 60_000) {
             (hours @ 1.., _) if time % 3_600_000 == 0 => format!("for {hours}h"),
             (_, minutes @ 1..) if time % 60_000 == 0 => format!("for {minutes}m"),
-            _ => format!("for {}", discovery::show_duration(Duration::from_millis(time))),
+            _ => format!("for {}", hookbox_system::units::show_duration(Duration::from_millis(time))),
         },
         Term::AlwaysHere => "always, in this directory".to_owned(),
         Term::Always => "always, in any directory".to_owned(),

@@ -7,9 +7,9 @@ use std::time::{Duration, SystemTime};
 
 use clap::{Args, Subcommand, ValueHint};
 use hookbox::internal::discovery::{self, FoundComponent};
-use hookbox::internal::private_dir;
 use hookbox::manager::{EntryStatus, Progress};
 use hookbox::{CachedCode, Digest, Kind, Runtime, escape};
+use hookbox_system::files::private_dir;
 use indicatif::HumanBytes;
 use jiff::{Timestamp, Unit};
 use serde_json::{Value, json};

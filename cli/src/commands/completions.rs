@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Arg, Args, Command};
 use clap_complete::Shell;
 use hookbox::internal::discovery;
-use hookbox::internal::text::shell_word;
+use hookbox_system::text::shell_word;
 
 use crate::named::HOOKS;
 use crate::{help, options, output};

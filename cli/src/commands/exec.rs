@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
+use hookbox::dialect::{exact, kodelet};
 use hookbox::hook::Subscription;
-use hookbox::internal::dialect::{exact, kodelet};
 use hookbox::internal::wasm::Known;
-use hookbox::internal::{discovery, facts, text};
+use hookbox::internal::{discovery, facts};
 use hookbox::{
     Budget, Cause, Context, Descriptor, Digest, Event, EventName, Hook, HookError, Kind, OnFailure, Outcome,
 };
+use hookbox_system::text;
 
 use super::run::event_name;
 use crate::compiler;

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use hookbox::internal::dialect::{Dialect, exact};
-use hookbox::internal::text;
+use hookbox::dialect::{Dialect, exact};
 use hookbox::manager::SwitchedOff;
 use hookbox::report::HookReport;
 use hookbox::session::{Asked, ExplainedHook, Explanation};
 use hookbox::{Context, Event, EventData, EventName, Kind, ToolCall, escape};
+use hookbox_system::text;
 use serde_json::{Value, json};
 
 use self::account::account;

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use clap::Args;
 use hookbox::capability::{Capability, Rights};
 use hookbox::internal::discovery::Options;
-use hookbox::internal::private_dir;
-use hookbox::internal::rules::Rules;
 use hookbox::internal::wasm::Component;
 use hookbox::manager::Progress;
+use hookbox::rules::Rules;
 use hookbox::trust::{Record, Records, TrustFile};
 use hookbox::{Kind, Subscription, escape};
+use hookbox_system::files::private_dir;
 use serde_json::{Value, json};
 
 use crate::compiler;

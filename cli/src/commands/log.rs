@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use hookbox::escape;
-use hookbox::internal::text;
 use hookbox_journal::journal::{DIRECTORY, Entry, FaultKind, Filter, Follower, Reader, verify};
+use hookbox_system::text;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

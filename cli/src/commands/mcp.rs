@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use hookbox::internal::dialect::{Dialect, schema::Schema};
-use hookbox::internal::{json, text};
+use hookbox::dialect::{Dialect, schema::Schema};
 use hookbox::manager::Manager;
 use hookbox::outcome::Warning;
 use hookbox::session::Session;
 use hookbox::{Context, EventName};
+use hookbox_system::{json, text};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 

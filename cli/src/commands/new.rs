@@ -5,9 +5,9 @@ use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
 use clap::Args;
-use hookbox::internal::text;
 use hookbox::{EventName, escape};
 use hookbox_authoring::project::{self, CreateError, Language, Name};
+use hookbox_system::text;
 
 use crate::error::{InputError, hint};
 use crate::named::{self, Named};

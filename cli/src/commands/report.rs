@@ -10,10 +10,10 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use clap::{Args, ValueHint};
 use hookbox::escape;
-use hookbox::internal::files::NewFile;
-use hookbox::internal::private_dir;
 use hookbox_journal::journal::{DIRECTORY, Filter, Reader};
 use hookbox_journal::report::{self, Counts, Options};
+use hookbox_system::files::NewFile;
+use hookbox_system::files::private_dir;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use crate::interrupt::unless_interrupted;
 use clap::{Args, ValueEnum};
+use hookbox::dialect::Dialect;
+use hookbox::dialect::exact::{self, Exact};
 use hookbox::internal::chain::Fired;
-use hookbox::internal::dialect::Dialect;
-use hookbox::internal::dialect::exact::{self, Exact};
-use hookbox::internal::text;
 use hookbox::manager::SwitchedOff;
 use hookbox::outcome::Warning;
 use hookbox::report::{HookReport, Report};
 use hookbox::{Context, Event, EventData, EventName};
 use hookbox_agents::bridge::above;
+use hookbox_system::text;
 use serde_json::{Map, Value, json};
 
 use crate::error::{InputError, note, warn, warn_with_hint};

@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Args;
-use hookbox::internal::dialect::schema::{self, ALL, VERSION};
-use hookbox::internal::dialect::{base_coat, claude, kodelet};
-use hookbox::internal::rules::Rules;
-use hookbox::internal::{text, toml};
+use hookbox::dialect::schema::{self, ALL, VERSION};
+use hookbox::dialect::{base_coat, claude, kodelet};
+use hookbox::rules::Rules;
 use hookbox::{EventName, HookError, Outcome};
+use hookbox_system::{text, toml_value as toml};
 use serde_json::Value;
 
 use super::run::event_name;

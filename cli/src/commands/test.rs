@@ -11,10 +11,10 @@ use anstyle::{AnsiColor, Style};
 use anyhow::Context as _;
 use clap::Args;
 use hookbox::internal::discovery::Options;
-use hookbox::internal::private_dir;
 use hookbox::{escape, escape_lines};
 use hookbox_agents::Agent;
 use hookbox_authoring::cases::{self, CaseError, Difference, Found, Played, Player};
+use hookbox_system::files::private_dir;
 use serde_json::{Value, json};
 
 use super::test_wire::AgentWire;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hookbox::internal::dialect::{Wire as _, claude};
+use hookbox::dialect::{Wire as _, claude};
 use hookbox::internal::facts;
 use hookbox::outcome::Verdict;
 use hookbox::{Event, Outcome};

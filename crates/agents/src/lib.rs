@@ -37,9 +37,9 @@ mod session_files_tests;
 mod source;
 mod spec;
 
-use hookbox::internal::chain;
-use hookbox::internal::{builtin, dialect, discovery, facts, files, json, native, text, tool_result};
-use hookbox::{event, hook, manager, outcome, session};
+use hookbox::internal::{builtin, chain, discovery};
+use hookbox::{dialect, event, hook, manager, native, outcome, session};
+use hookbox_system::{files, json, text};
 
 pub use crate::agent::Agent;
 pub use crate::protection::protection;

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hookbox::internal::files::{FileLock, LockError};
 use hookbox::trust::{Inventory, InventoryError};
+use hookbox_system::files::{FileLock, LockError};
 
 /// The reason why a file of a guard cannot be read or written.
 #[derive(Debug, thiserror::Error)]

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use hookbox::Mode;
-use hookbox::internal::files::{FileAccess, NewFile};
-use hookbox::internal::text::escape;
+use hookbox_system::files::{FileAccess, NewFile};
+use hookbox_system::text::escape;
 use toml_edit::{DocumentMut, Item, Table, TableLike, TomlError, Value, value};
 
 use crate::{Guard, GuardsError, GuardsErrorKind, Preset};

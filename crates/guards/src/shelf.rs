@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use hookbox::Digest;
-use hookbox::internal::files::{FileAccess, FileLock, NewFile};
+use hookbox_system::files::{FileAccess, FileLock, NewFile};
 
 use hookbox::trust::{Inventory, Written};
 

@@ -7,8 +7,8 @@ use hookbox_shell::{Arg, base_name};
 use rustix::process::geteuid;
 
 use super::programs::is_hookbox;
-use crate::files::program;
 use crate::pattern;
+use hookbox_system::files::program;
 
 /// The name of the program.
 const NAME: &str = "hookbox";

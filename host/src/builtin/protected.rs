@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use crate::facts::CommandFiles;
-use crate::files::normalize_path;
+use hookbox_system::files::normalize_path;
 
 /// Files of other programs that decide about hooks: `builtin:self-protection` guards them, too.
 #[derive(Clone, Debug, Default)]

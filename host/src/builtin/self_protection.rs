@@ -18,8 +18,8 @@ use crate::event::{Event, EventName, Facts, ToolCall, ToolKind};
 use crate::facts;
 use crate::hook::{Budget, Descriptor, Hook, HookError, Kind, OnFailure};
 use crate::outcome::Outcome;
-use crate::text;
 use crate::trust::TrustFile;
+use hookbox_system::text;
 
 /// The name of the built-in guard of hookbox's own files.
 pub const SELF_PROTECTION: &str = "builtin:self-protection";

@@ -18,7 +18,7 @@ pub use self::origin::{Origin, Scheme};
 pub use self::rights::{Denial, Rights};
 pub use self::variable::Variable;
 
-use crate::text;
+use hookbox_system::text;
 
 /// A right that a component asks for in `describe`, or that a user grants.
 ///

@@ -9,7 +9,7 @@ use super::options::ChainOptions;
 use crate::event::Event;
 use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, Kind, Origin};
 use crate::outcome::{Author, Outcome};
-use crate::text;
+use hookbox_system::text;
 
 tokio::task_local! {
     /// Set while a hook of this task runs.

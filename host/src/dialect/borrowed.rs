@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::event::EventName;
-use crate::json;
 use crate::outcome::{Action, Outcome};
+use hookbox_system::json;
 
 /// The fields in which an agent reads a decision.
 const DECISIONS: [&str; 4] = ["decision", "permission", "permissionDecision", "behavior"];

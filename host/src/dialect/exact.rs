@@ -6,8 +6,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::event::{Document, Event, EventData, EventName};
-use crate::json;
 use crate::outcome::{Action, Outcome};
+use hookbox_system::json;
 
 /// The depth to which payloads and answers are searched. A dialect has an input at most inside one object.
 const MAX_DEPTH: usize = 2;

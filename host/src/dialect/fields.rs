@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use crate::event::{AbsentTokens, Role, Usage};
-use crate::text;
+use hookbox_system::text;
 
 /// A field with a value that it cannot have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,6 +19,7 @@ pub struct PayloadError {
 }
 
 impl PayloadError {
+    /// Creates the error of a field.
     pub fn new(field: impl Into<String>, expected: impl Into<String>, found: &Value) -> Self {
         Self { field: field.into(), expected: expected.into(), found: describe(found) }
     }
@@ -42,6 +43,7 @@ pub struct Fields {
 }
 
 impl Fields {
+    /// Creates the fields of an object.
     pub fn new(map: Map<String, Value>) -> Self {
         Self { prefix: String::new(), map }
     }
@@ -66,14 +68,17 @@ impl Fields {
         self.any(name).map(convert).transpose().map_err(|found| self.error(name, expected, &found))
     }
 
+    /// Returns the error of a field that has another value than the expected one.
     pub fn error(&self, name: &str, expected: &str, found: &Value) -> PayloadError {
         PayloadError::new(format!("{}{name}", self.prefix), expected, found)
     }
 
+    /// Reads a string.
     pub fn text(&mut self, name: &str) -> Result<Option<String>, PayloadError> {
         self.read(name, "a string", into_text)
     }
 
+    /// Reads `true` or `false`.
     pub fn flag(&mut self, name: &str) -> Result<Option<bool>, PayloadError> {
         self.read(name, "true or false", |value| value.as_bool().ok_or(value))
     }
@@ -86,6 +91,7 @@ impl Fields {
         })
     }
 
+    /// Reads a number.
     pub fn number(&mut self, name: &str) -> Result<Option<f64>, PayloadError> {
         self.read(name, "a number", |value| value.as_f64().ok_or(value))
     }
@@ -105,6 +111,7 @@ impl Fields {
         })
     }
 
+    /// Reads an array.
     pub fn array(&mut self, name: &str) -> Result<Option<Value>, PayloadError> {
         self.read(name, "an array", |value| if value.is_array() { Ok(value) } else { Err(value) })
     }
@@ -139,6 +146,7 @@ impl Fields {
         Ok((role, content))
     }
 
+    /// Reads an object.
     pub fn object(&mut self, name: &str) -> Result<Option<Map<String, Value>>, PayloadError> {
         self.read(name, "an object", |value| match value {
             Value::Object(map) => Ok(map),

@@ -7,9 +7,9 @@ use serde_json::{Deserializer, Map, Value};
 
 use crate::dialect::reply::malformed;
 use crate::hook::HookError;
-use crate::json;
 use crate::outcome::{Action, Outcome};
-use crate::text;
+use hookbox_system::json;
+use hookbox_system::text;
 
 /// The longest excerpt of the output in a message, in bytes.
 const EXCERPT: usize = 80;
@@ -19,6 +19,7 @@ const MAX_FAULTS: usize = 8;
 
 /// The readable fields of the object that a hook printed.
 pub struct HookOutput {
+    /// The object, without the fields that cannot be read.
     pub object: Map<String, Value>,
     /// The notes on the other fields, if the answer blocks.
     pub faults: Vec<String>,

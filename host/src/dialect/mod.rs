@@ -1,14 +1,9 @@
 //! JSON in and out, one module per dialect. Nothing here does I/O.
 
-#[doc(hidden)]
 pub mod borrowed;
-#[doc(hidden)]
 pub mod exact;
-#[doc(hidden)]
 pub mod fields;
-#[doc(hidden)]
 pub mod hook_output;
-#[doc(hidden)]
 pub mod reply;
 mod wire;
 

@@ -8,7 +8,7 @@ use crate::dialect::fields::{Fields, PayloadError};
 use crate::event::EventName;
 use crate::hook::{Cause, HookError};
 use crate::outcome::Outcome;
-use crate::text;
+use hookbox_system::text;
 
 /// The number of keys without effect that are named one by one.
 const MAX_NAMED: usize = 8;
@@ -29,6 +29,7 @@ fn says_nothing(key: &str, value: &Value) -> bool {
 
 /// An answer that is being read.
 pub struct Reply {
+    /// The event that is answered.
     pub event: EventName,
     fields: Fields,
     /// The answer blocks, so that a wrong type elsewhere is only a warning: a guard's block must not be lost.
@@ -37,6 +38,7 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// Creates the answer of an object. `blocks` is true if the answer blocks, whatever its other fields are.
     pub fn new(event: &EventName, object: Map<String, Value>, blocks: bool) -> Self {
         Self { event: event.clone(), fields: Fields::new(object), blocks, noticed: Vec::new() }
     }

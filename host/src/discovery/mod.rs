@@ -12,7 +12,6 @@ mod progress;
 #[cfg(test)]
 mod tests;
 
-pub use crate::units::{UnitError, parse_duration, parse_size, show_duration};
 pub(crate) use find::global_settings::GlobalSettings;
 pub use find::global_settings::{SwitchedOff, git_host};
 pub use find::last_read::Kept;
@@ -22,6 +21,7 @@ pub use find::{
     group, names, reader, repository,
 };
 pub(crate) use find::{outermost_repository, source, source_file};
+pub use hookbox_system::units::{UnitError, parse_duration, parse_size, show_duration};
 pub use load::{Approvable, Discovery, Entry, EntryStatus, Tightened, examine_plugin, forget, remembered};
 pub(crate) use load::{Details, LastGood, discover, guard_of_unseen};
 pub use problem::Problem;

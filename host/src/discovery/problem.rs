@@ -3,9 +3,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::files::FileAccess;
-use crate::hint::Hint;
-use crate::text;
+use hookbox_system::Hint;
+use hookbox_system::files::FileAccess;
+use hookbox_system::text;
 
 /// A problem with a file, directory or hook. It is local: everything else still works.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::json;
+use hookbox_system::json;
 
 /// A JSON value that is shared, and whose text is made at most once. It has the methods of the SDK's `Document`.
 ///

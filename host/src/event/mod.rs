@@ -5,7 +5,6 @@
 
 mod context;
 mod document;
-mod mcp_tool;
 mod message;
 mod name;
 #[cfg(feature = "component")]
@@ -20,8 +19,6 @@ pub use context::{AbsentTokens, AgentPayload, Context, InvokedBy, TokenBudget, U
 pub(crate) use context::{now_ms, rfc3339};
 pub use document::{Document, DocumentError};
 pub use hookbox_calls::{CallFacts, File, FileUse, ToolKind};
-#[doc(hidden)]
-pub use mcp_tool::{is_same_mcp_tool, mcp_names, tools_on};
 pub use message::{Message, Role};
 pub use name::{Allows, EventName, UnknownEvent};
 #[cfg(feature = "component")]

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::text;
+use hookbox_system::text;
 
 /// The name of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use hookbox_shell::{Known, Reading, runs};
 
-use crate::mutex;
+use hookbox_system::mutex;
 
 /// The number of readings that are kept. Hooks of an event ask for the line of its call, or for a few parts of it.
 const MAX_KEPT: usize = 8;

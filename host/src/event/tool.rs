@@ -10,7 +10,7 @@ use super::context::{now_ms, rfc3339};
 use super::document::Document;
 #[cfg(feature = "component")]
 use super::readings::Readings;
-use crate::text;
+use hookbox_system::text;
 
 /// Returns the kind that a pattern such as `kind:shell` means, whatever its case and the spaces around its words; else the
 /// name of the nearest one. `None` for a pattern that means no kind.
@@ -118,8 +118,9 @@ pub struct ToolResult {
 
 impl ToolResult {
     /// Creates the result of a call with this output. `success` and `error` are taken from the output if it
-    /// is a kodelet `StructuredToolResult`. An agent gets results from the call that the verdict permits.
-    pub(crate) fn new(call: ToolCall, output: impl Into<Document>) -> Self {
+    /// is a kodelet `StructuredToolResult`. An agent gets results from the call that the verdict permits
+    /// ([`ToolCall::finished`]); this one is for a call that another program made.
+    pub fn new(call: ToolCall, output: impl Into<Document>) -> Self {
         let output = output.into();
         let success = output.pointer("/success").and_then(Value::as_bool);
         let error = output.pointer("/error").and_then(Value::as_str).map(str::to_owned);

@@ -8,7 +8,7 @@ use hookbox_calls::{command_of, plain};
 use serde_json::Value;
 
 use crate::event::{EventData, FileUse, ToolCall, ToolKind};
-use crate::files::{EntryKind, FileAccess};
+use hookbox_system::files::{EntryKind, FileAccess};
 
 /// The longest skill or command file that is read, in bytes: more than the context window of any model.
 const MAX_FILE: u64 = 16 << 20;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Budget, Digest, SettingsSchema};
 use crate::capability::Capability;
-use crate::event::{Event, EventName, ToolCall, is_same_mcp_tool};
+use crate::event::{Event, EventName, ToolCall};
 use crate::outcome::Answers;
 
 /// The kind of a hook.
@@ -206,7 +206,7 @@ impl Subscription {
         };
         pattern == call.name
             || pattern.strip_prefix("kind:").is_some_and(is_kind)
-            || is_same_mcp_tool(pattern, &call.name, call.facts.kind)
+            || hookbox_calls::is_same_mcp_tool(pattern, &call.name, call.facts.kind)
     }
 }
 

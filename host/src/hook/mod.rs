@@ -2,7 +2,6 @@
 
 mod budget;
 mod descriptor;
-mod digest;
 mod failure;
 mod settings_schema;
 
@@ -15,10 +14,10 @@ pub(crate) use self::budget::{COMPILE, GRACE};
 pub use self::descriptor::{
     DEFAULT_PRIORITY, Descriptor, Kind, Manifest, Mode, OnFailure, Origin, Settings, Subscription, Tier,
 };
-pub use self::digest::{Digest, DigestError};
 pub use self::failure::{Cause, HookError, Limit, LimitKind};
 pub(crate) use self::settings_schema::Tighter;
 pub use self::settings_schema::{SettingsFault, SettingsSchema, ValueType};
+pub use hookbox_system::{Digest, DigestError};
 
 use crate::event::Event;
 use crate::outcome::Outcome;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Settings;
-use crate::text;
+use hookbox_system::text;
 
 /// The largest schema, in bytes.
 const MAX_SCHEMA: usize = 64 << 10;

@@ -9,8 +9,8 @@ mod read;
 
 use std::path::Path;
 
-use crate::hint::Hint;
-use crate::text;
+use hookbox_system::Hint;
+use hookbox_system::text;
 
 pub use entry::{InstalledFiles, Locked, LockedHook};
 pub use name::{NameError, PluginName};

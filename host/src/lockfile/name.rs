@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::OWN;
-use crate::text;
+use hookbox_system::text;
 
 /// The longest part of a name, in bytes. Both parts and the `@` fit into the name of a directory.
 const MAX_PART: usize = 100;

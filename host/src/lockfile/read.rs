@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use super::{FILE, Lock, Locked, LockedHook, MAX_FILE, MAX_PLUGINS, PluginName, VERSION};
 use crate::hook::{Digest, Kind};
-use crate::text;
+use hookbox_system::text;
 
 /// The most hooks of one plugin that a file may name. A directory and a declaration have the same limit.
 const MAX_HOOKS: usize = 1024;

@@ -18,11 +18,11 @@ use crate::live::Live;
 use crate::native;
 use crate::outcome::Outcome;
 use crate::session::Thresholds;
-use crate::text;
 use crate::trust::TrustPolicy;
 #[cfg(feature = "component")]
 use crate::wasm::{Allocation, Compiler};
 use crate::wasm::{EngineOptions, Runtime};
+use hookbox_system::text;
 
 /// Builds a [`Manager`].
 ///

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{Manager, Plan};
 use crate::discovery::{Entry, EntryStatus, Kept, Problem};
 use crate::live::Snapshot;
-use crate::text;
+use hookbox_system::text;
 
 /// The changes of one [`Manager::reload`]. Hooks are the rows of [`Manager::entries`], by full name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::builder::{Builder, Home};
-use crate::account;
 use crate::builtin::{self, SELF_PROTECTION, Surroundings};
 use crate::discovery::{self, Discovery, Entry, EntryStatus, GlobalSettings, LastGood, Problem, SwitchedOff};
-use crate::files::private_dir::{self, PrivateError};
 use crate::hook::Hook;
 use crate::live::Snapshot;
-use crate::text;
 use crate::trust::{AllowanceFile, AllowanceFileError, TrustFile};
+use hookbox_system::account;
+use hookbox_system::files::private_dir::{self, PrivateError};
+use hookbox_system::text;
 
 impl Builder {
     /// Searches for the hooks. `last` is the working state of the last search. The second value is the state for the

@@ -14,9 +14,9 @@ use tokio::time::{Instant, sleep_until};
 use self::watched_dirs::WatchedDirs;
 use super::{Manager, Reload};
 use crate::discovery::Problem;
-use crate::files::changes::WatchedDirectories;
-use crate::mutex;
-use crate::text;
+use hookbox_system::files::changes::WatchedDirectories;
+use hookbox_system::mutex;
+use hookbox_system::text;
 
 /// The shortest time between two reloads: a hook that writes into its own directory at every event must not
 /// keep the host busy.
@@ -206,7 +206,7 @@ impl Manager {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::changes::QUIET;
+    use hookbox_system::files::changes::QUIET;
 
     #[test]
     fn a_storm_is_said_once_until_it_is_quiet_again() {

@@ -7,7 +7,7 @@ use crate::dialect::kodelet;
 use crate::event::EventName;
 use crate::hook::{Cause, HookError};
 use crate::outcome::Outcome;
-use crate::text;
+use hookbox_system::text;
 
 /// The longest excerpt of a tool's error message, in bytes.
 const EXCERPT: usize = 400;

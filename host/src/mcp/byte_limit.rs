@@ -43,7 +43,7 @@ impl ByteLimit {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        crate::mutex::lock(&self.state)
+        hookbox_system::mutex::lock(&self.state)
     }
 
     /// Begins a call that may read `limit` bytes. It ends when the result is dropped.

@@ -16,7 +16,7 @@ use crate::mcp::client::{Client, Quiet};
 use crate::mcp::pipes::{Pipes, UNREADABLE};
 use crate::mcp::process::ServerProcess;
 use crate::mcp::{ServerConfig, Transport, http};
-use crate::text;
+use hookbox_system::text;
 
 /// The longest wait for the exit status of a process that has closed its output.
 const EXIT_WAIT: Duration = Duration::from_millis(250);

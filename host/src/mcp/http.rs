@@ -23,7 +23,7 @@ use tokio_rustls::rustls::RootCertStore;
 
 use crate::hook::{Cause, HookError};
 use crate::mcp::byte_limit::{ByteLimit, Exceeded};
-use crate::{text, tls};
+use hookbox_system::{text, tls};
 
 /// The number of redirects within the origin.
 const MAX_REDIRECTS: usize = 3;

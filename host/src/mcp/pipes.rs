@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 
 use crate::mcp::byte_limit::ByteLimit;
 use crate::mcp::process::ServerProcess;
-use crate::{json, text};
+use hookbox_system::{json, text};
 
 /// The size of one read: the capacity of a pipe on Linux.
 const CHUNK: usize = 64 << 10;

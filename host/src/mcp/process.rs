@@ -15,12 +15,12 @@ use tokio::time::{Instant, sleep};
 
 use crate::hook::{Cause, HookError};
 use crate::mcp::Transport;
-use crate::mutex::lock;
 use crate::native::group::Group;
 use crate::native::output::Log;
 use crate::native::process::signal_name;
 use crate::native::start::{DEPTH_VARIABLE, depth, start};
-use crate::text;
+use hookbox_system::mutex::lock;
+use hookbox_system::text;
 
 /// The longest log between two calls, in bytes: the default of one call.
 const LOG: usize = 64 << 10;

@@ -17,9 +17,9 @@ use crate::hook::{Budget, Cause, HookError};
 use crate::mcp::ServerConfig;
 use crate::mcp::connection::{Connection, Failed};
 use crate::mcp::process::ServerProcess;
-use crate::mutex;
 use crate::outcome::Spent;
-use crate::text;
+use hookbox_system::mutex;
+use hookbox_system::text;
 
 /// The longest start of a server. A call waits only for its own limit; the start goes on, so that a slow
 /// server serves a later event.

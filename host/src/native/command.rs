@@ -20,11 +20,11 @@ use crate::dialect::Condition;
 use crate::dialect::exact::{self, Exact};
 use crate::dialect::{Wire, base_coat, kodelet};
 use crate::event::Event;
-use crate::files::program;
 use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, OnFailure, Settings};
 use crate::outcome::Outcome;
-use crate::text;
 use crate::trust::tree_digest::is_script;
+use hookbox_system::files::program;
+use hookbox_system::text;
 
 /// The shell that runs a line.
 const SHELL: &str = "/bin/sh";

@@ -29,7 +29,7 @@ use crate::event::{Event, EventName};
 use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, Settings};
 use crate::native::process::Process;
 use crate::outcome::Outcome;
-use crate::text;
+use hookbox_system::text;
 
 pub use crate::native::start::{DEPTH_VARIABLE, depth};
 

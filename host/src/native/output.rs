@@ -6,7 +6,7 @@ use std::io;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use crate::outcome::Spent;
-use crate::text;
+use hookbox_system::text;
 
 /// The length of the end of standard error that is kept for the message of a failure, in bytes.
 const TAIL: usize = 2048;

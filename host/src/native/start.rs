@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use crate::hook::{Cause, HookError};
 use crate::native::group::Group;
 use crate::native::leash::Leash;
-use crate::text;
+use hookbox_system::text;
 
 /// Tells a process how deep in hooks it runs: 1 for a hook, 2 for a hook of an agent that a hook started.
 pub const DEPTH_VARIABLE: &str = "HOOKBOX_DEPTH";

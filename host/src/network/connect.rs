@@ -17,7 +17,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::NetworkError;
 use crate::capability::Origin;
-use crate::tls;
+use hookbox_system::tls;
 
 /// The number of bytes that are read at once.
 const READ: usize = 8 << 10;

@@ -8,7 +8,7 @@ use tokio_rustls::rustls;
 
 use super::{MAX_BODY, MAX_HEAD};
 use crate::capability::{Capability, Origin};
-use crate::text;
+use hookbox_system::text;
 
 /// The reason why a request failed. Text of a server or the system is escaped and cut.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

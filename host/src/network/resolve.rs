@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 
 use super::NetworkError;
 use crate::capability::{Origin, address};
-use crate::text;
+use hookbox_system::text;
 
 /// The number of addresses of one name that are used.
 const MAX_ADDRESSES: usize = 16;

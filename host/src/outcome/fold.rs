@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Action, Change, Outcome, Ruling, Verdict, Warning};
 use crate::event::{Document, Event, EventData, EventName};
-use crate::text;
+use hookbox_system::text;
 
 /// The limit on injected context of one event, in bytes. The oldest text is kept.
 pub const MAX_CONTEXT: usize = 16 * 1024;

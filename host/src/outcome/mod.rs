@@ -12,7 +12,7 @@ pub use self::fold::{Author, Fold, MAX_CONTEXT};
 use crate::capability::Denial;
 use crate::event::{Document, Message};
 use crate::inputs::Input;
-use crate::text;
+use hookbox_system::text;
 
 /// The longest name of a hook in a note, in bytes.
 const NAME_SHOWN: usize = 200;
@@ -252,7 +252,7 @@ impl Answers {
 #[non_exhaustive]
 pub struct Ruling {
     /// The hook's name, for the user. The name of a hook that the user does not trust is
-    /// [escaped](crate::text::plain_name).
+    /// [escaped](hookbox_system::text::plain_name).
     pub by: String,
     /// The hook's name for the model. It is a phrase of the host's if the user does not trust the hook.
     pub known_as: String,

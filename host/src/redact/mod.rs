@@ -32,7 +32,7 @@ use std::borrow::Cow;
 use hookbox_redact::{Sensitivity, classify, is_marker, looks_secret};
 use serde_json::{Map, Value};
 
-use crate::text as plain;
+use hookbox_system::text as plain;
 
 /// The part of one text that is read, in bytes; the rest is left out, with a note.
 pub(crate) const MAX_TEXT: usize = 1 << 20;

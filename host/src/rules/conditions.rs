@@ -6,9 +6,9 @@ use super::command::{self, CommandPattern, WholeCommand};
 use super::path::{CallPath, PathGlob};
 use super::read::{Fault, Read, Table, Text};
 use super::view::{Given, View};
-use crate::event::{EventName, ToolCall, ToolKind, is_same_mcp_tool};
+use crate::event::{EventName, ToolCall, ToolKind};
 use crate::pattern;
-use crate::text;
+use hookbox_system::text;
 
 /// The keys of conditions.
 pub(super) const KEYS: [&str; 7] = ["kind", "tool", "command", "with", "path", "inside", "field"];
@@ -113,7 +113,8 @@ impl Conditions {
 
     fn names(&self, call: &ToolCall) -> bool {
         self.tools.iter().any(|tool| {
-            command::is_match(tool, &call.name) || is_same_mcp_tool(tool, &call.name, call.facts.kind)
+            command::is_match(tool, &call.name)
+                || hookbox_calls::is_same_mcp_tool(tool, &call.name, call.facts.kind)
         })
     }
 

@@ -8,9 +8,9 @@ use crate::event::Event;
 #[cfg(feature = "store")]
 use crate::hook::Cause;
 use crate::hook::{Digest, HookError};
-use crate::mutex;
 #[cfg(feature = "store")]
 use crate::store::Bucket;
+use hookbox_system::mutex;
 
 /// The number of keys that a rule counts apart: the latest ones.
 const MAX_KEYS: usize = 1_000;

@@ -11,9 +11,8 @@ use super::rule::{Rule, Unread};
 use super::view::View;
 use crate::dialect::kodelet;
 use crate::event::{Context, Event, EventName, Facts, ResolvedPath, ToolCall, ToolKind};
-use crate::facts;
-use crate::text;
-use crate::toml_value::SpannedValue;
+use hookbox_system::text;
+use hookbox_system::toml_value::SpannedValue;
 
 /// The working directory and the home directory of examples. Nothing is read there.
 const CWD: &str = "/home/user/project";

@@ -11,7 +11,7 @@ use super::rule::{Answer, Rule};
 use super::view::View;
 use super::{MAX_FILE, Rules};
 use crate::event::Event;
-use crate::toml_value::{inline, to_json};
+use hookbox_system::toml_value::{inline, to_json};
 
 /// An exception for one rule of a file, which was tried.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -46,7 +46,7 @@ use self::rule::{Answer, Rule};
 use crate::event::EventName;
 use crate::hook::{DEFAULT_PRIORITY, Digest, Manifest, OnFailure, Subscription};
 use crate::outcome::Answers;
-use crate::text;
+use hookbox_system::text;
 
 /// The end of the name of a rules file.
 pub const ENDING: &str = ".rules.toml";

@@ -7,8 +7,8 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use crate::event::ToolCall;
 use crate::facts;
-use crate::files::normalize_path;
-use crate::text;
+use hookbox_system::files::normalize_path;
+use hookbox_system::text;
 
 /// The longest glob, in bytes.
 const MAX_LENGTH: usize = 1_024;

@@ -4,8 +4,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::KEYS;
 use crate::hook::OnFailure;
-use crate::text;
-use crate::toml_value::SpannedValue;
+use hookbox_system::text;
+use hookbox_system::toml_value::SpannedValue;
 
 const KEY: &str = "on_failure";
 

@@ -5,8 +5,8 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 use toml::de::{DeTable, DeValue};
 
-use crate::text;
-use crate::toml_value::{SpannedValue, found, to_json, typed};
+use hookbox_system::text;
+use hookbox_system::toml_value::{SpannedValue, found, to_json, typed};
 
 /// The number of texts or tables in one list.
 const MAX_ITEMS: usize = 1_024;

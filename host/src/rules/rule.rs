@@ -9,8 +9,8 @@ use super::path::CallPath;
 use super::read::{Read, Table};
 use super::view::{Given, Line, View};
 use crate::event::EventName;
-use crate::text;
-use crate::units;
+use hookbox_system::text;
+use hookbox_system::units;
 
 /// The keys of a rule beside those of its conditions, as they are shown.
 const SHOWN: [&str; 5] = ["unless", "count", "answer", "reason", "suggest"];

@@ -12,7 +12,7 @@ use crate::journal::Record;
 use crate::live::Snapshot;
 use crate::outcome::Warning;
 use crate::report::{FailureReport, HookReport};
-use crate::text;
+use hookbox_system::text;
 
 /// The largest number of failures of one event that are sent to `on_error` hooks.
 const MAX_TOLD: usize = 8;

@@ -32,11 +32,11 @@ use crate::event::{
 };
 pub use crate::facts::Checkout;
 use crate::live::Live;
-use crate::mutex;
 use crate::outcome::{Verdict, Warning};
 use crate::report::Report;
 pub use crate::thresholds::{AtThreshold, Thresholds};
 use crate::trust::AllowanceFile;
+use hookbox_system::mutex;
 
 /// The number of times in a row that hooks of `agent_stop` may make an agent go on.
 pub const MAX_FOLLOW_UPS: u32 = 8;

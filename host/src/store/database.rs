@@ -7,8 +7,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::db_files::{DbFiles, Identity, PATIENCE};
 use super::{Notices, StoreError};
-use crate::files::FileLock;
-use crate::text;
+use hookbox_system::files::FileLock;
+use hookbox_system::text;
 
 /// The application id of hookbox's databases: the letters `hkbx`.
 const APPLICATION: i64 = 0x686b_6278;

@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 
 use super::{Notice, StoreError};
-use crate::files::{FileLock, LockError, private_dir};
+use hookbox_system::files::{FileLock, LockError, private_dir};
 
 /// The database.
 const NAME: &str = "state.db";

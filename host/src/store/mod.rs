@@ -87,7 +87,7 @@ pub struct Notice {
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = crate::text::escape(&self.set_aside.to_string_lossy(), 500);
+        let place = hookbox_system::text::escape(&self.set_aside.to_string_lossy(), 500);
         write!(f, "the state of all hooks was lost: {}; what was there is now {place}", self.reason)
     }
 }
@@ -98,14 +98,14 @@ struct Notices(Arc<SyncMutex<Vec<Notice>>>);
 
 impl Notices {
     fn push(&self, notice: Notice) {
-        let mut waiting = crate::mutex::lock(&self.0);
+        let mut waiting = hookbox_system::mutex::lock(&self.0);
         if waiting.len() < MAX_NOTICES {
             waiting.push(notice);
         }
     }
 
     fn take(&self) -> Vec<Notice> {
-        std::mem::take(&mut *crate::mutex::lock(&self.0))
+        std::mem::take(&mut *hookbox_system::mutex::lock(&self.0))
     }
 }
 

@@ -14,7 +14,8 @@ use tokio_rustls::rustls::RootCertStore;
 
 use super::options::Endpoint;
 use super::state::State;
-use crate::{redact, text, tls};
+use crate::redact;
+use hookbox_system::{text, tls};
 
 /// The pauses between three attempts: a program that ends waits for them.
 const RETRY: Duration = Duration::from_millis(50);

@@ -40,7 +40,8 @@ use self::metrics::Metrics;
 use self::spans::Spans;
 use self::state::State;
 use crate::chain::Fired;
-use crate::{redact, text};
+use crate::redact;
+use hookbox_system::text;
 
 /// The longest wait for the collector at the end of a session, and of the program. 1 s.
 pub const FLUSH: Duration = Duration::from_secs(1);

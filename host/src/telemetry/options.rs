@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use http::Uri;
 
-use crate::hint::Hint;
-use crate::{redact, text};
+use crate::redact;
+use hookbox_system::Hint;
+use hookbox_system::text;
 
 /// The longest time of one request (the OTLP exporter specification).
 const TIMEOUT: Duration = Duration::from_secs(10);

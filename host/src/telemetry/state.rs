@@ -40,13 +40,13 @@ impl State {
     }
 
     pub(super) fn problem(&self) -> Option<String> {
-        let problems = crate::mutex::lock(&self.problems);
+        let problems = hookbox_system::mutex::lock(&self.problems);
         problems.values().next().cloned()
     }
 
     /// Notes the result of sending a signal. Logs the first failure, and the end of all failures.
     pub(super) fn note(&self, signal: &'static str, result: Result<(), String>) {
-        let mut problems = crate::mutex::lock(&self.problems);
+        let mut problems = hookbox_system::mutex::lock(&self.problems);
         let was_well = problems.is_empty();
         match result {
             Ok(()) => {

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::allowance::{Allowance, Allowances, MAX_SHOWN, Pending};
 use super::{BlockedCall, Code, Term};
 use crate::event::now_ms;
-use crate::files::{FileLock, LockError, private_dir, write_atomic};
-use crate::text;
+use hookbox_system::files::{FileLock, LockError, private_dir, write_atomic};
+use hookbox_system::text;
 
 /// The file's name.
 const FILE: &str = "allowances.json";

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::record::{Record, Records};
-use crate::files::{FileLock, LockError, private_dir, write_atomic};
-use crate::text;
+use hookbox_system::files::{FileLock, LockError, private_dir, write_atomic};
+use hookbox_system::text;
 
 /// The file's name.
 const FILE: &str = "trust.json";

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::{private_dir, write_atomic};
 use crate::hook::Digest;
-use crate::text;
+use hookbox_system::files::{private_dir, write_atomic};
+use hookbox_system::text;
 
 /// The version of the format.
 const VERSION: u64 = 1;

@@ -25,7 +25,7 @@ pub use self::record::{Record, Records, Scope};
 pub use self::tree_digest::TreeError;
 
 use crate::hook::{Kind, Origin, Tier};
-use crate::text;
+use hookbox_system::text;
 
 /// The policy that decides which hooks of a repository run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -17,9 +17,9 @@ use super::tree_digest::{
     Allowance, Covered, Fields, MAX_BYTES, MAX_FILES, TreeDigest, TreeError, beneath, is_script, leads_out,
     unreadable,
 };
-use crate::files::{self, EntryKind, FileAccess};
 use crate::hook::Digest;
-use crate::text;
+use hookbox_system::files::{self, EntryKind, FileAccess};
+use hookbox_system::text;
 
 /// The length of a shebang line that is read, in bytes; the kernel reads 256.
 const MAX_SHEBANG: u64 = 512;

@@ -6,10 +6,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::files::{self, EntryKind, FileAccess};
 use crate::hook::Digest;
 use crate::lockfile::InstalledFiles;
-use crate::text;
+use hookbox_system::files::{self, EntryKind, FileAccess};
+use hookbox_system::text;
 
 /// The number of files and directories that one digest covers.
 pub const MAX_FILES: usize = 4096;

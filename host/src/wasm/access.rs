@@ -8,7 +8,7 @@ use crate::clock::TestClock;
 use crate::hook::Manifest;
 use crate::inputs::{Recording, Taping};
 use crate::rules::Counters;
-use crate::text::shell_word;
+use hookbox_system::text::shell_word;
 
 /// The access of a hook: its rights, and their meaning on this machine.
 #[derive(Clone, Debug, Default)]

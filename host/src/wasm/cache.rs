@@ -18,8 +18,8 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use super::kept_code::{self, RemovedCode};
-use crate::files::{FileLock, LockError, private_dir, write_atomic};
 use crate::hook::Digest;
+use hookbox_system::files::{FileLock, LockError, private_dir, write_atomic};
 
 /// The version of the compiler's settings that an engine's own hash does not cover
 /// ([`engine::compiler`](super::engine::compiler)). Counted up when they change.

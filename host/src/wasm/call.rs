@@ -17,7 +17,7 @@ use super::clock;
 use super::state::{self, CallState, Clock};
 use crate::hook::{Budget, Cause, HookError, LimitKind, STACK, Settings};
 use crate::outcome::Spent;
-use crate::text;
+use hookbox_system::text;
 
 /// The export with the functions of a hook. The name finds those of its patch versions as well.
 const HOOK: &str = "hookbox:hook/hook@0.2.0";

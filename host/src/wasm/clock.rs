@@ -143,7 +143,7 @@ struct ReadyInner {
 
 impl Ready {
     fn inner(&self) -> MutexGuard<'_, ReadyInner> {
-        crate::mutex::lock(&self.0)
+        hookbox_system::mutex::lock(&self.0)
     }
 
     fn begin(&self, task: &Waker) {

@@ -18,7 +18,7 @@ use crate::event::Event;
 use crate::hook::{Budget, Cause, Descriptor, Digest, Hook, HookError, Kind, Manifest, Settings};
 use crate::inputs::{Input, Taping};
 use crate::outcome::Outcome;
-use crate::text;
+use hookbox_system::text;
 
 /// A component that is linked but not yet described.
 pub(super) struct Ready {

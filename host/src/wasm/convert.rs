@@ -11,7 +11,7 @@ use crate::event::{
 };
 use crate::hook::{Cause, DEFAULT_PRIORITY, HookError, Manifest, OnFailure, Subscription};
 use crate::outcome::{Action, Answers, Callback, Outcome};
-use crate::text;
+use hookbox_system::text;
 
 /// Gives the guest its documents, and the part of the conversation that it may see.
 pub(super) struct Lower<'a> {

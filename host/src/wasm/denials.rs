@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::capability::Denial;
-use crate::mutex;
+use hookbox_system::mutex;
 
 /// The number of denied rights in the report of one call.
 const MAX_DENIED: usize = 16;

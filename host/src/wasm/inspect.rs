@@ -7,7 +7,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::hook::{Cause, HookError, LimitKind, MAX_COMPONENT};
-use crate::text;
+use hookbox_system::text;
 
 /// The interface that a hook exports, without its version.
 const HOOK: &str = "hookbox:hook/hook";

@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::{private_dir, write_atomic};
 use crate::hook::{Cause, Digest, HookError, Manifest, OnFailure, Subscription};
+use hookbox_system::files::{private_dir, write_atomic};
 
 /// The time after which the description and the code of an unused component are removed.
 pub(super) const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -81,7 +81,7 @@ impl KnownComponents {
         if error.cause == Cause::Internal {
             return;
         }
-        let message = crate::text::prefix(&error.message, MAX_MESSAGE).to_owned();
+        let message = hookbox_system::text::prefix(&error.message, MAX_MESSAGE).to_owned();
         let failure = Some(Failure { settings, cause: error.cause, message });
         self.put(digest, Known { failure, ..self.get(digest) });
     }

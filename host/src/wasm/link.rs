@@ -105,7 +105,7 @@ impl Imports {
         component: &Component,
         imports: &[InterfaceName],
     ) -> wasmtime::Result<InstancePre<CallState>> {
-        let mut inner = crate::mutex::lock(&self.inner);
+        let mut inner = hookbox_system::mutex::lock(&self.inner);
         let Inner { linker, linked } = &mut *inner;
         for part in imports.iter().filter_map(|import| Part::of(import.as_str())) {
             if !linked.contains(&part) {

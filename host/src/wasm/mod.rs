@@ -68,8 +68,8 @@ use self::engine::Linked;
 use self::known::KnownComponents;
 use crate::clock::TestClock;
 use crate::hook::{Cause, Digest, HookError, Manifest};
-use crate::mutex;
-use crate::text;
+use hookbox_system::mutex;
+use hookbox_system::text;
 
 /// The number of components that failed to load and are remembered.
 const MAX_FAILED: usize = 256;

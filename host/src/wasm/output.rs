@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 
-use crate::mutex;
-use crate::text;
+use hookbox_system::mutex;
+use hookbox_system::text;
 
 /// The log and the standard error of a call, cut at a limit.
 #[derive(Clone)]

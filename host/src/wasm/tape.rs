@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::event::{Event, Facts, ResolvedPath, ToolKind};
 use crate::inputs::{Input, Source, Taping};
-use crate::json;
-use crate::mutex;
 use crate::redact;
+use hookbox_system::json;
+use hookbox_system::mutex;
 
 /// The most bytes of inputs that are recorded of a call: a record of an event has room for two such calls.
 const MAX_RECORDED: usize = 2 << 20;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use tokio::time::Instant;
 
 use super::{Checkout, as_path};
-use crate::files::program;
 use crate::native::process::Process;
+use hookbox_system::files::program;
 
 /// The longest output that is read, in bytes: the index of a repository with some ten thousand files.
 const MAX_OUTPUT: usize = 16 << 20;

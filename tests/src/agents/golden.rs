@@ -2,7 +2,7 @@
 
 use std::{env, fs};
 
-use hookbox::internal::dialect::kodelet;
+use hookbox::dialect::kodelet;
 use hookbox::{EventData, Outcome};
 use hookbox_agents::agent::{Agent, Reply, Request};
 use serde_json::{Map, Value, json};
@@ -24,7 +24,7 @@ fn shown(request: &Request) -> Value {
         "kodelet": kodelet::encode(event),
     });
     if let Some(call) = event.tool_call() {
-        shown["kind"] = json!(hookbox::internal::facts::kind_of(&call.name).as_str());
+        shown["kind"] = json!(hookbox_calls::kind_of(&call.name).as_str());
     }
     match &event.data {
         EventData::AfterToolCall(result) => {

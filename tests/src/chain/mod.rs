@@ -12,10 +12,9 @@ use hookbox::event::{AfterTurn, AgentStop, ErrorEvent, ErrorSource, EventData};
 use hookbox::hook::Descriptor;
 use hookbox::hook::Kind;
 use hookbox::internal::chain::Fired;
-use hookbox::internal::tool_result;
 use hookbox::report::HookReport;
 use hookbox::trust::TrustPolicy;
-use hookbox::{Document, EventName, Outcome, Status, ToolCall};
+use hookbox::{Document, EventName, Outcome, Status, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
 use crate::answers::{each, each_pair, user};
@@ -31,7 +30,7 @@ fn before(input: Value) -> EventData {
 }
 
 fn after(output: Value) -> EventData {
-    EventData::AfterToolCall(tool_result(ToolCall::new("bash", json!({"command": "ls"})), output))
+    EventData::AfterToolCall(ToolResult::new(ToolCall::new("bash", json!({"command": "ls"})), output))
 }
 
 /// Some data for any event.

@@ -1,7 +1,7 @@
 //! Hooks in shadow mode: they run in their place, the report has what they would have done, and nothing is acted on.
 
+use hookbox::dialect::kodelet;
 use hookbox::hook::OnFailure;
-use hookbox::internal::dialect::kodelet;
 use hookbox::{Cause, Event, Mode, Verdict};
 
 use super::*;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use hookbox::dialect::Wire;
+use hookbox::dialect::claude::Session;
 use hookbox::event::{Event, EventData};
-use hookbox::internal::dialect::Wire;
-use hookbox::internal::dialect::claude::Session;
 use hookbox_agents::Agent;
 use hookbox_agents::agent_hooks::AgentHook;
 use serde_json::{Map, Value, json};

@@ -4,10 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use hookbox::ToolCall;
-use hookbox::internal::tool_result;
 use hookbox::manager::EntryStatus;
 use hookbox::session::ToolDecision;
+use hookbox::{ToolCall, ToolResult};
 use hookbox_agents::{Agent, AgentHooks};
 use serde_json::{Value, json};
 
@@ -238,7 +237,7 @@ async fn an_embedding_agent_runs_a_plugin_from_its_directory() {
         ToolDecision::Block(ruling) => assert_eq!(ruling.for_user(), "rm -rf is not allowed here"),
         other => panic!("{other:?}"),
     }
-    let after = session.after_tool_call(tool_result(call("ls"), json!("out"))).await;
+    let after = session.after_tool_call(ToolResult::new(call("ls"), json!("out"))).await;
     assert_eq!(after.context, ["run the linter before you go on"]);
 }
 

@@ -56,7 +56,7 @@ async fn a_server_runs_in_its_directory_with_its_variables_and_knows_that_it_is_
         .build()
         .await;
     let noted = manager.session("c").session_start("startup").await;
-    let depth = hookbox::internal::native::depth() + 1;
+    let depth = hookbox::native::depth() + 1;
     assert_eq!(
         noted.notes.context,
         [format!("{depth} k {} home", env.path("").display().to_string().trim_end_matches('/'))]

@@ -3,7 +3,6 @@
 mod watchers;
 
 use hookbox::event::{AfterTurn, AgentStop, Document, Usage};
-use hookbox::internal::tool_result;
 use hookbox::manager::Manager;
 use hookbox::report::HookReport;
 use hookbox::session::Session;
@@ -26,8 +25,8 @@ pub(crate) fn place(names: &[&str]) -> TestEnvironment {
 }
 
 /// Returns the bucket of a sample.
-pub(crate) fn bucket(env: &TestEnvironment, name: &str) -> hookbox::internal::store::Bucket {
-    let store = hookbox::internal::store::Store::at(env.path("home/.local/share/hookbox"));
+pub(crate) fn bucket(env: &TestEnvironment, name: &str) -> hookbox::store::Bucket {
+    let store = hookbox::store::Store::at(env.path("home/.local/share/hookbox"));
     store.bucket([hookbox::trust::Scope::Global.identity(None, &format!("{name}.wasm"))])
 }
 
@@ -62,7 +61,7 @@ fn shell(line: &str) -> ToolCall {
 }
 
 fn result(line: &str, output: Value, success: bool) -> ToolResult {
-    let mut result = tool_result(shell(line), output);
+    let mut result = ToolResult::new(shell(line), output);
     result.success = Some(success);
     result
 }

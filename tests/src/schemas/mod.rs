@@ -6,8 +6,8 @@ mod rules;
 use std::collections::BTreeSet;
 use std::fs;
 
-use hookbox::internal::dialect::schema::{ALL, Schema, VERSION};
-use hookbox::internal::dialect::{base_coat, claude, kodelet};
+use hookbox::dialect::schema::{ALL, Schema, VERSION};
+use hookbox::dialect::{base_coat, claude, kodelet};
 use hookbox::{Context, EventName};
 use jsonschema::Validator;
 use serde_json::{Value, json};

@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
-use hookbox::internal::dialect::schema::Schema;
-use hookbox::internal::dialect::{base_coat, claude, kodelet};
+use hookbox::dialect::schema::Schema;
+use hookbox::dialect::{base_coat, claude, kodelet};
 use hookbox::{EventName, HookError, Outcome};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hookbox::EventName;
-use hookbox::internal::rules::{ENDING, Rules};
-use hookbox::internal::toml;
+use hookbox::rules::{ENDING, Rules};
+use hookbox_system::toml_value;
 use jsonschema::Validator;
 use serde_json::json;
 
@@ -30,7 +30,7 @@ fn files(directory: &Path, found: &mut Vec<PathBuf>) {
 
 /// Returns the faults that the schema finds in a rules file.
 fn wrong(text: &str) -> Vec<String> {
-    faults("rules", None, &toml::json(text).unwrap_or_else(|why| panic!("{why}: {text}")))
+    faults("rules", None, &toml_value::json(text).unwrap_or_else(|why| panic!("{why}: {text}")))
 }
 
 #[test]
@@ -133,13 +133,13 @@ fn the_schema_takes_every_key_that_the_reader_takes() {
 #[track_caller]
 fn agree(validator: &Validator, text: &str) {
     let read = Rules::read(text.as_bytes());
-    assert_eq!(validator.is_valid(&toml::json(text).unwrap()), read.is_ok(), "{read:?}: {text}");
+    assert_eq!(validator.is_valid(&toml_value::json(text).unwrap()), read.is_ok(), "{read:?}: {text}");
 }
 
 #[test]
 fn the_schema_knows_each_event_with_its_answers_and_conditions() {
     let validator = validator("rules", None);
-    let schema = hookbox::internal::dialect::schema::Schema::named("rules").unwrap().document();
+    let schema = hookbox::dialect::schema::Schema::named("rules").unwrap().document();
     let names = schema["properties"]["event"]["enum"].as_array().unwrap();
     let own = EventName::ALL.iter().flat_map(|it| [Some(it.as_str()), it.base_coat()]).flatten();
     for name in own.map(|it| json!(it)) {

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use hookbox::capability::Capability;
-use hookbox::internal::discovery::show_duration;
 use hookbox::manager::Tightened;
 use hookbox::outcome::Ruling;
 use hookbox::report::{HookReport, Status};
 use hookbox::session::{Asked, ExplainedHook, Explanation};
 use hookbox::{Kind, Mode, escape};
+use hookbox_system::units::show_duration;
 use indicatif::HumanBytes;
 use serde_json::Value;
 

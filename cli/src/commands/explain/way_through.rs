@@ -3,12 +3,12 @@
 use std::env;
 use std::path::PathBuf;
 
-use hookbox::internal::rules::{Exception, MAX_FILE, exception};
-use hookbox::internal::{text, toml};
 use hookbox::manager::Manager;
 use hookbox::report::Status;
+use hookbox::rules::{Exception, MAX_FILE, exception};
 use hookbox::session::{ExplainedHook, Explanation, Session};
 use hookbox::{Cause, Kind, escape};
+use hookbox_system::{text, toml_value as toml};
 use serde_json::{Map, Value, json};
 
 use super::place::place;

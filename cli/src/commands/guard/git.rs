@@ -4,7 +4,7 @@ use std::env;
 use std::path::Path;
 
 use hookbox::escape;
-use hookbox::internal::files::program;
+use hookbox_system::files::program;
 
 use super::own::{Own, explained};
 use crate::error::{hint, note, warn};

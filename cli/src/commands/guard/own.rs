@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use hookbox::escape;
 use hookbox::internal::discovery;
-use hookbox::internal::private_dir;
 use hookbox_guards::{GUARDS, Guard, GuardsError, GuardsErrorKind, Preset, SettingsFile, Shelf, Status};
+use hookbox_system::files::private_dir;
 
 use crate::error::InputError;
 use crate::options;

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use hookbox::internal::discovery::show_duration;
 use hookbox::manager::{Entry, EntryStatus};
 use hookbox::{EventName, Kind};
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::Bridge;
 use hookbox_agents::bridge::install::{FileChange, InstallOptions, wanted_events};
 use hookbox_agents::config::Level;
+use hookbox_system::units::show_duration;
 use serde_json::json;
 
 use self::guards::Offer;

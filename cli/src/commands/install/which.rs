@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use clap::Args;
 use hookbox::escape;
 use hookbox::internal::discovery;
-use hookbox::internal::private_dir;
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure, InstallOptions, Installer};
 use hookbox_agents::config::{Level, Surroundings};
+use hookbox_system::files::private_dir;
 use serde_json::{Value, json};
 
 use crate::error::{EXIT_FAILED, InputError, hint, note, report, warn};

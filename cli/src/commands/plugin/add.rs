@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hookbox::escape;
-use hookbox::internal::text::shell_word;
 use hookbox_plugins::{Contents, Hosts, Locked, PluginError, PluginErrorKind, Plugins, Replace, Source};
+use hookbox_system::text::shell_word;
 
 use super::Results;
 use super::consent::Consent;

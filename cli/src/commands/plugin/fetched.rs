@@ -2,12 +2,12 @@
 
 use hookbox::Digest;
 use hookbox::escape;
-use hookbox::internal::text::shell_word;
 use hookbox_plugins::registry::{Options, PublicKey, Registry};
 use hookbox_plugins::{
     Contents, Files, InstalledFiles, Location, Locked, PluginError, PluginErrorKind, PluginName, Plugins,
     Replace, Resolved, Silent, Source, Stage, Staged,
 };
+use hookbox_system::text::shell_word;
 
 use super::describe;
 use super::fetch_options::FetchOptions;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use regex::Regex;
 
 use super::Agent;
-use crate::discovery::show_duration;
 use crate::text::shell_word;
+use hookbox_system::units::show_duration;
 
 /// The end of a line that must not fail: a program that is missing or killed blocks as well. The words on
 /// standard error are for Codex, which lets a tool run after an exit code 2 without any.

@@ -14,7 +14,6 @@ use crate::hook::OnFailure;
 use crate::outcome::Verdict;
 use crate::spec::Spec;
 use crate::text;
-use crate::tool_result;
 
 /// Returns the failed calls of a batch.
 pub(super) fn of(spec: &Spec, fields: &mut Fields) -> Vec<ToolResult> {
@@ -33,7 +32,7 @@ fn failed(spec: &Spec, call: &Map<String, Value>) -> Option<ToolResult> {
     // A call without a name is for the hooks of every tool.
     let mut of = ToolCall::new(text("tool_name").unwrap_or_default(), input);
     of.id = text("tool_call_id").or(text("tool_use_id")).map(str::to_owned);
-    let mut result = tool_result(of, output);
+    let mut result = ToolResult::new(of, output);
     result.success = Some(false);
     Some(result)
 }

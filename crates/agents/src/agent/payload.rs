@@ -12,10 +12,8 @@ use crate::event::{
     AbsentTokens, AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, EventData, InvokedBy,
     ToolCall, ToolKind, ToolResult, Usage,
 };
-use crate::facts;
 use crate::json;
 use crate::spec::Spec;
-use crate::tool_result;
 
 /// A payload that is being read.
 pub(super) struct Reader {
@@ -135,11 +133,11 @@ impl Reader {
         let exit_status =
             output.get("exitCode").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
         let own_status = self.unneeded(|fields| fields.whole::<i32>("exit_status"));
-        let is_shell = facts::kind_of(&call.name) == ToolKind::Shell;
+        let is_shell = hookbox_calls::kind_of(&call.name) == ToolKind::Shell;
         let told = || (self.spec.tools.exit_status)(&output).filter(|_| is_shell);
         let exit_status = exit_status.or(own_status).or_else(told);
         let success = (self.spec.tool_success)(&output, exit_status);
-        let mut result = tool_result(call, output);
+        let mut result = ToolResult::new(call, output);
         result.success = success.or(result.success);
         result.duration_ms = duration_ms;
         result.exit_status = exit_status;

@@ -8,10 +8,9 @@ use serde_json::{Map, Value};
 use super::event::is_pascal;
 use crate::dialect::claude;
 use crate::event::{Event, ToolCall};
-use crate::facts;
 use crate::spec::{ClaudeNames, Spec, ToolNames};
 
-/// Claude Code's names of the tools that several agents have. [`facts::claude_names`] finds those of another
+/// Claude Code's names of the tools that several agents have. [`hookbox_calls::claude_names`] finds those of another
 /// agent's tool.
 pub const TOOLS: [&str; 11] =
     ["Bash", "Read", "Write", "Edit", "MultiEdit", "Glob", "Grep", "LS", "WebFetch", "WebSearch", "Agent"];
@@ -45,7 +44,7 @@ pub(crate) fn tool_name<'n>(spec: &Spec, event: &str, name: &'n str) -> Cow<'n, 
         _ if spec.tools.has(name) => return Cow::Borrowed(name),
         _ => {}
     }
-    if let Some((server, tool)) = facts::mcp_names(name).next() {
+    if let Some((server, tool)) = hookbox_calls::mcp_names(name).next() {
         let own = spec.tools.mcp_name.and_then(|template| mcp_name(template, server, tool));
         return own.filter(|own| own != name).map_or(Cow::Borrowed(name), Cow::Owned);
     }
@@ -60,11 +59,11 @@ pub(crate) fn names_of(spec: &Spec, event: &str, name: &str) -> Vec<String> {
         ClaudeNames::AtPascalEvents => is_pascal(event),
         ClaudeNames::InMatchers | ClaudeNames::Always => true,
     };
-    for claude in facts::claude_names(name) {
+    for claude in hookbox_calls::claude_names(name) {
         names.extend(knows_claudes.then(|| claude.to_owned()));
         names.extend(spec.tools.of(claude).map(str::to_owned));
     }
-    for (server, tool) in facts::mcp_names(name) {
+    for (server, tool) in hookbox_calls::mcp_names(name) {
         names.extend(spec.tools.mcp_aliases.iter().filter_map(|template| mcp_name(template, server, tool)));
     }
     names.sort();

@@ -3,7 +3,6 @@
 use crate::agent::Agent;
 use crate::agent::event::{EventKind, is_after_tool, is_of_subagent};
 use crate::event::{ErrorSource, Event, EventData, EventName, InvokedBy};
-use crate::facts;
 use crate::spec::{Spec, ToolEvent};
 use crate::text;
 
@@ -73,7 +72,7 @@ pub(super) fn is(agent: Agent, name: &str, event: &Event) -> bool {
         return false;
     }
     if let Some(it) = tool_event(spec, name) {
-        let kind = event.tool_call().map(|call| facts::kind_of(&call.name));
+        let kind = event.tool_call().map(|call| hookbox_calls::kind_of(&call.name));
         return kind.is_some_and(|kind| it.kinds.contains(&kind)) && has_worked(&event.data);
     }
     if is_sent(spec, name, event) {

@@ -6,8 +6,8 @@ use crate::agent::Agent;
 use crate::agent::tools;
 use crate::dialect::claude::MatcherError;
 use crate::event::{Event, EventData, ToolKind};
-use crate::facts::kind_of_pattern;
 use crate::text;
+use hookbox::event::kind_of_pattern;
 
 /// The tools that a hook of an agent is for; at other events the source, reason or trigger.
 #[derive(Clone, Debug)]

@@ -26,7 +26,6 @@ use crate::agent::{Agent, tools};
 use crate::dialect::Wire;
 use crate::dialect::claude::{self, MatcherError, Session, Split};
 use crate::event::{Event, EventData, EventName, ToolKind};
-use crate::facts;
 use crate::hook::HookError;
 use crate::outcome::{Action, Outcome};
 use crate::spec::{CommandHooks, Ended, Spec};
@@ -84,11 +83,11 @@ impl AgentHook {
         let is_of_tools = [EventName::BeforeToolCall, EventName::AfterToolCall]
             .contains(&event_name(self.agent, &self.name).ok()?);
         let tools = is_of_tools.then_some(&self.spec.tools)?;
-        let is_known = |name: &str| facts::kind_of(name) != ToolKind::Other;
+        let is_known = |name: &str| hookbox_calls::kind_of(name) != ToolKind::Other;
         let title = self.spec.title;
         // `mcp__memory__(a|b)` is a pattern.
         let is_rule = |(tool, rest): &(&str, &str)| {
-            is_known(tool) && facts::kind_of(tool) != ToolKind::Mcp && rest.ends_with(')')
+            is_known(tool) && hookbox_calls::kind_of(tool) != ToolKind::Mcp && rest.ends_with(')')
         };
         if let Some((tool, _)) = pattern.split_once('(').filter(is_rule) {
             return Some(format!("names no tool of {title}; a rule for {tool} belongs into \"if\""));

@@ -123,7 +123,7 @@ impl Sent {
     fn server(&self) -> Option<(&str, Option<&str>)> {
         let text = |field: &str, name: &str| self.fields.get(field)?.get(name)?.as_str();
         let name = self.request.event.tool_call().map(|call| call.name.as_str());
-        let tool = name.and_then(|name| Some(crate::facts::mcp_names(name).next()?.1));
+        let tool = name.and_then(|name| Some(hookbox_calls::mcp_names(name).next()?.1));
         match text("mcp_context", "server_name") {
             Some(server) => Some((server, text("mcp_context", "tool_name"))),
             None => Some((text("mcp_server", "name")?, tool)),

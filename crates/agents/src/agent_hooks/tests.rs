@@ -4,10 +4,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::agent::EventKind;
-use crate::event::ToolCall;
 use crate::event::{AgentStop, Context, Document, InvokedBy};
+use crate::event::{ToolCall, ToolResult};
 use crate::hook::Cause;
-use crate::tool_result;
 
 fn hook(agent: Agent, name: &str) -> AgentHook {
     AgentHook::new(agent, name).unwrap()
@@ -24,7 +23,7 @@ fn before(name: &str, input: Value) -> Event {
 fn of(name: &str) -> Event {
     event(match name {
         "before_tool_call" => return before("bash", json!({"command": "ls"})),
-        "after_tool_call" => EventData::AfterToolCall(tool_result(
+        "after_tool_call" => EventData::AfterToolCall(ToolResult::new(
             ToolCall::new("bash", json!({"command": "ls"})),
             json!("out"),
         )),
@@ -482,7 +481,7 @@ fn a_hook_is_for_the_one_of_its_agents_events_that_an_event_is() {
     let mut inner = of("agent_stop");
     Arc::make_mut(&mut inner.context).invoked_by = InvokedBy::Subagent;
     let failed = {
-        let mut result = tool_result(ToolCall::new("bash", json!({})), json!("out"));
+        let mut result = ToolResult::new(ToolCall::new("bash", json!({})), json!("out"));
         result.success = Some(false);
         event(EventData::AfterToolCall(result))
     };

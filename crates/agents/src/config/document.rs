@@ -9,10 +9,10 @@ use regex::{Captures, Regex};
 
 use super::error::{BY_HAND, DocumentError};
 use super::toml_hooks::hooks_json;
-use crate::discovery::document::{Document, Form, Member, Node, Object};
-use crate::discovery::reader::at;
 use crate::spec::Spec;
 use crate::text;
+use hookbox::source::document::{Document, Form, Member, Node, Object};
+use hookbox::source::reader::at;
 
 /// The largest configuration file, in bytes.
 pub const MAX_BYTES: usize = 4 << 20;

@@ -11,10 +11,10 @@ use super::entry::Entry;
 use super::error::DocumentError;
 use super::switch::{Switch, kept_on, switches};
 use crate::Agent;
-use crate::discovery::document::{Form, Node, Object};
-use crate::discovery::reader::Reader as Faults;
 use crate::spec::{EntryForm, Groups, Spec};
 use crate::text;
+use hookbox::source::document::{Form, Node, Object};
+use hookbox::source::reader::Reader as Faults;
 
 /// The number of entries that are read from one file.
 const MAX_ENTRIES: usize = 4096;

@@ -4,10 +4,10 @@ use std::fmt;
 
 use super::document::last;
 use crate::agent::disable_settings::{DisableSetting, LeavesOut};
-use crate::discovery::document::{Form, Node, Object};
-use crate::discovery::reader::{Reader, wrong};
 use crate::spec::Spec;
 use crate::text;
+use hookbox::source::document::{Form, Node, Object};
+use hookbox::source::reader::{Reader, wrong};
 
 /// A setting with which an agent does not run hooks of its configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,10 +14,10 @@ use crate::agent_hooks::event_name;
 use crate::config::{
     Switch, hooks_json, switches, toml_settings, toml_settings_hooks, toml_switches, without_comments,
 };
-use crate::discovery::document::{Document, Form, Member, Node};
-use crate::discovery::reader::{Fault, Reader, at, unknown, wrong};
-use crate::discovery::{Declared, MAX_HOOKS};
 use crate::text;
+use hookbox::source::document::{Document, Form, Member, Node};
+use hookbox::source::reader::{Fault, Reader, at, unknown, wrong};
+use hookbox::source::{Declared, MAX_HOOKS};
 
 /// The number of plugins that a file may switch on or off.
 const MAX_PLUGINS: usize = 256;

@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::file::{self, Outside, Within};
 use super::{Look, MAX_FILE};
 use crate::agent::{Agent, Level};
-use crate::discovery::{Area, MAX_FILES, ReadFile};
 use crate::manager::Problem;
 use crate::text;
+use hookbox::source::{Area, MAX_FILES, ReadFile};
 
 /// The file with the list of the installed plugins.
 const INSTALLED: &str = "installed_plugins.json";

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hookbox::capability::Capability;
+use hookbox::dialect::Dialect;
 use hookbox::escape;
 use hookbox::event::EventData;
-use hookbox::internal::dialect::Dialect;
-use hookbox::internal::store::{Bucket, Store};
 use hookbox::manager::{Entry, EntryStatus, Manager};
 use hookbox::session::{Asked, Explanation, Session};
+use hookbox::store::{Bucket, Store};
 use hookbox::trust::{Record, Scope, TrustFile};
 use hookbox::{Action, Context, Event, EventName, Network, Outcome, Runtime};
 use serde::{Deserialize, Serialize};

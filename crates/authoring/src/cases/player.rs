@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use hookbox::internal::native::DEPTH_VARIABLE;
+use hookbox::native::DEPTH_VARIABLE;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio::task::JoinSet;

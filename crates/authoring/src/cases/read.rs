@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hookbox::capability::Capability;
-use hookbox::internal::dialect::Dialect;
+use hookbox::dialect::Dialect;
 use hookbox::internal::discovery::parse_duration;
 use hookbox::internal::text;
 use hookbox::{Context, EventName, OnFailure};

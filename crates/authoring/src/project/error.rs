@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use hookbox::internal::rules::RulesError;
+use hookbox::rules::RulesError;
 use hookbox::{Hint, HookError};
 use thiserror::Error;
 

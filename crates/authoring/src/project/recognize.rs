@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use hookbox::internal::files::FileAccess;
-use hookbox::internal::rules;
+use hookbox::rules;
 use serde::Deserialize;
 
 use super::error::BuildError;

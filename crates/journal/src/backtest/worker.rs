@@ -132,7 +132,7 @@ impl<'a> Worker<'a> {
         if self.is_left_out(time) || !self.seen.is_first(format, call.id.as_ref()) {
             return;
         }
-        let is_shell = !call.is_script && facts::kind_of(&call.tool) == ToolKind::Shell;
+        let is_shell = !call.is_script && hookbox_calls::kind_of(&call.tool) == ToolKind::Shell;
         let fired = self.judge(call, time);
         let is_read = fired.as_ref().is_some_and(|all| all.iter().all(|it| !is_unread(it)));
         let source = self.tally.sources.entry(format).or_default();

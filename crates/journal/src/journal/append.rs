@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use hookbox::Digest;
-use hookbox::internal::files::{FileLock, LockError, private_dir};
 use hookbox::journal::JournalSettings;
+use hookbox_system::files::{FileLock, LockError, private_dir};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 

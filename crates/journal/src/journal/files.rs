@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hookbox::internal::files::private_dir;
+use hookbox_system::files::private_dir;
 use jiff::civil::Date;
 
 /// The end of the name of a file of which only the blocked events are left.

@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use hookbox::Digest;
-use hookbox::internal::files::private_dir;
+use hookbox_system::files::private_dir;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;

@@ -3,13 +3,14 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::PathBuf;
 
+use hookbox::dialect::exact::{self, Exact};
+use hookbox::dialect::{Dialect, kodelet};
 use hookbox::internal::chain::Fired;
-use hookbox::internal::dialect::exact::{self, Exact};
-use hookbox::internal::dialect::{Dialect, kodelet};
-use hookbox::internal::{json, redact};
 use hookbox::journal::{Record, RecordedHook};
+use hookbox::redact;
 use hookbox::report::HookReport;
 use hookbox::{Context, Event, EventName};
+use hookbox_system::json;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 

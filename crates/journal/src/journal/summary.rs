@@ -70,7 +70,7 @@ pub fn subject(event: &Map<String, Value>) -> String {
         return field(event, &TELLING_EVENT).unwrap_or_default();
     };
     let input = event.get("tool_input").unwrap_or(&Value::Null);
-    if facts::kind_of(tool) == ToolKind::Shell {
+    if hookbox_calls::kind_of(tool) == ToolKind::Shell {
         // The line of a shell needs no file.
         let facts = facts::of(tool, &input.clone().into(), "/".as_ref(), None);
         if let Some(line) = facts.command {

@@ -12,9 +12,9 @@ use crate::dialect::hook_output::{self, HookOutput, excerpt};
 use crate::dialect::reply::{Reply, malformed};
 use crate::event::{Event, EventData, EventName};
 use crate::hook::{Cause, HookError};
-use crate::json;
 use crate::outcome::{Action, Outcome};
-use crate::text;
+use hookbox_system::json;
+use hookbox_system::text;
 
 /// The number of last lines of standard error in a failure.
 const TAIL_LINES: usize = 3;

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use super::{name, payload, tool_name};
+use crate::event::kind_of_pattern;
 use crate::event::{ErrorSource, Event, EventData, ToolKind};
-use crate::facts::{self, kind_of_pattern};
 pub use crate::pattern::Expression;
 use crate::pattern::MAX_LENGTH;
-use crate::text;
+use hookbox_system::text;
 
 /// The tools that a hook of Claude Code is for; at other events the source, reason or trigger.
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ impl Matcher {
             Rule::Names(names) | Rule::Kinds(names, _) => names,
         };
         let kind = hookbox_calls::kind_of(called);
-        names.iter().any(|name| facts::is_same_mcp_tool(name, called, kind))
+        names.iter().any(|name| hookbox_calls::is_same_mcp_tool(name, called, kind))
     }
 
     /// Returns whether the hook is for this event. The matcher may have any name of a tool: the agent's own,
@@ -124,7 +124,7 @@ fn names_of<'a>(tool: &'a str) -> impl Iterator<Item = Cow<'a, str>> {
     let joined = if hookbox_calls::kind_of(tool) == ToolKind::Other { tool } else { "" };
     let cuts = ["-", "__"].into_iter().filter_map(|joint| joined.split_once(joint));
     let cuts = cuts.filter(|(server, tool)| !server.is_empty() && !tool.is_empty());
-    let mcp = facts::mcp_names(tool).chain(cuts.map(|(server, tool)| (Some(server), tool)));
+    let mcp = hookbox_calls::mcp_names(tool).chain(cuts.map(|(server, tool)| (Some(server), tool)));
     let mcp = mcp.map(|(server, tool)| Cow::Owned(format!("mcp__{}__{tool}", server.unwrap_or(ANY_SERVER))));
     [Cow::Borrowed(tool), tool_name(tool)].into_iter().chain(claude).chain(mcp)
 }
@@ -144,7 +144,7 @@ pub(super) fn has_tool(pattern: &Expression, tool: &str) -> bool {
     let mut servers = words.flat_map(|word| word.split("__")).filter(|it| !it.is_empty()).take(MAX_SERVERS);
     let is = |server: &str, tool: &str| pattern.is_match(&format!("mcp__{server}__{tool}"));
     names_of(tool).any(|name| pattern.is_match(&name))
-        || servers.any(|server| facts::tools_on(server, tool, kind).any(|tool| is(server, tool)))
+        || servers.any(|server| hookbox_calls::tools_on(server, tool, kind).any(|tool| is(server, tool)))
 }
 
 /// Compiles a pattern of limited length and size.

@@ -47,7 +47,7 @@ pub struct Session {
 /// Returns the name that a hook of Claude Code expects for the tool `name`: Claude Code's name if it has such
 /// a tool, else the agent's own.
 pub fn tool_name(name: &str) -> Cow<'_, str> {
-    if let Some((Some(server), tool)) = crate::facts::mcp_names(name).next() {
+    if let Some((Some(server), tool)) = hookbox_calls::mcp_names(name).next() {
         let own = format!("mcp__{server}__{tool}");
         return if own == name { Cow::Borrowed(name) } else { Cow::Owned(own) };
     }

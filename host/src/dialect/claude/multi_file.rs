@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::tool::{absolute, call};
 use crate::event::{Event, ToolCall};
-use crate::text;
+use hookbox_system::text;
 
 /// The number of files of one call that a hook sees, each in a run of its own.
 pub const MAX_FILES: usize = 32;

@@ -8,7 +8,7 @@ use crate::dialect::reply::{Reply, malformed};
 use crate::event::EventName;
 use crate::hook::HookError;
 use crate::outcome::Outcome;
-use crate::text;
+use hookbox_system::text;
 
 /// The keys that have an effect at some event.
 pub(super) const KEYS: [&str; 10] = [

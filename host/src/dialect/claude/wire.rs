@@ -6,8 +6,8 @@ use super::{Matcher, Session, Split, encode, name, outcome_of, split};
 use crate::dialect::Wire;
 use crate::event::Event;
 use crate::hook::HookError;
-use crate::json;
 use crate::outcome::Outcome;
+use hookbox_system::json;
 
 /// The wire of a command hook that was written for Claude Code.
 #[derive(Clone, Debug, Default)]

@@ -9,9 +9,9 @@ use crate::dialect::reply::{Reply, malformed};
 use crate::dialect::{base_coat, borrowed};
 use crate::event::{EventName, Message};
 use crate::hook::HookError;
-use crate::json;
 use crate::outcome::{Action, Callback, Outcome};
-use crate::text;
+use hookbox_system::json;
+use hookbox_system::text;
 
 /// The keys that have an effect at some event.
 const KEYS: [&str; 10] = [

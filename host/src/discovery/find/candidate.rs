@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::declared::{Declared, Handler, Source};
-use crate::files::{EntryKind, FileAccess};
 use crate::hook::{Kind, Tier};
 use crate::lockfile::InstalledFiles;
 use crate::rules;
+use hookbox_system::files::{EntryKind, FileAccess};
 
 /// A plugin's manifest for Claude Code.
 pub const MANIFEST: &str = ".claude-plugin/plugin.json";

@@ -8,11 +8,11 @@ use super::options::Options;
 use super::roots::RootDir;
 use super::settings;
 use crate::discovery::problem::Problem;
-use crate::files::FileAccess;
 use crate::hook::Origin;
 use crate::journal_settings::{DAY, JournalSettings};
-use crate::text;
 use crate::thresholds::Thresholds;
+use hookbox_system::files::FileAccess;
+use hookbox_system::text;
 
 /// The commands of an agent that get no hooks by default, as in kodelet.
 pub(crate) const DEFAULT_SKIP_COMMANDS: [&str; 2] = ["commit", "pr"];

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::discovery::problem::Problem;
-use crate::files::{self, FileAccess};
 use crate::hook::Tier;
 use crate::lockfile::{self, InstalledFiles, Lock};
+use hookbox_system::files::{self, FileAccess};
 
 /// The plugins that hookbox installed in a root.
 #[derive(Default)]

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use super::candidate::HooksDir;
 use crate::discovery::problem::Problem;
-use crate::files::{EntryKind, FileAccess};
 use crate::rules::{ENDING, is_nearly_rules};
-use crate::text;
+use hookbox_system::files::{EntryKind, FileAccess};
+use hookbox_system::text;
 
 /// Reports a file with nearly the name of a rules file, and a script of the user's own that only lacks an execute bit: it may be a guard. Other files may lie
 /// beside hooks, and those of a repository or a plugin are not the user's to mend.

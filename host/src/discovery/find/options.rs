@@ -9,9 +9,9 @@ use super::source::HookSource;
 use crate::discovery::progress::Progress;
 use crate::hook::{COMPILE, Limits};
 use crate::inputs::Recording;
-use crate::text;
 use crate::thresholds::Thresholds;
 use crate::trust::TrustPolicy;
+use hookbox_system::text;
 
 /// The default roots.
 pub const DEFAULT_ROOTS: [&str; 2] = [".hookbox", ".kodelet"];

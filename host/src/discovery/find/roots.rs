@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use super::declared::{Servers, Source};
 use super::settings::{self, Tables, Top};
 use crate::discovery::problem::Problem;
-use crate::files::FileAccess;
 use crate::hook::Origin;
-use crate::text;
+use hookbox_system::files::FileAccess;
+use hookbox_system::text;
 
 /// The directories to search.
 #[derive(Clone, Copy)]

@@ -14,10 +14,10 @@ use super::roots::{RootDir, Search};
 use super::settings::{self, Broken, File, Table};
 use super::source_file::ReadFile;
 use crate::discovery::problem::Problem;
-use crate::files::{self, EntryKind, FileAccess};
 use crate::hook::{Origin, Tier};
 use crate::lockfile::{InstalledFiles, OWN};
-use crate::text;
+use hookbox_system::files::{self, EntryKind, FileAccess};
+use hookbox_system::text;
 
 /// The candidates of one repository, or of the nearest one and the user.
 #[derive(Default)]

@@ -17,8 +17,8 @@ use super::roots::Search;
 use super::scan::Scan;
 use super::source_file::{ReadFile, SourceFile};
 use crate::discovery::problem::Problem;
-use crate::files::{self, FileAccess};
 use crate::hook::Tier;
+use hookbox_system::files::{self, FileAccess};
 
 /// The number of a source's first file in the order of a tier: its hooks come after those of every root.
 const BEHIND_ROOTS: usize = 1 << 20;

@@ -21,13 +21,13 @@ use crate::discovery::find::last_read::{Kept, Since};
 use crate::discovery::find::options::Options;
 use crate::discovery::find::scan::Scan;
 use crate::discovery::problem::Problem;
-use crate::files;
 use crate::hook::{
     Cause, Descriptor, Digest, HookError, Kind, Limits, Manifest, OnFailure, Origin, Settings, Subscription,
 };
 use crate::rules::RulesHook;
-use crate::text;
 use crate::wasm::{Access, Component, ComponentHook};
+use hookbox_system::files;
+use hookbox_system::text;
 
 /// Selects and examines the candidates of a scan, and builds their hooks.
 pub(super) async fn assemble(

@@ -7,7 +7,7 @@ use crate::discovery::find::roots::RootDir;
 use crate::discovery::find::settings::Table;
 use crate::discovery::problem::Problem;
 use crate::hook::{Origin, Settings};
-use crate::text;
+use hookbox_system::text;
 
 /// Returns the user's settings of each built-in hook, by its name. For each key the first root with a value
 /// counts. The settings of a repository do not.

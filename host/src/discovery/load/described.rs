@@ -3,7 +3,7 @@
 use super::judged_candidate::JudgedCandidate;
 use crate::discovery::find::declared::Declared;
 use crate::hook::{Cause, Descriptor, Digest, HookError, Manifest, Subscription};
-use crate::text;
+use hookbox_system::text;
 
 /// Completes the descriptor of a component or a rules file by its own description.
 pub(super) fn describe(

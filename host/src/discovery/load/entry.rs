@@ -9,7 +9,7 @@ use crate::capability::Capability;
 use crate::discovery::find::settings;
 use crate::event::EventName;
 use crate::hook::{DEFAULT_PRIORITY, Descriptor, Digest, Kind, Mode, OnFailure, Tier};
-use crate::units;
+use hookbox_system::units;
 
 /// The status of a hook that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]

@@ -19,14 +19,14 @@ use super::hook_cache::HookCache;
 use crate::discovery::find::options::Options;
 use crate::discovery::progress::Progress;
 use crate::event::EventName;
-use crate::files::{self, FileAccess};
 use crate::hook::{Cause, Digest, HookError, Kind, OnFailure, Subscription};
 use crate::native::Verify;
 use crate::rules::Rules;
-use crate::text;
 use crate::trust::TrustLevel;
-use crate::units;
 use crate::wasm::{Component, Known, MAX_COMPONENT, RUNS_COMPONENTS, Runtime};
+use hookbox_system::files::{self, FileAccess};
+use hookbox_system::text;
+use hookbox_system::units;
 
 /// The time limit for a native hook to name its event.
 const QUERY_DEADLINE: Duration = Duration::from_secs(5);

@@ -16,7 +16,6 @@ use crate::facts::main_tree;
 use crate::hook::{Cause, Digest, HookError, Origin, Tier};
 use crate::native::Verify;
 use crate::rules::Counters;
-use crate::text;
 use crate::trust::native_digest::{DigestInput, SharedTrees};
 use crate::trust::tree_digest::{Allowance, Covered};
 use crate::trust::{
@@ -24,6 +23,7 @@ use crate::trust::{
     TrustPolicy,
 };
 use crate::wasm::{Access, Backends, Component, MAX_COMPONENT, Places, Runtime};
+use hookbox_system::text;
 
 /// The user's records, and the directories to which they apply.
 pub(super) struct Gate {

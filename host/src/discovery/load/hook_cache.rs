@@ -19,9 +19,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::event::EventName;
-use crate::files::{private_dir, write_atomic};
 use crate::hook::{Cause, Digest, HookError, Manifest, OnFailure};
 use crate::wasm::{Component, Runtime};
+use hookbox_system::files::{private_dir, write_atomic};
 
 /// The name of the file in the private cache.
 const FILE: &str = "components.json";

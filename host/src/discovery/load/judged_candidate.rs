@@ -21,9 +21,9 @@ use crate::hook::{
     SettingsFault, Tier,
 };
 use crate::outcome::Answers;
-use crate::text;
 use crate::trust::{self, TreeError};
-use crate::units;
+use hookbox_system::text;
+use hookbox_system::units;
 
 /// The time limit of a command in Claude Code's shape that has none, as in Claude Code.
 const USUAL_OF_CLAUDE: Duration = Duration::from_secs(600);

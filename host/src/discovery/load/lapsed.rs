@@ -9,8 +9,8 @@ use crate::discovery::find::options::Options;
 use crate::discovery::find::source;
 use crate::discovery::problem::Problem;
 use crate::hook::{OnFailure, Origin};
-use crate::text;
 use crate::trust::{self, Record};
+use hookbox_system::text;
 
 /// Returns the problem of a hook that has changed since the user trusted it.
 pub(super) fn changed(judged: &JudgedCandidate<'_>) -> Option<Problem> {

@@ -12,7 +12,7 @@ use crate::discovery::find::options::Options;
 use crate::hook::{Cause, Descriptor, Hook, HookError};
 use crate::mcp::{self, ServerConfig, ToolHook, Transport};
 use crate::native::command::{CommandHook, CommandLine};
-use crate::text;
+use hookbox_system::text;
 
 /// Makes the hooks of declarations. Servers are not started, and the hooks of one root share them.
 pub(super) struct Launcher {

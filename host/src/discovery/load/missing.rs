@@ -15,12 +15,12 @@ use crate::discovery::find::roots::RootDir;
 use crate::discovery::find::settings::Table;
 use crate::discovery::find::source;
 use crate::discovery::problem::Problem;
-use crate::files::EntryKind;
 use crate::hook::{Budget, Cause, Descriptor, HookError, Kind, OnFailure, Origin, Tier};
 use crate::outcome::Answers;
 use crate::rules;
-use crate::text;
 use crate::trust::{self, TrustLevel};
+use hookbox_system::files::EntryKind;
+use hookbox_system::text;
 
 /// Finds the tables of missing hooks. One with `on_failure = "block"` is a guard that somebody removed: it
 /// fails in every event. Any other is a problem, because its name may be misspelt.

@@ -45,9 +45,9 @@ use super::find::roots;
 use super::find::scan::{self, Scan};
 use super::find::{self, Found, absolute};
 use super::problem::Problem;
-use crate::files::FileAccess;
 use crate::hook::{COMPILE, Tier};
 use crate::wasm::Runtime;
+use hookbox_system::files::FileAccess;
 
 /// Finds the hooks. `last` is the working state of the last time: a file that is broken now stays in force in
 /// its last version, unless that is against the user's will.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::failing_hook::FailingHook;
 use crate::discovery::problem::Problem;
 use crate::hook::{Cause, Descriptor, Hook, HookError, Kind, OnFailure, Tier};
-use crate::text;
+use hookbox_system::text;
 
 /// Its name in reports.
 const NAME: &str = "unreadable hooks";

@@ -83,7 +83,7 @@ fn a_plugin_that_was_installed_in_the_home_directory_runs_once_it_is_trusted() {
         replaces: Vec::new(),
         when: "2026-01-01T00:00:00Z".to_owned(),
     };
-    crate::files::private_dir::open(&data, None).unwrap();
+    hookbox_system::files::private_dir::open(&data, None).unwrap();
     crate::trust::TrustFile::new(&data).update(|records| records.insert(record)).unwrap();
     let options =
         || Options { data: Some(data.clone()), ..Options::new(tree.path("repo"), Some(tree.path("home"))) };

@@ -15,11 +15,11 @@ use crate::config::{
     Configuration, Entry, Level, Surroundings, Switch, parser_error, read, read_toml, toml_settings,
     toml_switches,
 };
-use crate::discovery::parse_duration;
 use crate::files::FileAccess;
 use crate::finding::Examination;
 use crate::spec::places::{Holds, HookPlace};
 use crate::spec::{Above, PluginFile};
+use hookbox_system::units::parse_duration;
 
 /// The number of files that are read of a directory of hooks.
 const MAX_FILES: usize = 256;

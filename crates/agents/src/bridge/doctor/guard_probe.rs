@@ -8,13 +8,13 @@ use super::configured::{Configured, HookCommand};
 use super::{Doctor, SESSION, Trial};
 use crate::agent::{Agent, AgentEvent, Effect};
 use crate::builtin::SELF_PROTECTION;
-use crate::event::{Context, EventData, EventName, ToolCall};
+use crate::event::{Context, EventData, EventName, ToolCall, ToolResult};
 use crate::finding::Examination;
 use crate::hook::{Mode, OnFailure};
 use crate::manager::Manager;
 use crate::manager::{Entry, EntryStatus};
 use crate::outcome::Ruling;
-use crate::{text, tool_result};
+use crate::text;
 
 /// A line that `builtin:self-protection` blocks, whatever else is configured.
 const PROTECTED: &str = "hookbox trust hookbox-doctor --yes";
@@ -136,7 +136,7 @@ impl GuardProbe<'_> {
         let session = session.cwd(self.doctor.project().to_string_lossy());
         let call = |line: &str| ToolCall::new("bash", json!({ "command": line }));
         let data = if trial.is_output {
-            EventData::AfterToolCall(tool_result(call(HARMLESS), json!(trial.text)))
+            EventData::AfterToolCall(ToolResult::new(call(HARMLESS), json!(trial.text)))
         } else {
             EventData::BeforeToolCall(call(&trial.text))
         };

@@ -193,7 +193,7 @@ mod tests {
                     let line = desired.says[agent.spec().config.entry.command()].as_str().unwrap();
                     assert!(line.contains(&format!("--event {}", desired.event)), "{line}");
                     let ours = match line.split_once("--deadline ") {
-                        Some((_, time)) => crate::discovery::parse_duration(time).unwrap(),
+                        Some((_, time)) => hookbox_system::units::parse_duration(time).unwrap(),
                         None => Bridge::new(agent, Some(desired.event.to_owned())).left(),
                     };
                     assert!(ours < waits, "{agent} {}: {ours:?}, {waits:?}", desired.event);

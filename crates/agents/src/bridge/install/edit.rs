@@ -11,9 +11,9 @@ use crate::agent::Agent;
 use crate::agent::bridge_command::{is_ours, mentions};
 use crate::agent::disable_settings::{DisableSetting, LeavesOut};
 use crate::config::{ConfigText, Configuration, DocumentError, Entry, only, read};
-use crate::discovery::document::Form;
 use crate::spec::EntryForm;
 use crate::text;
+use hookbox::source::document::Form;
 
 /// A command of an agent's configuration, with the nodes around it.
 struct Node {

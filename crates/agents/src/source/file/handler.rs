@@ -9,14 +9,14 @@ use super::bridge_calls::is_own;
 use crate::agent::Level;
 use crate::agent::timeouts::Unit;
 use crate::agent_hooks::AgentHook;
-use crate::discovery::document::{Form, Member, Node};
-use crate::discovery::group::{Command, CommandForm, Group};
-use crate::discovery::reader::{at, wrong};
-use crate::discovery::{Declared, Handler, WiredCommand};
 use crate::event::EventName;
 use crate::hook::OnFailure;
-use crate::native::CommandLine;
+use crate::native::command::CommandLine;
 use crate::spec::{CommandHooks, Spec};
+use hookbox::source::document::{Form, Member, Node};
+use hookbox::source::group::{Command, CommandForm, Group};
+use hookbox::source::reader::{at, wrong};
+use hookbox::source::{Declared, Handler, WiredCommand};
 
 /// A time limit in milliseconds below this one was probably meant in seconds.
 const SHORT: Duration = Duration::from_millis(300);

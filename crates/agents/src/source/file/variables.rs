@@ -2,9 +2,9 @@
 
 use super::File;
 use crate::agent::Level;
-use crate::discovery::document::{Form, Member};
-use crate::discovery::reader::{at, wrong};
 use crate::text;
+use hookbox::source::document::{Form, Member};
+use hookbox::source::reader::{at, wrong};
 
 /// The largest size of the variables of one file, names and values together, in bytes.
 const MAX_ENVIRONMENT: usize = 64 * 1024;

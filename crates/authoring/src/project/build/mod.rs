@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hookbox::internal::files::FileAccess;
-use hookbox::internal::native;
-use hookbox::internal::rules::{self, Rules};
 use hookbox::internal::wasm::{Component, MAX_COMPONENT};
+use hookbox::native;
+use hookbox::rules::{self, Rules};
 use hookbox::{EventName, HookError, Runtime};
 
 use super::error::BuildError;

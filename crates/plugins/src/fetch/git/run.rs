@@ -15,7 +15,7 @@ use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process};
 use super::command::configure;
 use super::{Bounds, words};
 use crate::{GitUrl, Observer, PluginError, PluginErrorKind, Step};
-use hookbox::internal::native::signal_name;
+use hookbox::native::process::signal_name;
 
 /// The time between two checks of a running git.
 const TICK: Duration = Duration::from_millis(10);

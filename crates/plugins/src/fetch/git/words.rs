@@ -5,7 +5,8 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use crate::{GitUrl, PluginError, PluginErrorKind};
-use hookbox::internal::{redact, text};
+use hookbox::internal::text;
+use hookbox::redact;
 
 /// The bytes that are read from the end of the file: git reports its failure last.
 const TAIL: u64 = 4096;

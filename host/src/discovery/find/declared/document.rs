@@ -7,8 +7,8 @@ use jsonc_parser::ast::{ObjectPropName, Value};
 use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{ParseOptions, parse_to_ast};
 
-use crate::json;
-use crate::text;
+use hookbox_system::json;
+use hookbox_system::text;
 
 /// The depth of a declaration. The deepest known key is at level six.
 const MAX_NESTED: usize = 32;

@@ -8,8 +8,8 @@ use super::reader::{MAX_WORDS, Reader, at, is_harmless, twice, unknown, words, w
 use super::{Declared, Handler, Source};
 use crate::hook::{Kind, OnFailure};
 use crate::native::command::CommandLine;
-use crate::text;
-use crate::units;
+use hookbox_system::text;
+use hookbox_system::units;
 
 /// The keys of an entry.
 const KEYS: [&str; 9] =

@@ -13,9 +13,9 @@ use super::{Declared, Handler, Source, WiredCommand};
 use crate::dialect::Wire;
 use crate::dialect::claude::{self, ClaudeWire, Matcher};
 use crate::event::EventName;
-use crate::files::{self, FileAccess};
 use crate::hook::OnFailure;
-use crate::text;
+use hookbox_system::files::{self, FileAccess};
+use hookbox_system::text;
 
 /// The size limit of a file, in bytes.
 pub(crate) const MAX_FILE: u64 = 1 << 20;

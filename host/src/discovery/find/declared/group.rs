@@ -11,7 +11,7 @@ use super::reader::{Reader, at, is_harmless, twice, unknown, words, wrong};
 use crate::dialect::Condition;
 use crate::hook::{Digest, OnFailure};
 use crate::native::command::CommandLine;
-use crate::text;
+use hookbox_system::text;
 
 /// The keys of the commands in a file, and how they are meant.
 #[derive(Clone, Copy, Debug)]
@@ -286,7 +286,7 @@ impl Reader {
         let member = keys.find_map(|key| members.iter().find(|it| it.name == *key))?;
         let time = match member.value.form() {
             Form::Number(number) => (form.time)(number),
-            Form::Text(text) if form.is_own => crate::units::parse_duration(&text).ok(),
+            Form::Text(text) if form.is_own => hookbox_system::units::parse_duration(&text).ok(),
             _ => None,
         };
         let time = time.filter(|time| (Duration::from_millis(1)..=MAX_TIMEOUT).contains(time));

@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::document::Member;
 use crate::hook::OnFailure;
-use crate::text;
+use hookbox_system::text;
 
 /// Returns true if a key is `on_failure`, or a misspelt one.
 pub(super) fn is_policy(key: &str) -> bool {

@@ -2,8 +2,8 @@
 
 use super::document::{Form, Node};
 use super::reader::{MAX_WORDS, Reader, at, wrong};
-use crate::facts::kind_of_pattern;
-use crate::text;
+use crate::event::kind_of_pattern;
+use hookbox_system::text;
 
 impl Reader {
     /// Reads the tools of a matcher as a subscription takes them; an empty list means all tools. A matcher

@@ -34,7 +34,7 @@ use crate::dialect::{Condition, Wire};
 use crate::event::EventName;
 use crate::hook::{DEFAULT_PRIORITY, Kind, OnFailure, Subscription};
 use crate::native::command::CommandLine;
-use crate::text;
+use hookbox_system::text;
 
 /// The variables for the directory of the project, in Claude Code's shape.
 pub(crate) const PROJECT_VARIABLES: &[&str] = &["CLAUDE_PROJECT_DIR"];

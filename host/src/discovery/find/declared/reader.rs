@@ -1,8 +1,8 @@
 //! The faults of a declaration: each one once, with its position and what was expected.
 
 use super::document::{Form, Member, Node, Spot};
-use crate::hint::Hint;
-use crate::text;
+use hookbox_system::Hint;
+use hookbox_system::text;
 
 /// The number of faults of a file that are named one by one.
 const MAX_FAULTS: usize = 32;

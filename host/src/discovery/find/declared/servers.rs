@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::document::{Form, Node, Object};
 use super::reader::{Reader, at, twice, unknown, wrong};
 use crate::mcp::Transport;
-use crate::text;
+use hookbox_system::text;
 
 /// The keys of a server.
 const KEYS: [&str; 6] = ["type", "command", "args", "env", "url", "headers"];

@@ -10,9 +10,9 @@ use toml::de::DeValue;
 
 use super::reader::Reader;
 use crate::hook::{Limits, Mode, OnFailure, Origin, Settings};
-use crate::text;
-use crate::toml_value::{SpannedValue, found, to_json, typed};
-use crate::units;
+use hookbox_system::text;
+use hookbox_system::toml_value::{SpannedValue, found, to_json, typed};
+use hookbox_system::units;
 
 /// The number of variables that a hook may be given by name.
 const MAX_VARIABLES: usize = 1_024;

@@ -19,8 +19,8 @@ pub(crate) use self::hook_table::Table;
 use self::reader::{Fault, Reader};
 pub(crate) use self::top::Top;
 use crate::discovery::problem::Problem;
-use crate::files::{self, FileAccess};
-use crate::text;
+use hookbox_system::files::{self, FileAccess};
+use hookbox_system::text;
 
 /// The name of the file in a root.
 pub(crate) const FILE: &str = "hookbox.toml";

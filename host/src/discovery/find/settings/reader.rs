@@ -6,9 +6,9 @@ use std::ops::Range;
 use serde::de::DeserializeOwned;
 use toml::de::DeValue;
 
-use crate::text;
-use crate::toml_value::{SpannedValue, found, typed};
-use crate::units;
+use hookbox_system::text;
+use hookbox_system::toml_value::{SpannedValue, found, typed};
+use hookbox_system::units;
 
 /// The number of faults of a file that are named one by one.
 const MAX_FAULTS: usize = 32;

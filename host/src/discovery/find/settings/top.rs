@@ -4,9 +4,9 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use super::reader::Reader;
-use crate::text;
 use crate::thresholds::{AtThreshold, is_threshold};
-use crate::toml_value::{SpannedValue, typed};
+use hookbox_system::text;
+use hookbox_system::toml_value::{SpannedValue, typed};
 
 /// The number of commands that may be named.
 const MAX_COMMANDS: usize = 256;

@@ -19,7 +19,6 @@ pub struct FileLock(File);
 
 /// The reason why a file was not locked.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum LockError {
     /// Another process kept the lock for this long.
     #[error("another process has locked it for more than {} s", .0.as_secs())]

@@ -29,7 +29,7 @@ fn local_home(passwd: &str, uid: u32) -> Option<PathBuf> {
 
 /// Returns the home directory of the account, if hooks there are missed with `home` as the home directory. Returns
 /// `Some(None)` if the account has no home directory and `home` is `/`, in which no user lives.
-pub(crate) fn other_home(home: &Path, roots: &[String]) -> Option<Option<PathBuf>> {
+pub fn other_home(home: &Path, roots: &[String]) -> Option<Option<PathBuf>> {
     elsewhere(home, self::home(), roots)
 }
 
@@ -42,14 +42,14 @@ fn elsewhere(home: &Path, account: Option<PathBuf>, roots: &[String]) -> Option<
 }
 
 /// Returns true if two paths name one directory.
-pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+pub fn is_same(one: &Path, other: &Path) -> bool {
     let identity = |path: &Path| fs::metadata(path).map(|it| (it.dev(), it.ino())).ok();
     one == other || identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
 /// Returns true if a group is the user's private one: it has the user's name and no other members. On systems with such
 /// groups, files are writable by their group.
-pub(crate) fn is_private_group(gid: u32) -> bool {
+pub fn is_private_group(gid: u32) -> bool {
     let group = Group::from_gid(Gid::from_raw(gid)).ok().flatten();
     user().zip(group).is_some_and(|(user, group)| {
         user.gid == group.gid && user.name == group.name && group.mem.iter().all(|name| *name == user.name)

@@ -8,10 +8,10 @@ use toml::de::{DeTable, DeValue};
 use crate::text;
 
 /// A value and its position in the text.
-pub(crate) type SpannedValue<'i> = Spanned<DeValue<'i>>;
+pub type SpannedValue<'i> = Spanned<DeValue<'i>>;
 
 /// Shows a value in a message: a short one as it is, another by its type.
-pub(crate) fn found(value: &DeValue<'_>) -> String {
+pub fn found(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("\"{}\"", text::escape(text, 80)),
         DeValue::Array(_) => "an array".to_owned(),
@@ -21,7 +21,7 @@ pub(crate) fn found(value: &DeValue<'_>) -> String {
 }
 
 /// Reads a value of this type.
-pub(crate) fn typed<T: DeserializeOwned>(value: &SpannedValue<'_>) -> Option<T> {
+pub fn typed<T: DeserializeOwned>(value: &SpannedValue<'_>) -> Option<T> {
     T::deserialize(value.clone().into_deserializer()).ok()
 }
 
@@ -31,7 +31,7 @@ fn as_i64(value: &DeValue<'_>) -> Option<i64> {
 }
 
 /// Converts a value to JSON. A value that JSON does not have becomes text.
-pub(crate) fn to_json(value: &DeValue<'_>) -> Value {
+pub fn to_json(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => Value::String(text.to_string()),
         DeValue::Boolean(yes) => Value::Bool(*yes),

@@ -16,7 +16,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-pub(crate) use integers::{exact, is_rounded};
+pub use integers::{exact, is_rounded};
 
 /// The greatest depth of a value that is read unchanged. Parsers of JSON often stop at 128 levels, and a hook
 /// reads the value inside an envelope.
@@ -106,7 +106,7 @@ fn with_words_quoted(text: &str) -> Cow<'_, str> {
 /// # Errors
 ///
 /// The mistake, in words that follow the name of the field.
-pub(crate) fn strict(raw: &RawValue) -> Result<Value, String> {
+pub fn strict(raw: &RawValue) -> Result<Value, String> {
     parse(raw.get(), 0).map_err(|error| {
         // The position in the field means nothing to the reader of the message.
         let error = error.to_string();
@@ -203,7 +203,7 @@ impl<'de> Deserialize<'de> for Plain {
 }
 
 /// Returns how deep the brackets of this JSON are nested.
-pub(crate) fn nested(raw: &str) -> usize {
+pub fn nested(raw: &str) -> usize {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for byte in raw.bytes() {
         match byte {
@@ -223,7 +223,7 @@ pub(crate) fn nested(raw: &str) -> usize {
 }
 
 /// Decodes a JSON string.
-pub(crate) fn text(raw: &str) -> String {
+pub fn text(raw: &str) -> String {
     serde_json::from_str(raw)
         .or_else(|_| serde_json::from_str(&paired(raw)))
         .unwrap_or_else(|_| raw.to_owned())
@@ -263,7 +263,7 @@ fn unit(text: &str) -> Option<u16> {
 }
 
 /// The fields of an object, name and value as raw text.
-pub(crate) struct Members<'a>(pub(crate) Vec<(&'a RawValue, &'a RawValue)>);
+pub struct Members<'a>(pub Vec<(&'a RawValue, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -1,6 +1,6 @@
 //! The names of tools of MCP servers, in the spellings of the agents.
 
-use super::ToolKind;
+use crate::ToolKind;
 
 /// Returns the server and the tool that a name of an MCP tool may mean, the likeliest first; nothing for any other name.
 ///

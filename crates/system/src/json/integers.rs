@@ -12,14 +12,14 @@ use serde_json::value::RawValue;
 ///
 /// The text is not the one that was given: of a name that is there twice only the last value counts, as in the value.
 /// An integer beyond every float stays text, because many parsers of JSON refuse it.
-pub(crate) fn exact(raw: &str) -> Option<String> {
+pub fn exact(raw: &str) -> Option<String> {
     let marked = marked(raw)?;
     let value = super::parse(&marked, 0).or_else(|_| super::parse(&super::paired(&marked), 0)).ok()?;
     serde_json::to_string(&Marked(&value)).ok()
 }
 
 /// Returns true if a number of this value may be the nearest float of an integer.
-pub(crate) fn is_rounded(value: &Value) -> bool {
+pub fn is_rounded(value: &Value) -> bool {
     match value {
         // From 2^53 on every float is an integer, and 64 bits hold those that are read as one.
         Value::Number(number) => {

@@ -13,7 +13,7 @@ use cap_std::fs::{Dir, MetadataExt as _, OpenOptionsExt as _};
 use rustix::fs::OFlags;
 
 use super::refusal::{self, check_owner, escape, too_large};
-use crate::hook::Digest;
+use crate::Digest;
 
 /// The number of names that are read of one directory. A directory of hooks has far fewer.
 const MAX_NAMES: usize = 65_536;
