@@ -74,27 +74,27 @@ impl Summary {
         self.rows.iter().filter(|row| row.met == met).count()
     }
 
-    /// Writes the charts of the page about performance, and a table of the lines that have an aim.
+    /// Writes `bench/table.md`, and the charts of the page about performance.
     fn write_docs(&self, place: &Place, curves: &[Curve]) {
         let directory = place.root.join("docs/src/performance");
         fs::create_dir_all(&directory).unwrap();
         let mut table =
-            "| measured | hookbox | the other | ratio | aim |\n| --- | --- | --- | --- | --- |\n".to_owned();
+            "| measured | hookbox | the other | ratio | aim | |\n| --- | --- | --- | --- | --- | --- |\n"
+                .to_owned();
         for row in &self.rows {
-            let Some(aim) = row.aim else { continue };
-            let missed = if row.met == Some(false) { ", **missed**" } else { "" };
+            let met = row.met.map_or("", |met| if met { "met" } else { "**missed**" });
             let _ = writeln!(
                 table,
-                "| {} | {} {} | {} | {} | {}{missed} |",
+                "| {} | {} {} | {} | {} | {} | {met} |",
                 row.name,
                 number(row.ours),
                 row.unit,
                 row.theirs.map_or(String::new(), |it| format!("{} {}", number(it), row.unit)),
                 row.ratio.map_or(String::new(), |it| format!("{}×", number(it))),
-                aim.shown(),
+                row.aim.map_or(String::new(), Aim::shown),
             );
         }
-        fs::write(directory.join("table.md"), table).unwrap();
+        fs::write(place.root.join("bench/table.md"), table).unwrap();
         crate::charts::write(&directory, &self.rows, curves);
     }
 }

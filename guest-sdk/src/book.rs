@@ -5,9 +5,6 @@
 #[doc = include_str!("../../docs/src/component-hooks.md")]
 struct ComponentHooks;
 
-#[doc = include_str!("../../docs/src/answers.md")]
-struct Answers;
-
 #[doc = include_str!("../../docs/src/event-examples.md")]
 struct EventExamples;
 

@@ -7,21 +7,14 @@ use std::process::Command;
 use super::{blocks, page};
 use crate::environment::{TestEnvironment, language_tools, repository};
 
-/// Pages with examples in each language.
-const PAGES: [&str; 2] = ["answers.md", "event-examples.md"];
-
-/// Writes the examples of a language as `NAME.EXTENSION`, and returns the names.
-fn write(env: &TestEnvironment, language: &str, extension: &str) -> Vec<String> {
-    let mut names = Vec::new();
-    for name in PAGES {
-        let page = page(name);
-        let examples = blocks(&page, language);
-        assert_eq!(examples.len(), 1, "{name}");
-        let file = name.replace(".md", "").replace('-', "_") + "." + extension;
-        env.file(&format!("repo/{file}"), examples[0]);
-        names.push(file);
-    }
-    names
+/// Writes the example of a language, and returns the name of the file.
+fn write(env: &TestEnvironment, language: &str, extension: &str) -> String {
+    let page = page("event-examples.md");
+    let examples = blocks(&page, language);
+    assert_eq!(examples.len(), 1, "{language}");
+    let file = format!("every_event.{extension}");
+    env.file(&format!("repo/{file}"), examples[0]);
+    file
 }
 
 #[track_caller]
@@ -42,15 +35,13 @@ fn node(env: &TestEnvironment, script: &Path) -> Command {
 fn the_python_examples_run_and_pass_pyright() {
     let (venv, modules) = (language_tools("venv"), language_tools("node_modules"));
     let env = TestEnvironment::new();
-    let names = write(&env, "python", "py");
+    let name = write(&env, "python", "py");
     let python = venv.join("bin/python3");
     let sdk = repository().join("guest-sdk/python");
-    for name in &names {
-        // Each line of an example runs, and no file is left in the repository.
-        let mut command = env.command(&python);
-        assert_succeeds(&env, command.env("PYTHONPATH", &sdk).args(["-B", name]));
-    }
-    let settings = serde_json::json!({"typeCheckingMode": "strict", "extraPaths": [sdk], "include": names});
+    // Each line of the example runs, and no file is left in the repository.
+    let mut command = env.command(&python);
+    assert_succeeds(&env, command.env("PYTHONPATH", &sdk).args(["-B", &name]));
+    let settings = serde_json::json!({"typeCheckingMode": "strict", "extraPaths": [sdk], "include": [name]});
     env.file("repo/pyrightconfig.json", settings.to_string());
     let mut command = node(&env, &modules.join("pyright/index.js"));
     assert_succeeds(&env, command.arg("--pythonpath").arg(&python));
@@ -61,14 +52,14 @@ fn the_python_examples_run_and_pass_pyright() {
 fn the_typescript_examples_pass_tsc() {
     let modules = language_tools("node_modules");
     let env = TestEnvironment::new();
-    let names = write(&env, "ts", "ts");
+    let name = write(&env, "ts", "ts");
     let settings = fs::read_to_string(
         repository().join("crates/authoring/templates/typescript/common/tsconfig.json.in"),
     );
     let mut settings: serde_json::Value = serde_json::from_str(&settings.unwrap()).unwrap();
     settings["compilerOptions"]["paths"] =
         serde_json::json!({"hookbox-sdk": [repository().join("guest-sdk/typescript/src/index.ts")]});
-    settings["include"] = serde_json::json!(names);
+    settings["include"] = serde_json::json!([name]);
     env.file("repo/tsconfig.json", settings.to_string());
     assert_succeeds(&env, &mut node(&env, &modules.join("typescript/bin/tsc")));
 }
