@@ -40,7 +40,7 @@ fn the_python_examples_run_and_pass_pyright() {
     let sdk = repository().join("guest-sdk/python");
     // Each line of the example runs, and no file is left in the repository.
     let mut command = env.command(&python);
-    assert_succeeds(&env, command.env("PYTHONPATH", &sdk).args(["-B", &name]));
+    assert_succeeds(&env, command.env("PYTHONPATH", &sdk).args(["-B", name.as_str()]));
     let settings = serde_json::json!({"typeCheckingMode": "strict", "extraPaths": [sdk], "include": [name]});
     env.file("repo/pyrightconfig.json", settings.to_string());
     let mut command = node(&env, &modules.join("pyright/index.js"));
