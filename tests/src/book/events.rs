@@ -1,9 +1,9 @@
-//! `docs/src/event-examples.md`: the rules and the script answer every event.
+//! `examples/every-event/`: the rules and the script answer every event.
 
 use hookbox::EventName;
 use serde_json::{Value, json};
 
-use super::{blocks, page};
+use super::{example, page};
 use crate::environment::TestEnvironment;
 
 /// Each event with data that the examples react to, and the keys of the verdict with their values: those of the rules,
@@ -81,18 +81,17 @@ fn assert_has(verdict: &Value, wanted: &Value) {
 
 #[test]
 fn the_rules_and_the_script_answer_every_event() {
-    let page = page("event-examples.md");
-    let (rules, scripts) = (blocks(&page, "toml"), blocks(&page, "sh"));
+    let script = example("script");
     let cases = cases();
     let events: Vec<&str> = EventName::ALL.iter().map(EventName::as_str).collect();
     assert_eq!(cases.iter().map(|case| case.0).collect::<Vec<_>>(), events);
-    assert_eq!((rules.len(), scripts.len()), (events.len(), 1));
-    for ((event, data, of_rules, of_script), rules) in cases.iter().zip(rules) {
+    for (event, data, of_rules, of_script) in &cases {
         let env = TestEnvironment::new();
+        let rules = example(&format!("rules/{event}.rules.toml"));
         env.file(&format!("home/.hookbox/hooks/{event}.rules.toml"), rules);
         assert_has(&env.event(&[event], data), of_rules);
         let env = TestEnvironment::new();
-        env.script(&format!("home/.hookbox/hooks/{event}"), scripts[0]);
+        env.script(&format!("home/.hookbox/hooks/{event}"), &script);
         assert_has(&env.event(&[event], data), of_script);
     }
 }

@@ -1,21 +1,11 @@
-//! The examples of the book in Python and TypeScript pass the strict checkers. Those in Rust are doctests of the SDK.
+//! `examples/every-event/`: Python and TypeScript pass the strict checkers. Rust is a doctest of the SDK.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::{blocks, page};
+use super::example;
 use crate::environment::{TestEnvironment, language_tools, repository};
-
-/// Writes the example of a language, and returns the name of the file.
-fn write(env: &TestEnvironment, language: &str, extension: &str) -> String {
-    let page = page("event-examples.md");
-    let examples = blocks(&page, language);
-    assert_eq!(examples.len(), 1, "{language}");
-    let file = format!("every_event.{extension}");
-    env.file(&format!("repo/{file}"), examples[0]);
-    file
-}
 
 #[track_caller]
 fn assert_succeeds(env: &TestEnvironment, command: &mut Command) {
@@ -35,13 +25,14 @@ fn node(env: &TestEnvironment, script: &Path) -> Command {
 fn the_python_examples_run_and_pass_pyright() {
     let (venv, modules) = (language_tools("venv"), language_tools("node_modules"));
     let env = TestEnvironment::new();
-    let name = write(&env, "python", "py");
+    env.file("repo/hook.py", example("hook.py"));
     let python = venv.join("bin/python3");
     let sdk = repository().join("guest-sdk/python");
-    // Each line of the example runs, and no file is left in the repository.
+    // Each line of the example runs.
     let mut command = env.command(&python);
-    assert_succeeds(&env, command.env("PYTHONPATH", &sdk).args(["-B", name.as_str()]));
-    let settings = serde_json::json!({"typeCheckingMode": "strict", "extraPaths": [sdk], "include": [name]});
+    assert_succeeds(&env, command.env("PYTHONPATH", &sdk).args(["-B", "hook.py"]));
+    let settings =
+        serde_json::json!({"typeCheckingMode": "strict", "extraPaths": [sdk], "include": ["hook.py"]});
     env.file("repo/pyrightconfig.json", settings.to_string());
     let mut command = node(&env, &modules.join("pyright/index.js"));
     assert_succeeds(&env, command.arg("--pythonpath").arg(&python));
@@ -52,14 +43,14 @@ fn the_python_examples_run_and_pass_pyright() {
 fn the_typescript_examples_pass_tsc() {
     let modules = language_tools("node_modules");
     let env = TestEnvironment::new();
-    let name = write(&env, "ts", "ts");
+    env.file("repo/hook.ts", example("hook.ts"));
     let settings = fs::read_to_string(
         repository().join("crates/authoring/templates/typescript/common/tsconfig.json.in"),
     );
     let mut settings: serde_json::Value = serde_json::from_str(&settings.unwrap()).unwrap();
     settings["compilerOptions"]["paths"] =
         serde_json::json!({"hookbox-sdk": [repository().join("guest-sdk/typescript/src/index.ts")]});
-    settings["include"] = serde_json::json!([name]);
+    settings["include"] = serde_json::json!(["hook.ts"]);
     env.file("repo/tsconfig.json", settings.to_string());
     assert_succeeds(&env, &mut node(&env, &modules.join("typescript/bin/tsc")));
 }

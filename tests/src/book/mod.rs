@@ -15,10 +15,9 @@ fn page(name: &str) -> String {
     fs::read_to_string(repository().join("docs/src").join(name)).unwrap()
 }
 
-/// Returns the code blocks of a language, in order.
-fn blocks<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
-    let fence = format!("\n```{language}\n");
-    page.split(fence.as_str()).skip(1).map(|rest| rest.split("```\n").next().unwrap()).collect()
+/// Returns a file of the example that answers every event.
+fn example(name: &str) -> String {
+    fs::read_to_string(repository().join("examples/every-event").join(name)).unwrap()
 }
 
 /// `docs/theme/tabs.js` makes a tab of each label, by its text.
@@ -43,5 +42,5 @@ fn each_group_of_tabs_ends_and_has_its_labels() {
             groups += 1;
         }
     }
-    assert!(groups > 1, "{groups}");
+    assert!(groups > 0, "{groups}");
 }
