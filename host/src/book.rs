@@ -30,11 +30,6 @@ pages! {
     Security: "../../docs/src/security.md",
 }
 
-#[cfg(feature = "mcp")]
-pages! {
-    Mcp: "../../docs/src/mcp.md",
-}
-
 #[cfg(feature = "otel")]
 pages! {
     Telemetry: "../../docs/src/telemetry.md",

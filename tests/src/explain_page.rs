@@ -60,7 +60,7 @@ fn the_output_on_the_page_is_real() {
             real.push_str(&format!("{block}```\n"));
         }
     }
-    assert!(count >= 2, "{count}");
+    assert!(count >= 1, "{count}");
     if env::var_os("HOOKBOX_WRITE_GOLDEN").is_some() {
         fs::write(repository().join(PAGE), &real).unwrap();
     }
