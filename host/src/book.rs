@@ -29,8 +29,3 @@ pages! {
     ReferenceAgent: "../../docs/src/reference-agent.md",
     Security: "../../docs/src/security.md",
 }
-
-#[cfg(feature = "otel")]
-pages! {
-    Telemetry: "../../docs/src/telemetry.md",
-}
