@@ -53,19 +53,34 @@ async fn outcome(manager: &Manager, number: usize) -> &'static str {
     }
 }
 
+/// Adds an agent to those with the same outcome.
+fn add(outcomes: &mut Vec<(String, Vec<&'static str>)>, outcome: String, agent: &'static str) {
+    match outcomes.iter_mut().find(|(it, _)| *it == outcome) {
+        Some((_, agents)) => agents.push(agent),
+        None => outcomes.push((outcome, vec![agent])),
+    }
+}
+
+/// Returns the outcomes, each with its agents; one alone if it is that of every agent.
+fn cell(outcomes: &[(String, Vec<&str>)]) -> String {
+    if let [(outcome, _)] = outcomes {
+        return outcome.clone();
+    }
+    let named = outcomes.iter().map(|(outcome, agents)| format!("{outcome}: {}", agents.join(", ")));
+    named.collect::<Vec<_>>().join("<br>")
+}
+
 #[tokio::test]
 async fn what_blocks_in_the_agent_blocks_here_and_with_the_same_reason() {
     let file = fs::read(repository().join("tests/data/odd-answers.json")).unwrap();
     let recorded: Value = serde_json::from_slice(&file).unwrap();
     let answers = recorded["answers"].as_array().unwrap();
-    let mut lines =
-        answers.iter().map(|it| format!("| {} |", it["name"].as_str().unwrap())).collect::<Vec<_>>();
-    let (mut head, mut rule) = ("| answer |".to_owned(), "| --- |".to_owned());
+    let mut outcomes = vec![Vec::new(); answers.len()];
+    let mut agents = Vec::new();
     let mut lost = Vec::new();
     for (name, of_agent) in recorded["recorded"].as_object().unwrap() {
         let agent: Agent = name.parse().unwrap();
-        head += &format!(" {} {} |", agent.title(), of_agent["version"].as_str().unwrap());
-        rule += " --- |";
+        agents.push(format!("{} {}", agent.title(), of_agent["version"].as_str().unwrap()));
         let env = TestEnvironment::new();
         let manager = manager(&env, agent, answers).await;
         for (number, answer) in answers.iter().enumerate() {
@@ -75,12 +90,15 @@ async fn what_blocks_in_the_agent_blocks_here_and_with_the_same_reason() {
             if is_lost {
                 lost.push(format!("{name}: {}: {there}, here {here}", answer["name"]));
             }
-            lines[number] +=
-                &if there == here { format!(" {there} |") } else { format!(" {there}; here {here} |") };
+            let both = if there == here { there.to_owned() } else { format!("{there}; here {here}") };
+            add(&mut outcomes[number], both, agent.title());
         }
     }
     assert!(lost.is_empty(), "{}", lost.join("\n"));
-    let table = [&[head, rule][..], &lines].concat().join("\n") + "\n";
+    let mut table = format!("Agents: {}.\n\n| answer | outcome |\n| --- | --- |\n", agents.join(", "));
+    for (answer, outcomes) in answers.iter().zip(&outcomes) {
+        table += &format!("| {} | {} |\n", answer["name"].as_str().unwrap(), cell(outcomes));
+    }
     let path = repository().join("docs/src/odd-answers.md");
     let page = fs::read_to_string(&path).unwrap();
     let (before, written) = page.split_once(MARK).unwrap();
