@@ -6,11 +6,41 @@ use hookbox_agents::agent::{Agent, AgentEvent};
 
 use crate::environment::repository;
 
-/// A row of the documentation.
-fn row(event: &AgentEvent) -> String {
-    let fates = [event.block, event.ask, event.modify, event.inject, event.follow_up];
-    let cells: String = fates.iter().map(|fate| format!(" {} |", fate.as_str())).collect();
-    format!("| `{}` | `{}` |{}", event.name, event.event, cells.replace("  |", " |"))
+/// Adds a value to those of the same key.
+fn add<K: PartialEq, V>(groups: &mut Vec<(K, Vec<V>)>, key: K, value: V) {
+    match groups.iter_mut().find(|(it, _)| *it == key) {
+        Some((_, values)) => values.push(value),
+        None => groups.push((key, vec![value])),
+    }
+}
+
+/// Returns the rows of groups of names.
+fn rows(groups: Vec<(String, Vec<String>)>) -> Vec<String> {
+    groups.into_iter().map(|(cells, names)| format!("| {} | {cells}", names.join(", "))).collect()
+}
+
+/// Returns the rows of an agent: events with the same meaning share one.
+fn rows_of(events: &[AgentEvent]) -> Vec<String> {
+    let mut groups = Vec::new();
+    for event in events {
+        let fates = [event.block, event.ask, event.modify, event.inject, event.follow_up];
+        let cells: String = fates.iter().map(|fate| format!(" {} |", fate.as_str())).collect();
+        let cells = format!("`{}` |{}", event.event, cells.replace("  |", " |"));
+        add(&mut groups, cells, format!("`{}`", event.name));
+    }
+    rows(groups)
+}
+
+/// Returns hookbox's name of an event that it has from an agent.
+fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for (at, letter) in name.char_indices() {
+        if at > 0 && letter.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
 }
 
 #[test]
@@ -21,7 +51,7 @@ fn the_page_has_the_table_of_every_agent() {
         let section =
             section.unwrap_or_else(|| panic!("docs/src/agents.md has no section {}", agent.title()));
         let found: Vec<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
-        let want: Vec<String> = agent.events().iter().map(row).collect();
+        let want = rows_of(agent.events());
         assert!(found == want, "the table of {} must be:\n{}", agent.title(), want.join("\n"));
     }
 }
@@ -32,18 +62,18 @@ fn the_page_has_the_table_of_the_other_events() {
     let section =
         page.split("\n## ").find(|section| section.starts_with("Other events\n")).unwrap_or_default();
     let found: Vec<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
-    let mut want: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut events = Vec::new();
     for agent in Agent::ALL {
         for event in agent.other_events() {
+            assert_eq!(event.event.to_string(), snake_case(event.name), "{agent}");
             let fates = [event.block, event.inject].map(|fate| format!(" {} |", fate.as_str())).concat();
-            let row = format!("| `{}` | `{}` |{} ", event.name, event.event, fates.replace("  |", " |"));
-            match want.iter_mut().find(|(it, _)| *it == row) {
-                Some((_, titles)) => titles.push(agent.title()),
-                None => want.push((row, vec![agent.title()])),
-            }
+            add(&mut events, (event.name, fates.replace("  |", " |")), agent.title());
         }
     }
-    let want: Vec<String> =
-        want.into_iter().map(|(row, titles)| format!("{row}{} |", titles.join(", "))).collect();
+    let mut groups = Vec::new();
+    for ((name, fates), titles) in events {
+        add(&mut groups, format!("{} {} |", fates.trim_start(), titles.join(", ")), format!("`{name}`"));
+    }
+    let want = rows(groups);
     assert!(found == want, "the table of other events must be:\n{}", want.join("\n"));
 }
