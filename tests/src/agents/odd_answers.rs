@@ -53,11 +53,11 @@ async fn outcome(manager: &Manager, number: usize) -> &'static str {
     }
 }
 
-/// Adds an agent to those with the same outcome.
-fn add(outcomes: &mut Vec<(String, Vec<&'static str>)>, outcome: String, agent: &'static str) {
+/// Adds a name to those of the same outcome.
+fn add<'n>(outcomes: &mut Vec<(String, Vec<&'n str>)>, outcome: String, name: &'n str) {
     match outcomes.iter_mut().find(|(it, _)| *it == outcome) {
-        Some((_, agents)) => agents.push(agent),
-        None => outcomes.push((outcome, vec![agent])),
+        Some((_, names)) => names.push(name),
+        None => outcomes.push((outcome, vec![name])),
     }
 }
 
@@ -95,9 +95,13 @@ async fn what_blocks_in_the_agent_blocks_here_and_with_the_same_reason() {
         }
     }
     assert!(lost.is_empty(), "{}", lost.join("\n"));
-    let mut table = format!("Agents: {}.\n\n| answer | outcome |\n| --- | --- |\n", agents.join(", "));
+    let mut rows = Vec::new();
     for (answer, outcomes) in answers.iter().zip(&outcomes) {
-        table += &format!("| {} | {} |\n", answer["name"].as_str().unwrap(), cell(outcomes));
+        add(&mut rows, cell(outcomes), answer["name"].as_str().unwrap());
+    }
+    let mut table = format!("Agents: {}.\n\n| outcome | answers |\n| --- | --- |\n", agents.join(", "));
+    for (outcome, names) in rows {
+        table += &format!("| {outcome} | {} |\n", names.join("<br>"));
     }
     let path = repository().join("docs/src/odd-answers.md");
     let page = fs::read_to_string(&path).unwrap();
