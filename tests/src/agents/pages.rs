@@ -39,24 +39,63 @@ fn every_list_of_the_agents_is_complete() {
     }
 }
 
+/// Returns a call that the sample guard blocks, in the words of an agent.
+fn call(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Claude | Agent::Codex | Agent::Kimi => {
+            r#"{"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "rm -rf build"}}"#
+        }
+        Agent::Gemini => {
+            r#"{"hook_event_name": "BeforeTool", "session_id": "s", "tool_name": "run_shell_command", "tool_input": {"command": "rm -rf build"}}"#
+        }
+        Agent::Qwen => {
+            r#"{"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "run_shell_command", "tool_input": {"command": "rm -rf build"}}"#
+        }
+        Agent::Copilot => {
+            r#"{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/tmp", "tool_name": "Bash", "tool_input": {"command": "rm -rf build"}}"#
+        }
+        Agent::Cursor => {
+            r#"{"hook_event_name": "preToolUse", "conversation_id": "s", "tool_name": "Shell", "tool_input": {"command": "rm -rf build"}, "workspace_roots": ["/tmp"]}"#
+        }
+        Agent::Cline => {
+            r#"{"session_id": "s", "tool_name": "run_commands", "tool_input": {"commands": ["rm -rf build"]}}"#
+        }
+        Agent::OpenCode => {
+            r#"{"session_id": "s", "tool_name": "bash", "tool_input": {"command": "rm -rf build"}}"#
+        }
+    }
+}
+
 #[test]
-fn every_agent_has_a_section_with_the_answer_that_the_bridge_gives_there() {
+fn every_agent_has_a_section_and_the_answer_that_the_bridge_gives_there() {
     let env = TestEnvironment::new();
     env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
     env.warm(&sample("guardrail"));
-    let page = fs::read_to_string(repository().join("docs/src/guard-your-agent.md")).unwrap();
+    let read = |page: &str| fs::read_to_string(repository().join("docs/src").join(page)).unwrap();
+    let (guide, page) = (read("guard-your-agent.md"), read("agents.md"));
+    let (section, _) = between(&page, "\n## The answer to a blocked call\n", "\n## ");
+    let (command, _) = between(section, "```sh\n", "\n```");
+    assert_eq!(command, format!("echo '{}' |\n  hookbox bridge claude", call(Agent::Claude)));
+    // A line with the names of agents stands before each answer.
+    let answers: Vec<(&str, &str)> = section
+        .split("\n```json\n")
+        .collect::<Vec<_>>()
+        .windows(2)
+        .map(|it| (it[0].trim_end().lines().last().unwrap(), it[1].split("\n```").next().unwrap()))
+        .collect();
     for agent in Agent::ALL {
         let title = agent.title();
-        let section = page.split("\n## ").find(|section| section.lines().next() == Some(title));
-        let section =
-            section.unwrap_or_else(|| panic!("docs/src/guard-your-agent.md has no section {title}"));
-        let (payload, rest) = between(section, "```sh\necho '", "' |\n  hookbox ");
-        let (args, rest) = rest.split_once("\n```").unwrap();
-        let (answer, _) = between(rest, "```json\n", "\n```");
-        let output = env.hookbox_with(args.split(' '), payload);
+        assert!(guide.lines().any(|line| line == format!("## {title}")), "guard-your-agent.md: {title}");
+        let (_, answer) = answers.iter().find(|(names, _)| names.contains(title)).unwrap();
+        let event: &[&str] = match agent {
+            Agent::Cline => &["--event", "beforeTool"],
+            Agent::OpenCode => &["--event", "tool.execute.before"],
+            _ => &[],
+        };
+        let output = env.hookbox_with([&["bridge", agent.as_str()][..], event].concat(), call(agent));
         // Each block has a code of its own.
         let printed = with_code(output.stdout.trim_end(), "abcdkmns");
-        assert_eq!((output.code, printed.as_str()), (Some(0), answer), "{title}: {output:#?}");
-        assert!(args.starts_with(&format!("bridge {agent}")) && answer.contains("rm -rf"), "{title}");
+        assert_eq!((output.code, printed.as_str()), (Some(0), *answer), "{title}: {output:#?}");
+        assert!(answer.contains("rm -rf"), "{title}");
     }
 }

@@ -19,14 +19,28 @@ fn rows(groups: Vec<(String, Vec<String>)>) -> Vec<String> {
     groups.into_iter().map(|(cells, names)| format!("| {} | {cells}", names.join(", "))).collect()
 }
 
+/// Returns a cell with the answers that have a meaning: those that the agent does not simply give name their fate.
+fn answers(fates: &[(&str, &str)]) -> String {
+    let answers = fates.iter().filter(|(_, fate)| !fate.is_empty()).map(|(answer, fate)| match *fate {
+        "yes" => (*answer).to_owned(),
+        fate => format!("{answer}: {fate}"),
+    });
+    let answers = answers.collect::<Vec<_>>().join(", ");
+    if answers.is_empty() { "|".to_owned() } else { format!("{answers} |") }
+}
+
 /// Returns the rows of an agent: events with the same meaning share one.
 fn rows_of(events: &[AgentEvent]) -> Vec<String> {
     let mut groups = Vec::new();
     for event in events {
-        let fates = [event.block, event.ask, event.modify, event.inject, event.follow_up];
-        let cells: String = fates.iter().map(|fate| format!(" {} |", fate.as_str())).collect();
-        let cells = format!("`{}` |{}", event.event, cells.replace("  |", " |"));
-        add(&mut groups, cells, format!("`{}`", event.name));
+        let answers = answers(&[
+            ("block", event.block.as_str()),
+            ("ask", event.ask.as_str()),
+            ("modify", event.modify.as_str()),
+            ("inject", event.inject.as_str()),
+            ("follow-up", event.follow_up.as_str()),
+        ]);
+        add(&mut groups, format!("`{}` | {answers}", event.event), format!("`{}`", event.name));
     }
     rows(groups)
 }
@@ -66,13 +80,13 @@ fn the_page_has_the_table_of_the_other_events() {
     for agent in Agent::ALL {
         for event in agent.other_events() {
             assert_eq!(event.event.to_string(), snake_case(event.name), "{agent}");
-            let fates = [event.block, event.inject].map(|fate| format!(" {} |", fate.as_str())).concat();
-            add(&mut events, (event.name, fates.replace("  |", " |")), agent.title());
+            let answers = answers(&[("block", event.block.as_str()), ("inject", event.inject.as_str())]);
+            add(&mut events, (event.name, answers), agent.title());
         }
     }
     let mut groups = Vec::new();
-    for ((name, fates), titles) in events {
-        add(&mut groups, format!("{} {} |", fates.trim_start(), titles.join(", ")), format!("`{name}`"));
+    for ((name, answers), titles) in events {
+        add(&mut groups, format!("{answers} {} |", titles.join(", ")), format!("`{name}`"));
     }
     let want = rows(groups);
     assert!(found == want, "the table of other events must be:\n{}", want.join("\n"));
