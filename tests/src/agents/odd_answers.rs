@@ -103,7 +103,7 @@ async fn what_blocks_in_the_agent_blocks_here_and_with_the_same_reason() {
     for (outcome, names) in rows {
         table += &format!("| {outcome} | {} |\n", names.join("<br>"));
     }
-    let path = repository().join("docs/src/odd-answers.md");
+    let path = repository().join("docs/internal/odd-answers.md");
     let page = fs::read_to_string(&path).unwrap();
     let (before, written) = page.split_once(MARK).unwrap();
     if env::var_os("HOOKBOX_WRITE_GOLDEN").is_some() {
