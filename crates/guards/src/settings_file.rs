@@ -72,12 +72,8 @@ impl SettingsFile {
 
     /// Returns the mode of a guard.
     pub fn mode(&self, guard: &Guard) -> Mode {
-        let key = |key: &str| self.hook(guard)?.get(key);
-        let observes = match key("mode") {
-            Some(mode) => mode.as_str() == Some(Mode::Observe.as_str()),
-            None => key("observe").and_then(Item::as_bool) == Some(true),
-        };
-        if observes { Mode::Observe } else { Mode::Enforce }
+        let mode = self.hook(guard).and_then(|it| it.get("mode")?.as_str());
+        if mode == Some(Mode::Observe.as_str()) { Mode::Observe } else { Mode::Enforce }
     }
 
     /// Sets the preset of a guard.
@@ -330,11 +326,6 @@ mod tests {
                 Mode::Enforce,
                 "[hooks.\"git.wasm\"]\nmode = \"observe\" # now\n".to_owned(),
             ),
-            (
-                "[hooks.\"git.wasm\"]\nobserve = true\n",
-                Mode::Observe,
-                "[hooks.\"git.wasm\"]\nobserve = true\nmode = \"observe\"\n".to_owned(),
-            ),
             (settings, Mode::Enforce, format!("[hooks.\"git.wasm\"]\nmode = \"observe\"\n{settings}")),
         ] {
             let found = after(before, |file| {
@@ -344,7 +335,7 @@ mod tests {
             });
             assert_eq!(found, want, "{before}");
         }
-        for text in ["mode = \"obzerve\"\nobserve = true", "mode = 3", "observe = \"true\""] {
+        for text in ["mode = \"obzerve\"", "mode = 3", "observe = true"] {
             let text = format!("[hooks.\"git.wasm\"]\n{text}\n");
             after(&text, |file| assert_eq!(file.mode(git()), Mode::Enforce, "{text}"));
         }

@@ -245,8 +245,7 @@ impl JudgedCandidate<'_> {
 
     /// Returns true if settings put it into shadow mode.
     pub(super) fn is_made_observer(&self) -> bool {
-        let origin = self.candidate.dir.tier.origin();
-        self.table.is_some_and(|it| it.makes_observer(origin))
+        self.table.is_some_and(Table::makes_observer)
     }
 
     /// Returns its owner's policy for its failures: the settings go before the declaration. A hook in shadow mode
@@ -299,7 +298,6 @@ impl JudgedCandidate<'_> {
     pub(super) fn notes(&self) -> Vec<Problem> {
         let mut notes = self.raised_limits();
         notes.extend(self.without_effect());
-        notes.extend(self.about_observing());
         notes.extend(self.about_allowing());
         let Candidate { name, path, .. } = self.candidate;
         notes.into_iter().map(|message| Problem::new(path, message).of(name)).collect()
@@ -347,16 +345,6 @@ impl JudgedCandidate<'_> {
             }
         }
         messages
-    }
-
-    fn about_observing(&self) -> Option<String> {
-        let table = self.table.filter(|it| it.observe == Some(true) && it.mode.is_none())?;
-        let what = match table.on_failure {
-            _ if !self.is_made_observer() => "observe, which a repository cannot: its answers count",
-            Some(OnFailure::Block) => "on_failure = \"block\", which has no effect on an observer",
-            _ => return None,
-        };
-        Some(format!("{} sets {what}", settings::FILE))
     }
 
     fn about_allowing(&self) -> Option<String> {

@@ -137,9 +137,8 @@ fn missing(
         return;
     }
     let expected = Expected::of(root, name);
-    let is_guard = table.on_failure == Some(OnFailure::Block)
-        && table.enabled != Some(false)
-        && !table.makes_observer(root.origin);
+    let is_guard =
+        table.on_failure == Some(OnFailure::Block) && table.enabled != Some(false) && !table.makes_observer();
     let shown = text::escape(name, 200);
     let message = format!("line {}: {shown:?} is not a hook of this root", table.line);
     let message = if is_guard { format!("{message}; {BLOCKS}") } else { message };

@@ -250,37 +250,5 @@ fn a_hook_in_shadow_mode_guards_nothing_and_a_repositorys_replaces_no_hook_of_th
     }
     assert!(discovery.entries.iter().all(|it| it.on_failure == OnFailure::Pass), "{:#?}", discovery.entries);
     let problems = problems(&tree, &discovery).join("\n");
-    assert!(!problems.contains("has no effect on an observer"), "{problems}");
     assert!(problems.contains("\"guard\" is not a hook of this root"), "{problems}");
-}
-
-#[test]
-fn a_hook_observes_if_its_users_settings_say_so_and_a_repositorys_cannot() {
-    let observe = |names: [&str; 3]| {
-        names.map(|name| format!("[hooks.{name:?}]\nobserve = true\non_failure = \"block\"\n")).concat()
-    };
-    let tree = Tree::new(&[
-        ("home/.hookbox/hookbox.toml", Text(&observe(["audit", "broken", "gone"]))),
-        ("home/.hookbox/hooks/audit", Hook("turn_end")),
-        ("home/.hookbox/hooks/broken", Script("exit 1")),
-        (
-            "repo/.hookbox/hookbox.toml",
-            Text("[hooks.audit]\nobserve = true\n[hooks.theirs]\nobserve = true\n"),
-        ),
-        ("repo/.hookbox/hooks/theirs", Hook("turn_end")),
-    ]);
-    let discovery = tree.discover(TrustPolicy::All);
-    // A broken or missing observer blocks nothing.
-    assert_eq!(registered(&discovery), ["theirs", "audit"]);
-    for (name, observes) in [("audit", true), ("theirs", false)] {
-        let row = entry(&discovery, name);
-        assert_eq!((row.observe, row.on_failure), (observes, OnFailure::Pass), "{name}");
-    }
-    let problems = problems(&tree, &discovery).join("\n");
-    for want in [
-        "repo/.hookbox/hooks/theirs: hookbox.toml sets observe, which a repository cannot: its answers count",
-        "home/.hookbox/hooks/audit: hookbox.toml sets on_failure = \"block\", which has no effect on an observer",
-    ] {
-        assert!(problems.contains(want), "{problems}");
-    }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::reader::Reader;
-use crate::hook::{Limits, Mode, OnFailure, Origin, Settings};
+use crate::hook::{Limits, Mode, OnFailure, Settings};
 use hookbox_system::text;
 use hookbox_system::toml_value::{SpannedValue, found, to_json, typed};
 use hookbox_system::units;
@@ -26,9 +26,6 @@ pub(crate) struct Table {
     pub(crate) priority: Option<i32>,
     pub(crate) on_failure: Option<OnFailure>,
     pub(crate) mode: Option<Mode>,
-    /// True if the hook only observes, unless it has a mode. A repository cannot decide it: see
-    /// [`Table::makes_observer`].
-    pub(crate) observe: Option<bool>,
     /// True if the answer `allow` of a hook without a sandbox counts. A repository cannot decide it.
     pub(crate) allow: Option<bool>,
     pub(crate) limits: Limits,
@@ -43,12 +40,9 @@ pub(crate) struct Table {
 
 impl Table {
     /// Returns true if these settings put a hook into shadow mode. A repository may do it to its own hooks, which
-    /// then replace no guard of the user's, and by `mode` only.
-    pub(crate) fn makes_observer(&self, origin: Origin) -> bool {
-        match self.mode {
-            Some(mode) => mode == Mode::Observe,
-            None => self.observe == Some(true) && origin != Origin::Repo,
-        }
+    /// then replace no guard of the user's.
+    pub(crate) fn makes_observer(&self) -> bool {
+        self.mode == Some(Mode::Observe)
     }
 
     /// Returns every key and its value, for a digest. Places are not among them.
@@ -59,7 +53,6 @@ impl Table {
             priority,
             on_failure,
             mode,
-            observe,
             allow,
             limits,
             environment,
@@ -74,7 +67,6 @@ impl Table {
             ("priority", priority.map(|it| it.to_string())),
             ("on_failure", on_failure.map(|it| it.as_str().to_owned())),
             ("mode", mode.map(|it| it.as_str().to_owned())),
-            ("observe", observe.map(|it| it.to_string())),
             ("allow", allow.map(|it| it.to_string())),
             ("timeout", timeout.map(|it| it.as_nanos().to_string())),
             ("fuel", fuel.map(|it| it.to_string())),
@@ -113,7 +105,6 @@ impl Reader {
                 "priority" => table.priority = self.get(key, "a whole number of 32 bits", value),
                 "on_failure" => table.on_failure = Some(self.on_failure(value)),
                 "mode" => table.mode = Some(self.mode(value)),
-                "observe" => table.observe = self.get(key, "true or false", value),
                 "allow" => table.allow = self.get(key, "true or false", value),
                 "timeout" => limits.timeout = self.timeout(value),
                 "fuel" => limits.fuel = self.get(key, count, value).map(NonZeroU64::get),
@@ -128,7 +119,7 @@ impl Reader {
                 other => self.unknown(
                     at,
                     other,
-                    "enabled, priority, on_failure, mode, observe, allow, timeout, fuel, memory, output, log, \
+                    "enabled, priority, on_failure, mode, allow, timeout, fuel, memory, output, log, \
                      copies, handles, tables, env or settings",
                 ),
             }

@@ -4,7 +4,7 @@ use std::time::Duration;
 use super::hook_table::Table;
 use super::reader::Fault;
 use super::{File, Parsed, Tables};
-use crate::hook::{Limits, Mode, OnFailure, Origin};
+use crate::hook::{Limits, Mode, OnFailure};
 use crate::thresholds::AtThreshold;
 
 fn parse(text: &str) -> (Tables, Vec<Fault>) {
@@ -21,7 +21,6 @@ enabled = true
 priority = -5
 on_failure = "block"
 mode = "enforce"
-observe = false
 timeout = "250ms"
 fuel = 5_000
 memory = "16MiB"
@@ -51,7 +50,6 @@ memory = 1024
         priority: Some(-5),
         on_failure: Some(OnFailure::Block),
         mode: Some(Mode::Enforce),
-        observe: Some(false),
         allow: None,
         limits: Limits {
             timeout: Some(Duration::from_millis(250)),
@@ -79,7 +77,6 @@ fn a_wrong_value_is_named_with_its_line_and_the_rest_of_the_table_holds() {
         ("priority = \"high\"", "priority: expected a whole number of 32 bits, found \"high\""),
         ("priority = 99999999999", "priority: expected a whole number of 32 bits, found 99999999999"),
         ("timeout = 5", "timeout: expected a time in quotes such as \"2s\", \"500ms\" or \"1m\", found 5"),
-        ("observe = \"yes\"", "observe: expected true or false, found \"yes\""),
         ("allow = \"yes\"", "allow: expected true or false, found \"yes\""),
         ("fuel = 0", "fuel: expected a whole number above zero, found 0"),
         ("fuel = -1", "fuel: expected a whole number above zero, found -1"),
@@ -137,19 +134,15 @@ fn an_unreadable_failure_policy_is_taken_as_the_stricter_one() {
 
 #[test]
 fn only_a_mode_that_can_be_read_puts_a_hook_into_shadow_mode() {
-    for (lines, user, repo, wrong) in [
-        ("", false, false, None),
-        ("mode = \"observe\"", true, true, None),
-        ("mode = \"enforce\"", false, false, None),
-        ("mode = \"obzerve\"", false, false, Some("\"obzerve\"")),
-        ("mode = true", false, false, Some("true")),
-        ("observe = true", true, false, None),
-        ("mode = \"enforce\"\nobserve = true", false, false, None),
-        ("mode = \"observe\"\nobserve = false", true, true, None),
+    for (lines, want, wrong) in [
+        ("", false, None),
+        ("mode = \"observe\"", true, None),
+        ("mode = \"enforce\"", false, None),
+        ("mode = \"obzerve\"", false, Some("\"obzerve\"")),
+        ("mode = true", false, Some("true")),
     ] {
         let (tables, faults) = parse(&format!("[hooks.x]\n{lines}\n"));
-        let observes = [Origin::User, Origin::Repo].map(|origin| tables["x"].makes_observer(origin));
-        assert_eq!(observes, [user, repo], "{lines}");
+        assert_eq!(tables["x"].makes_observer(), want, "{lines}");
         let message =
             |found| format!("mode: expected \"enforce\" or \"observe\", found {found}; taken as \"enforce\"");
         let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
