@@ -24,9 +24,9 @@ pub mod discovery {
     //! Sources of hooks, and what is found of them.
 
     pub use crate::discovery::{
-        Approvable, Discovery, FoundComponent, MANIFEST, MARKETPLACE, Options, PluginFile, UnitError,
-        components, examine_plugin, forget, git_host, names, parse_duration, parse_size, remembered,
-        repository, show_duration,
+        Discovery, FoundComponent, MANIFEST, MARKETPLACE, Options, PluginFile, UnitError, components,
+        examine_plugin, forget, git_host, names, parse_duration, parse_size, remembered, repository,
+        show_duration,
     };
 }
 

@@ -1,13 +1,12 @@
 //! The hooks that run now. A manager replaces them, and its sessions read them.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use crate::chain::{ChainOptions, TextRules};
-use crate::discovery::{Approvable, Details, Discovery, Entry, EntryStatus, GlobalSettings, Kept, Problem};
+use crate::discovery::{Discovery, Entry, EntryStatus, GlobalSettings, Kept, Problem};
 use crate::event::EventName;
 use crate::hook::Hook;
 use crate::inputs::Recording;
@@ -95,7 +94,6 @@ pub(crate) struct Snapshot {
     wanted: Vec<EventName>,
     pub(crate) entries: Arc<[Entry]>,
     pub(crate) problems: Arc<[Problem]>,
-    pub(crate) approvable: Arc<[Approvable]>,
     pub(crate) repository: Option<PathBuf>,
     /// The repositories that contain `repository`.
     #[cfg_attr(not(feature = "watch"), allow(dead_code, reason = "only a watcher reads it"))]
@@ -108,8 +106,6 @@ pub(crate) struct Snapshot {
     pub(crate) untrusted_time: Duration,
     /// The files that are broken now and stay in force as they were before.
     pub(crate) kept: Vec<Kept>,
-    /// The details of each hook, by its name and file.
-    details: BTreeMap<(String, PathBuf), Details>,
 }
 
 impl Snapshot {
@@ -126,7 +122,6 @@ impl Snapshot {
             wanted,
             entries: found.entries.into(),
             problems: found.problems.into(),
-            approvable: found.approvable.into(),
             repository: found.repo,
             outer: found.outer,
             protected: found.protected,
@@ -134,13 +129,7 @@ impl Snapshot {
             trust_file,
             untrusted_time: found.untrusted_time,
             kept: found.kept,
-            details: found.details,
         }
-    }
-
-    /// Returns the details of the hook of this row.
-    pub(crate) fn details(&self, entry: &Entry) -> Option<&Details> {
-        self.details.get(&(entry.name.clone(), entry.path.clone()?))
     }
 
     /// Returns the part of a hook that its report does not have.
@@ -152,13 +141,10 @@ impl Snapshot {
                 && entry.trusted == hook.trusted
         };
         let Some(entry) = self.entries.iter().find(is_it) else { return RecordedHook::default() };
-        let found =
-            self.approvable.iter().find(|it| it.name == entry.name && Some(&it.path) == entry.path.as_ref());
-        let asked = found.map(Approvable::asked).unwrap_or_default();
         RecordedHook {
             digest: entry.digest.as_ref(),
-            settings: self.details(entry).map(|it| &it.settings),
-            rights: asked.into_iter().filter(|right| !entry.lacks.contains(right)).collect(),
+            settings: entry.found.is_in_file().then_some(&entry.found.settings),
+            rights: entry.rights(),
         }
     }
 

@@ -18,9 +18,9 @@ pub use self::reload::{Changed, Reload};
 pub use self::watch::{WatchError, Watcher};
 
 pub use crate::builtin::Protection;
-use crate::discovery::{Approvable, LastGood};
+use crate::discovery::LastGood;
 pub use crate::discovery::{
-    DEFAULT_ROOTS, Entry, EntryStatus, Kept, Problem, Progress, SwitchedOff, Tightened,
+    DEFAULT_ROOTS, Entry, EntryStatus, Found, Kept, Namesake, Problem, Progress, SwitchedOff, Tightened,
 };
 use crate::event::EventName;
 pub use crate::facts::CommandFiles;
@@ -143,12 +143,6 @@ impl Manager {
     /// Returns the repository of the working directory.
     pub fn repository(&self) -> Option<PathBuf> {
         self.snapshot().repository.clone()
-    }
-
-    /// Returns the hooks of [`Manager::entries`], for the commands that trust them and grant rights to them.
-    #[doc(hidden)]
-    pub fn approvable(&self) -> Arc<[Approvable]> {
-        Arc::clone(&self.snapshot().approvable)
     }
 
     /// Returns the file that records trust and grants; `None` without a private data directory.

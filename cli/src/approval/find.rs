@@ -4,31 +4,37 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use hookbox::escape;
-use hookbox::internal::discovery::Approvable;
-use hookbox::manager::EntryStatus;
-use hookbox::manager::Manager;
+use hookbox::manager::{Entry, EntryStatus, Manager};
 use hookbox::trust::{Record, Records, Scope};
 
 use crate::error::InputError;
 
+/// Returns the hooks that were found in files.
+fn in_files(manager: &Manager) -> Vec<Entry> {
+    manager.entries().iter().filter(|hook| hook.found.is_in_file()).cloned().collect()
+}
+
 /// Finds the hook of this name or path.
-pub(crate) fn find(manager: &Manager, word: &str) -> Result<Approvable, InputError> {
-    let hooks = manager.approvable();
+pub(crate) fn find(manager: &Manager, word: &str) -> Result<Entry, InputError> {
+    let hooks = in_files(manager);
     let path = absolute(word);
-    if let Some(hook) = hooks.iter().find(|hook| hook.reference == path) {
+    if let Some(hook) = hooks.iter().find(|hook| hook.found.reference == path) {
         return Ok(hook.clone());
     }
     // A file that declares several hooks is ambiguous. A component of the user is one hook, however many
     // entries name it.
-    let mut at_path = hooks.iter().filter(|hook| hook.path == path);
+    let mut at_path = hooks.iter().filter(|hook| hook.path.as_ref() == Some(&path));
     if let Some(hook) = at_path.next() {
-        let others: Vec<&Approvable> = at_path.filter(|it| it.key != hook.key).collect();
+        let others: Vec<&Entry> = at_path.filter(|it| it.found.key != hook.found.key).collect();
         if others.is_empty() {
             return Ok(hook.clone());
         }
-        return Err(ambiguous(word, [hook].into_iter().chain(others).map(|hook| hook.reference.as_path())));
+        return Err(ambiguous(
+            word,
+            [hook].into_iter().chain(others).map(|hook| hook.found.reference.as_path()),
+        ));
     }
-    let named: Vec<&Approvable> = hooks.iter().filter(|hook| hook.name == word).collect();
+    let named: Vec<&Entry> = hooks.iter().filter(|hook| hook.name == word).collect();
     match named.as_slice() {
         [hook] => Ok((*hook).clone()),
         [] => {
@@ -39,21 +45,24 @@ pub(crate) fn find(manager: &Manager, word: &str) -> Result<Approvable, InputErr
             };
             Err(InputError::new(format!("{}: no hook has this name or path", escape(word, 1024)), hint))
         }
-        several => Err(ambiguous(word, several.iter().map(|hook| hook.reference.as_path()))),
+        several => Err(ambiguous(word, several.iter().map(|hook| hook.found.reference.as_path()))),
     }
 }
 
 /// Finds the usable hooks of the plugin of this name that need trust. `None` if there is no such plugin, or a
 /// hook has this name.
-pub(crate) fn find_plugin(manager: &Manager, word: &str) -> Result<Option<Vec<Approvable>>, InputError> {
-    let hooks = manager.approvable();
+pub(crate) fn find_plugin(manager: &Manager, word: &str) -> Result<Option<Vec<Entry>>, InputError> {
+    let hooks = in_files(manager);
     let path = absolute(word);
-    if hooks.iter().any(|hook| hook.name == word || hook.path == path || hook.reference == path) {
+    if hooks
+        .iter()
+        .any(|hook| hook.name == word || hook.path.as_ref() == Some(&path) || hook.found.reference == path)
+    {
         return Ok(None);
     }
-    let of_plugin: Vec<(PathBuf, Approvable)> = hooks
+    let of_plugin: Vec<(PathBuf, Entry)> = hooks
         .iter()
-        .filter_map(|hook| Some((plugin_of(&hook.reference, word)?.to_owned(), hook.clone())))
+        .filter_map(|hook| Some((plugin_of(&hook.found.reference, word)?.to_owned(), hook.clone())))
         .collect();
     let dirs: BTreeSet<&Path> = of_plugin.iter().map(|(dir, _)| dir.as_path()).collect();
     if dirs.len() > 1 {
@@ -64,8 +73,8 @@ pub(crate) fn find_plugin(manager: &Manager, word: &str) -> Result<Option<Vec<Ap
     if of_plugin.is_empty() {
         return Ok(None);
     }
-    let usable = |hook: &Approvable| {
-        !matches!(hook.status, EntryStatus::Disabled | EntryStatus::Invalid) && hook.needs_trust
+    let usable = |hook: &Entry| {
+        !matches!(hook.status, EntryStatus::Disabled | EntryStatus::Invalid) && hook.found.needs_trust
     };
     Ok(Some(of_plugin.into_iter().map(|(_, hook)| hook).filter(usable).collect()))
 }
@@ -89,14 +98,14 @@ fn plugin_of<'p>(path: &'p Path, word: &str) -> Option<&'p Path> {
 /// Finds the record of the hook of this name or path, also if its file is gone.
 pub(crate) fn find_record(manager: &Manager, records: &Records, word: &str) -> Result<Record, InputError> {
     let repo = manager.repository().and_then(|repo| repo.canonicalize().ok());
-    let hooks = manager.approvable();
+    let hooks = in_files(manager);
     let path = absolute(word);
     // In a linked working tree the record may be that of the main one.
-    let key = |hook: &Approvable| {
-        let of_record = hook.record.as_ref().map(|record| (record.scope.clone(), record.path.clone()));
-        of_record.or_else(|| hook.key.clone())
+    let key = |hook: &Entry| {
+        let of_record = hook.found.record.as_ref().map(|record| (record.scope.clone(), record.path.clone()));
+        of_record.or_else(|| hook.found.key.clone())
     };
-    let by_path = hooks.iter().find(|hook| hook.reference == path).and_then(key);
+    let by_path = hooks.iter().find(|hook| hook.found.reference == path).and_then(key);
     if let Some(record) = by_path.and_then(|(scope, path)| records.get(&scope, &path)) {
         return Ok(record.clone());
     }

@@ -10,7 +10,7 @@ use hookbox::Digest;
 use hookbox::capability::Capability;
 use hookbox::escape;
 use hookbox::hook::{Kind, Origin};
-use hookbox::internal::discovery::Approvable;
+use hookbox::manager::Entry;
 use hookbox::manager::Manager;
 use hookbox::trust::{Records, Scope, TrustFile, TrustFileError, TrustFileErrorKind};
 
@@ -65,10 +65,10 @@ fn broken(error: TrustFileError) -> anyhow::Error {
 }
 
 /// Returns the digest that is shown and recorded. It is computed once.
-pub(crate) fn digest(hook: &Approvable) -> Result<Digest, InputError> {
+pub(crate) fn digest(hook: &Entry) -> Result<Digest, InputError> {
     let name = escape(&hook.name, 200);
     let hint = "see `hookbox list`";
-    if hook.kind.is_one_file() && hook.manifest.is_none() {
+    if hook.kind.is_one_file() && hook.found.manifest.is_none() {
         let expected = match hook.kind {
             Kind::Rules => "a rules file that can be used",
             _ => "a component that can be used",
@@ -76,7 +76,7 @@ pub(crate) fn digest(hook: &Approvable) -> Result<Digest, InputError> {
         let what = format!("{name}: expected {expected}, found one that is {}", hook.status.as_str());
         return Err(InputError::new(what, hint));
     }
-    match hook.digest() {
+    match hook.trust_digest() {
         Ok(Some(digest)) => Ok(digest),
         Ok(None) => {
             Err(InputError::new(format!("{name}: was not examined ({})", hook.status.as_str()), hint))
@@ -89,18 +89,14 @@ pub(crate) fn digest(hook: &Approvable) -> Result<Digest, InputError> {
 }
 
 /// Returns the key of the hook in the trust file.
-pub(crate) fn key(hook: &Approvable) -> Result<(Scope, PathBuf), InputError> {
-    hook.key.clone().ok_or_else(|| {
+pub(crate) fn key(hook: &Entry) -> Result<(Scope, PathBuf), InputError> {
+    hook.found.key.clone().ok_or_else(|| {
         InputError::new("the path of the repository cannot be read", "work in a directory that you may read")
     })
 }
 
 /// Checks that the hook can be given these rights.
-pub(crate) fn grantable(
-    manager: &Manager,
-    hook: &Approvable,
-    rights: &[Capability],
-) -> Result<(), InputError> {
+pub(crate) fn grantable(manager: &Manager, hook: &Entry, rights: &[Capability]) -> Result<(), InputError> {
     let asked = hook.asked();
     for right in rights {
         let shown = escape(&right.to_string(), 1024);

@@ -6,7 +6,7 @@ use hookbox::capability::Capability;
 use hookbox::escape;
 use hookbox::event::EventName;
 use hookbox::hook::Kind;
-use hookbox::internal::discovery::Approvable;
+use hookbox::manager::Entry;
 use hookbox::trust::Scope;
 use hookbox::{Digest, OnFailure};
 
@@ -19,8 +19,8 @@ const MAX_LINE: usize = 4096;
 const MAX_SPACES: usize = 8;
 
 /// Checks that the command line of the hook can be shown whole.
-pub(crate) fn showable(hook: &Approvable) -> Result<(), InputError> {
-    match hook.runs.as_ref().map_or(0, String::len) {
+pub(crate) fn showable(hook: &Entry) -> Result<(), InputError> {
+    match hook.found.runs.as_ref().map_or(0, String::len) {
         0..=MAX_LINE => Ok(()),
         len => {
             let name = escape(&hook.name, 200);
@@ -70,24 +70,27 @@ pub(crate) fn list(rights: &[Capability]) -> String {
 }
 
 /// Shows a hook on standard error.
-pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], grants: &[Capability]) {
+pub(crate) fn show(hook: &Entry, digest: &Digest, asked: &[Capability], grants: &[Capability]) {
     say(format_args!("{} ({}, {})", escape(&hook.name, 200), hook.kind.as_str(), hook.tier.as_str()));
-    say(format_args!("  file    {}", escape(&hook.path.to_string_lossy(), 4096)));
-    if let Some(runs) = &hook.runs {
+    if let Some(path) = &hook.path {
+        say(format_args!("  file    {}", escape(&path.to_string_lossy(), 4096)));
+    }
+    if let Some(runs) = &hook.found.runs {
         say(format_args!("  runs    {}", whole(runs)));
     }
     say(format_args!("  digest  {digest}"));
-    match &hook.manifest {
+    match &hook.found.manifest {
         Some(manifest) => {
             let asked = manifest.subscriptions.iter().map(|it| EventName::as_str(&it.event));
-            let declared = hook.events.iter().map(EventName::as_str);
-            let events: Vec<&str> = if hook.events.is_empty() { asked.collect() } else { declared.collect() };
+            let declared = hook.found.events.iter().map(EventName::as_str);
+            let events: Vec<&str> =
+                if hook.found.events.is_empty() { asked.collect() } else { declared.collect() };
             say(format_args!("  says    {}", escape(&manifest.description, 300)));
             say(format_args!("  events  {}", events.join(" ")));
             say(format_args!("  answers {}", answers(&manifest.answers.names())));
         }
-        None if hook.needs_trust => {
-            let events = hook.events.iter().map(EventName::as_str).collect::<Vec<_>>().join(" ");
+        None if hook.found.needs_trust => {
+            let events = hook.found.events.iter().map(EventName::as_str).collect::<Vec<_>>().join(" ");
             if !events.is_empty() {
                 say(format_args!("  events  {events}"));
             }
@@ -103,13 +106,13 @@ pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], gra
         }
         None => say("  runs with all your rights"),
     }
-    for (key, text) in [("matcher", &hook.matcher), ("if     ", &hook.condition)] {
+    for (key, text) in [("matcher", &hook.found.matcher), ("if     ", &hook.found.condition)] {
         if let Some(text) = text {
             say(format_args!("  {key} {}", whole(text)));
         }
     }
-    if !hook.tools.is_empty() {
-        say(format_args!("  tools   {}", escape(&hook.tools.join(" "), 1024)));
+    if !hook.found.tools.is_empty() {
+        say(format_args!("  tools   {}", escape(&hook.found.tools.join(" "), 1024)));
     }
     if hook.observe {
         say("  only observes");
@@ -117,7 +120,7 @@ pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], gra
     if hook.on_failure == OnFailure::Block {
         say("  blocks if it fails");
     }
-    for (key, value) in hook.settings() {
+    for (key, value) in hook.found.repository_settings() {
         say(format_args!("  set to  {} = {}", escape(key, 200), whole(value)));
     }
     for right in asked {
@@ -126,14 +129,14 @@ pub(crate) fn show(hook: &Approvable, digest: &Digest, asked: &[Capability], gra
     for right in grants {
         say(format_args!("  granted {}: {}", escape(&right.to_string(), 1024), means(right)));
     }
-    if hook.manifest.is_some() && grants.is_empty() {
+    if hook.found.manifest.is_some() && grants.is_empty() {
         say("  granted nothing");
     }
 }
 
 /// Shows the hooks of the same name: those that this hook replaces, and those that run beside it.
-pub(crate) fn show_namesakes(hook: &Approvable, replaces: &[(Scope, PathBuf)]) {
-    for it in &hook.namesakes {
+pub(crate) fn show_namesakes(hook: &Entry, replaces: &[(Scope, PathBuf)]) {
+    for it in &hook.found.namesakes {
         let blocks = if it.on_failure == Some(OnFailure::Block) { ", blocks if it fails" } else { "" };
         let shown =
             format!("{} ({}{blocks})", escape(&it.reference.to_string_lossy(), 4096), it.tier.as_str());

@@ -113,7 +113,7 @@ fn why_not(hook: &ExplainedHook, explanation: &Explanation) -> Option<(&'static 
     Some(match &hook.asked {
         Asked::Yes => return None,
         Asked::PassedOver(reason) => {
-            let rule = hook.condition.as_ref().or(hook.matcher.as_ref());
+            let rule = hook.entry.found.condition.as_ref().or(hook.entry.found.matcher.as_ref());
             let rule = rule.map(|it| format!(": {}", escape(it, 200))).unwrap_or_default();
             ("passed_over", format!("{reason}{rule}"))
         }
@@ -136,7 +136,7 @@ fn why_not(hook: &ExplainedHook, explanation: &Explanation) -> Option<(&'static 
         }
         Asked::Disabled => {
             let file = hook.entry.settings_file();
-            let at = file.map(|file| format!(" in {}", place(&file, hook.settings_line, None)));
+            let at = file.map(|file| format!(" in {}", place(&file, hook.entry.found.settings_line, None)));
             ("disabled", format!("switched off{}", at.unwrap_or_default()))
         }
         Asked::Shadowed(by) => {
@@ -165,20 +165,20 @@ fn as_json(explanation: &Explanation, pass: Option<&WayThrough>) -> Value {
                 "asked": hook.asked == Asked::Yes,
                 "why": why.as_ref().map(|(word, _)| word),
                 "explanation": why.as_ref().map(|(_, text)| text),
-                "declared_at": hook.declared_at,
-                "matcher": hook.matcher,
-                "if": hook.condition,
+                "declared_at": hook.entry.found.declared_at,
+                "matcher": hook.entry.found.matcher,
+                "if": hook.entry.found.condition,
                 "subscription": subscription,
                 "limits": hook.budget.as_ref().map(|it| json!({
                     "wall_ms": u64::try_from(it.wall.as_millis()).unwrap_or(u64::MAX),
                     "fuel": (hook.entry.kind == Kind::Component).then_some(it.fuel),
                     "memory": (hook.entry.kind == Kind::Component).then_some(it.memory),
                 })),
-                "rights": hook.rights,
+                "rights": hook.entry.rights(),
                 "sandboxed": !matches!(hook.entry.kind, Kind::Native | Kind::Command | Kind::Tool | Kind::Code),
-                "settings": hook.settings,
+                "settings": hook.entry.found.settings,
                 "settings_file": hook.entry.settings_file().map(|it| it.to_string_lossy().into_owned()),
-                "settings_line": hook.settings_line,
+                "settings_line": hook.entry.found.settings_line,
                 "report": hook.report.as_ref().map(HookReport::to_json),
             });
             if let (Value::Object(row), Value::Object(more)) = (&mut row, more) {

@@ -102,8 +102,8 @@ async fn show(find: &options::Find, as_json: bool) -> anyhow::Result<ExitCode> {
 /// Returns whether a record still fits its hook. In another repository it only checks that the file exists.
 fn status(manager: &Manager, record: &Record) -> &'static str {
     let key = (record.scope.clone(), record.path.clone());
-    if let Some(hook) = manager.approvable().iter().find(|hook| hook.key.as_ref() == Some(&key)) {
-        return match hook.digest() {
+    if let Some(hook) = manager.entries().iter().find(|hook| hook.found.key.as_ref() == Some(&key)) {
+        return match hook.trust_digest() {
             Ok(Some(digest)) if digest == record.digest => "current",
             _ => "changed",
         };
@@ -129,8 +129,8 @@ async fn add(
     let file = &approval::trust_file(&manager)?;
     let digest = approval::digest(hook)?;
     let asked = hook.asked();
-    let current = hook.record.as_ref().filter(|it| it.digest == digest);
-    if hook.needs_trust && !current.is_some_and(|record| record.trusted) {
+    let current = hook.found.record.as_ref().filter(|it| it.digest == digest);
+    if hook.found.needs_trust && !current.is_some_and(|record| record.trusted) {
         let what = format!("{}: is not trusted, so that nothing can be granted to it", escape(name, 1024));
         return Err(InputError::new(what, "see `hookbox trust --help`").into());
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use hookbox::Digest;
 use hookbox::capability::Capability;
 use hookbox::escape;
-use hookbox::internal::discovery::Approvable;
+use hookbox::manager::Entry;
 use hookbox::manager::Manager;
 use hookbox::trust::{Record, Scope};
 
@@ -55,8 +55,8 @@ impl Trust {
         let file = &approval::trust_file(&manager)?;
         let digest = approval::digest(hook)?;
         let asked = hook.asked();
-        let current = hook.record.as_ref().filter(|it| it.digest == digest);
-        let needs_trust = hook.needs_trust;
+        let current = hook.found.record.as_ref().filter(|it| it.digest == digest);
+        let needs_trust = hook.found.needs_trust;
         let is_trusted = !needs_trust || current.is_some_and(|record| record.trusted);
         let replaces = self.replaces(hook, current);
         let replaces_more = replaces.iter().any(|it| current.is_none_or(|now| !now.replaces.contains(it)));
@@ -101,14 +101,14 @@ impl Trust {
 impl Trust {
     /// Returns the hooks that this one replaces: the shown ones if the user wants that, and those of the
     /// current record.
-    fn replaces(&self, hook: &Approvable, current: Option<&Record>) -> Vec<(Scope, PathBuf)> {
+    fn replaces(&self, hook: &Entry, current: Option<&Record>) -> Vec<(Scope, PathBuf)> {
         let before = |key: &(Scope, PathBuf)| current.is_some_and(|record| record.replaces.contains(key));
-        let keys = hook.namesakes.iter().map(|it| it.key.clone());
+        let keys = hook.found.namesakes.iter().map(|it| it.key.clone());
         keys.filter(|key| self.replace || before(key)).collect()
     }
 
     /// Trusts all hooks of a plugin. What was granted to these bytes stays, unless it is to be taken away.
-    fn plugin(&self, manager: &Manager, hooks: &[Approvable]) -> anyhow::Result<ExitCode> {
+    fn plugin(&self, manager: &Manager, hooks: &[Entry]) -> anyhow::Result<ExitCode> {
         let name = escape(&self.hook, 200);
         if !self.grant.is_empty() {
             let what = format!("{name}: expected one hook for --grant, found a plugin");
@@ -120,7 +120,7 @@ impl Trust {
         for hook in hooks {
             approval::showable(hook)?;
             let digest = approval::digest(hook)?;
-            let current = hook.record.as_ref().filter(|it| it.digest == digest && it.trusted);
+            let current = hook.found.record.as_ref().filter(|it| it.digest == digest && it.trusted);
             let granted = current.map(|it| it.grants.clone()).unwrap_or_default();
             let replaces = self.replaces(hook, current);
             let is_kept = current.is_some_and(|it| replaces.iter().all(|key| it.replaces.contains(key)));
@@ -158,7 +158,7 @@ impl Trust {
 
 /// Makes the record of a trusted hook that replaces no other.
 pub(crate) fn record(
-    hook: &Approvable,
+    hook: &Entry,
     digest: Digest,
     asked: Vec<Capability>,
     grants: Vec<Capability>,

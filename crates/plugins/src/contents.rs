@@ -17,7 +17,7 @@ use hookbox::Runtime;
 use hookbox::capability::Capability;
 use hookbox::event::EventName;
 use hookbox::hook::{Digest, Kind, OnFailure, Subscription, Tier};
-use hookbox::internal::discovery::{self, Approvable, Discovery, PluginFile};
+use hookbox::internal::discovery::{self, Discovery, PluginFile};
 use hookbox::internal::files::{EntryKind, FileAccess};
 use hookbox::internal::text;
 use hookbox::internal::tree;
@@ -128,12 +128,12 @@ impl Contents {
             Err(error) => contents.problems.push(problem(".", format!("cannot be read: {error}"))),
         }
         contents.hooks = hooks(dir, &called.replacen('@', "/", 1), &discovery);
-        contents.problems.extend(discovery.approvable.iter().filter_map(|it| {
+        contents.problems.extend(discovery.entries.iter().filter_map(|it| {
             let message = format!(
                 "{} needs quotes around ${} in its line: the directory of the plugin has a space in its name, so the \
                  hook does not run",
                 text::escape(&it.name, 200),
-                it.unquoted?
+                it.found.unquoted?
             );
             Some(problem("hooks", message))
         }));
@@ -209,61 +209,57 @@ pub fn added(dir: &Path, locked: &Locked) -> Vec<String> {
 
 fn hooks(dir: &Path, name: &str, discovery: &Discovery) -> Vec<PluginHook> {
     let Ok(access) = FileAccess::repository(dir) else { return Vec::new() };
-    let mut rows: Vec<&Entry> = discovery.entries.iter().collect();
     let prefix = format!("{name}/");
-    let mut hooks = Vec::new();
-    for found in &discovery.approvable {
-        let is_its = |row: &&Entry| row.name == found.name && row.path.as_ref() == Some(&found.path);
-        let Some(at) = rows.iter().position(is_its) else { continue };
-        let row = rows.remove(at);
-        let subscriptions = subscriptions(found, row);
-        let manifest = found.manifest.as_ref();
-        hooks.push(PluginHook {
-            name: found.name.strip_prefix(&prefix).unwrap_or(&found.name).to_owned(),
-            full_name: found.name.clone(),
-            file: found.path.strip_prefix(dir).unwrap_or(&found.path).to_owned(),
-            kind: found.kind,
-            status: row.status,
-            priority: subscriptions.iter().map(|it| it.priority).min().unwrap_or(row.priority),
-            observe: !subscriptions.is_empty() && subscriptions.iter().all(|it| it.observe),
-            subscriptions,
-            on_failure: row.on_failure,
-            timeout: row.timeout.clone(),
-            answers: manifest.map(|it| it.answers.names()).unwrap_or_default(),
-            asks: manifest.map(|it| it.capabilities.clone()).unwrap_or_default(),
-            runs: found.runs.clone(),
-            files: found.plugin_files.clone(),
-            description: manifest.map(|it| it.description.clone()),
-            digest: access.digest(&found.path, MAX_FILE).ok(),
-            entry: found.entry(),
-            problem: row
-                .problem
-                .as_ref()
-                .filter(|_| row.status == EntryStatus::Invalid)
-                .map(|message| within(dir, message)),
-        });
-    }
-    hooks
+    let in_files = discovery.entries.iter().filter(|it| it.found.is_in_file());
+    in_files
+        .map(|entry| {
+            let (found, path) = (&entry.found, entry.path.as_deref().unwrap_or(dir));
+            let subscriptions = subscriptions(entry);
+            let manifest = found.manifest.as_ref();
+            PluginHook {
+                name: entry.name.strip_prefix(&prefix).unwrap_or(&entry.name).to_owned(),
+                full_name: entry.name.clone(),
+                file: path.strip_prefix(dir).unwrap_or(path).to_owned(),
+                kind: entry.kind,
+                status: entry.status,
+                priority: subscriptions.iter().map(|it| it.priority).min().unwrap_or(entry.priority),
+                observe: !subscriptions.is_empty() && subscriptions.iter().all(|it| it.observe),
+                subscriptions,
+                on_failure: entry.on_failure,
+                timeout: entry.timeout.clone(),
+                answers: manifest.map(|it| it.answers.names()).unwrap_or_default(),
+                asks: manifest.map(|it| it.capabilities.clone()).unwrap_or_default(),
+                runs: found.runs.clone(),
+                files: found.plugin_files.clone(),
+                description: manifest.map(|it| it.description.clone()),
+                digest: access.digest(path, MAX_FILE).ok(),
+                entry: found.declaration(),
+                problem: entry
+                    .problem
+                    .as_ref()
+                    .filter(|_| entry.status == EntryStatus::Invalid)
+                    .map(|message| within(dir, message)),
+            }
+        })
+        .collect()
 }
 
-/// Returns the subscriptions of a component, or the event of an entry.
-fn subscriptions(found: &Approvable, row: &Entry) -> Vec<Subscription> {
+/// Returns the subscriptions of a component, or the event of a declaration.
+fn subscriptions(entry: &Entry) -> Vec<Subscription> {
+    let found = &entry.found;
     let asked = found.manifest.as_ref().map(|it| it.subscriptions.as_slice()).unwrap_or_default();
     if found.events.is_empty() {
         return asked.to_vec();
     }
-    found
-        .events
-        .iter()
-        .map(|event| {
-            let asked = asked.iter().find(|it| it.event == *event).map(|it| it.tools.clone());
-            let tools = if found.tools.is_empty() { asked.unwrap_or_default() } else { found.tools.clone() };
-            let (priority, observe) = (row.priority, row.observe);
-            let mut subscription = Subscription::to(event.clone());
-            (subscription.tools, subscription.priority, subscription.observe) = (tools, priority, observe);
-            subscription
-        })
-        .collect()
+    let of_event = |event: &EventName| {
+        let asked = asked.iter().find(|it| it.event == *event).map(|it| it.tools.clone());
+        let tools = if found.tools.is_empty() { asked.unwrap_or_default() } else { found.tools.clone() };
+        let (priority, observe) = (entry.priority, entry.observe);
+        let mut subscription = Subscription::to(event.clone());
+        (subscription.tools, subscription.priority, subscription.observe) = (tools, priority, observe);
+        subscription
+    };
+    found.events.iter().map(of_event).collect()
 }
 
 /// Warns about programs in `hooks/` that are not hooks because they have no execute bit. A program that a

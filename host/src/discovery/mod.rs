@@ -22,7 +22,9 @@ pub use find::{
 };
 pub(crate) use find::{outermost_repository, source, source_file};
 pub use hookbox_system::units::{UnitError, parse_duration, parse_size, show_duration};
-pub use load::{Approvable, Discovery, Entry, EntryStatus, Tightened, examine_plugin, forget, remembered};
-pub(crate) use load::{Details, LastGood, discover, guard_of_unseen};
+pub use load::{
+    Discovery, Entry, EntryStatus, Found, Namesake, Tightened, examine_plugin, forget, remembered,
+};
+pub(crate) use load::{LastGood, discover, guard_of_unseen};
 pub use problem::Problem;
 pub use progress::Progress;

@@ -64,7 +64,7 @@ impl Reload {
             same.insert(key, ());
             match old.get(&key) {
                 None => reload.added.push(entry.name.clone()),
-                Some(was) if *was != entry || before.details(entry) != after.details(entry) => {
+                Some(was) if *was != entry => {
                     reload.changed.push(Changed {
                         name: entry.name.clone(),
                         was: was.status,

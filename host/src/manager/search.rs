@@ -45,10 +45,13 @@ impl Builder {
         let options = &self.discovery;
         places.extend(options.directories.iter().map(|directory| options.cwd.join(directory)));
         places.extend(found.entries.iter().filter_map(|entry| entry.path.clone()));
-        let declared = found.approvable.iter().filter(|it| it.trusted);
-        let commands = declared.flat_map(|it| {
-            let bases = found.repo.as_deref().into_iter().chain(it.path.ancestors().nth(2));
-            it.runs.iter().flat_map(move |line| bases.clone().map(|base| (line.clone(), base.to_owned())))
+        let commands = found.entries.iter().filter(|it| it.trusted).flat_map(|it| {
+            let above = it.path.as_deref().and_then(|path| path.ancestors().nth(2));
+            let bases = found.repo.as_deref().into_iter().chain(above);
+            it.found
+                .runs
+                .iter()
+                .flat_map(move |line| bases.clone().map(|base| (line.clone(), base.to_owned())))
         });
         let surroundings = Surroundings {
             commands: commands.collect(),

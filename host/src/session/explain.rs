@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Session;
-use crate::capability::Capability;
 use crate::chain::{self, Fired};
-use crate::discovery::{Approvable, Details, Entry, EntryStatus};
+use crate::discovery::{Entry, EntryStatus};
 use crate::event::Event;
 use crate::hook::{Budget, Descriptor, Hook, Settings, Subscription};
 use crate::live::Snapshot;
@@ -26,26 +25,14 @@ pub struct Explanation {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ExplainedHook {
-    /// Its name, file, kind, tier, trust, status and failure policy.
+    /// Its name, file, kind, tier, trust, status, failure policy, declaration and settings.
     pub entry: Entry,
-    /// The place of its declaration in its file, such as `line 3, column 5`.
-    pub declared_at: Option<String>,
     /// True if it was asked, or the reason why not.
     pub asked: Asked,
-    /// The matcher of its declaration, as it was written. Not escaped.
-    pub matcher: Option<String>,
-    /// The `if` of its declaration, as it was written. Not escaped.
-    pub condition: Option<String>,
     /// Its subscription to the event, if it has one.
     pub subscription: Option<Subscription>,
     /// The limits of a call, if it is active.
     pub budget: Option<Budget>,
-    /// The permissions that it has, of those that it asks for.
-    pub rights: Vec<Capability>,
-    /// Its own settings.
-    pub settings: Settings,
-    /// The line of its table in [`Entry::settings_file`], if it has one.
-    pub settings_line: Option<usize>,
     /// Its part of the report, if its turn came.
     pub report: Option<HookReport>,
 }
@@ -106,25 +93,10 @@ impl Explanation {
     }
 
     fn hook(snapshot: &Snapshot, entry: &Entry, asked: Asked, report: Option<&HookReport>) -> ExplainedHook {
-        let Details { settings, settings_line, declared_at, .. } =
-            snapshot.details(entry).cloned().unwrap_or_default();
-        let is_it = |it: &&Approvable| it.name == entry.name && Some(&it.path) == entry.path.as_ref();
-        let found = snapshot.approvable.iter().find(is_it);
-        let rights = found.map(Approvable::asked);
         ExplainedHook {
             asked,
             subscription: None,
             budget: active(snapshot, entry).map(|it| it.descriptor().budget),
-            matcher: found.and_then(|it| it.matcher.clone()),
-            condition: found.and_then(|it| it.condition.clone()),
-            rights: rights
-                .unwrap_or_default()
-                .into_iter()
-                .filter(|right| !entry.lacks.contains(right))
-                .collect(),
-            settings,
-            settings_line,
-            declared_at,
             report: report.cloned(),
             entry: entry.clone(),
         }
@@ -173,7 +145,7 @@ fn why_not(snapshot: &Snapshot, entry: &Entry, asked: &Event) -> Asked {
     match entry.status {
         EntryStatus::Disabled => return Asked::Disabled,
         EntryStatus::Shadowed => {
-            return Asked::Shadowed(snapshot.details(entry).and_then(|it| it.shadowed_by.clone()));
+            return Asked::Shadowed(entry.found.shadowed_by.clone());
         }
         EntryStatus::Invalid => return Asked::Invalid,
         EntryStatus::Untrusted | EntryStatus::Active => {}

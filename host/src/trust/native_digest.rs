@@ -37,7 +37,7 @@ const BESIDE: (usize, u64) = (1024, 16 << 20);
 const ENDINGS: [&str; 8] = [".js", ".mjs", ".cjs", ".ts", ".json", ".rb", ".pl", ".lua"];
 
 /// Everything that the digest of a hook depends on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DigestInput {
     /// The repository, as its paths are written.
     pub(crate) repo: PathBuf,

@@ -121,7 +121,7 @@ pub fn of_plugin(
 
 /// The files of a plugin that count in a digest: those that were installed, if they are known. A plugin may write a log
 /// or its state beside itself.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Covered {
     /// The plugin's directory. All files elsewhere count.
     pub(crate) plugin: PathBuf,

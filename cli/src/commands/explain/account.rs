@@ -145,7 +145,9 @@ fn origin(hook: &ExplainedHook, line: &mut impl FnMut(&str, &str)) {
     let trusted = if entry.trusted { "" } else { ", not trusted" };
     let kind = format!("{}, {}{trusted}", entry.kind.as_str(), entry.tier.as_str());
     match &entry.path {
-        Some(path) => line("from", &format!("{} ({kind})", place(path, None, hook.declared_at.as_deref()))),
+        Some(path) => {
+            line("from", &format!("{} ({kind})", place(path, None, hook.entry.found.declared_at.as_deref())))
+        }
         None if entry.kind == Kind::Builtin => line("from", "hookbox itself"),
         None => line("from", &kind),
     }
@@ -173,12 +175,13 @@ fn origin(hook: &ExplainedHook, line: &mut impl FnMut(&str, &str)) {
     }
     // The line `from` has the file of a declared hook.
     let is_declared = entry.settings_file() == entry.path;
-    if let (Some(file), false) = (entry.settings_file().filter(|_| hook.settings_line.is_some()), is_declared)
+    if let (Some(file), false) =
+        (entry.settings_file().filter(|_| hook.entry.found.settings_line.is_some()), is_declared)
     {
         let rows: Vec<String> =
-            hook.settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            hook.entry.found.settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let rows = if rows.is_empty() { "none of its own".to_owned() } else { rows.join(", ") };
-        let from = place(&file, hook.settings_line, None);
+        let from = place(&file, hook.entry.found.settings_line, None);
         line("settings", &format!("{} ({from})", escape(&rows, 2_000)));
     }
     for it in &entry.tightened {
@@ -197,7 +200,7 @@ pub(in crate::commands) fn tightened(it: &Tightened) -> String {
 fn rights(hook: &ExplainedHook) -> Option<String> {
     Some(match hook.entry.kind {
         _ if hook.asked == Asked::Untrusted => "none: it does not run".to_owned(),
-        Kind::Component if !hook.rights.is_empty() => list(&hook.rights),
+        Kind::Component if !hook.entry.rights().is_empty() => list(&hook.entry.rights()),
         Kind::Component => hook.budget.map(|_| "none".to_owned())?,
         Kind::Rules | Kind::Builtin => "none".to_owned(),
         _ => "all of yours: it is not in a sandbox".to_owned(),

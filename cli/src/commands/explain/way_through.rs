@@ -148,13 +148,14 @@ pub(super) async fn way_through(
     let declared = matches!(hook.entry.kind, Kind::Command | Kind::Tool);
     let file = hook.entry.settings_file().filter(|_| !declared && manager.hook(&ruling.by).is_some())?;
     let named = hook.report.as_ref().and_then(|it| it.metadata.get(SETTINGS_TO_PASS)?.as_object());
-    let others = hook.settings.keys().filter(|name| named.is_some_and(|it| !it.contains_key(*name)));
+    let others =
+        hook.entry.found.settings.keys().filter(|name| named.is_some_and(|it| !it.contains_key(*name)));
     let others = others.cloned().collect();
     let settings = match named.filter(|it| !it.is_empty()) {
         Some(named) => Some(tried(named, hook, explanation, session).await?),
         None => None,
     };
-    let (hook, line) = (ruling.by.clone(), hook.settings_line);
+    let (hook, line) = (ruling.by.clone(), hook.entry.found.settings_line);
     Some(WayThrough { hook, file, settings, line, others, exception: None })
 }
 
@@ -169,7 +170,7 @@ async fn tried(
     if hook.entry.tightened.iter().any(|it| named.contains_key(&it.setting)) {
         return None;
     }
-    let mut settings = hook.settings.clone();
+    let mut settings = hook.entry.found.settings.clone();
     for (name, value) in named {
         // A hook gets a value that is not a text as JSON.
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

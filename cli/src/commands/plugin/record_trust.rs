@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hookbox::capability::Capability;
 use hookbox::escape;
-use hookbox::internal::discovery::Approvable;
+use hookbox::manager::Entry;
 use hookbox::manager::EntryStatus;
 use hookbox::manager::Manager;
 use hookbox::trust::{Record, Scope};
@@ -26,9 +26,9 @@ pub(super) struct Decision<'a> {
 }
 
 /// Returns the approvable hooks of a plugin.
-pub(super) fn hooks<'m>(all: &'m [Approvable], plugin: &Path) -> impl Iterator<Item = &'m Approvable> {
+pub(super) fn hooks<'m>(all: &'m [Entry], plugin: &Path) -> impl Iterator<Item = &'m Entry> {
     let plugin: PathBuf = plugin.to_owned();
-    all.iter().filter(move |hook| hook.reference.starts_with(&plugin))
+    all.iter().filter(move |hook| hook.found.reference.starts_with(&plugin))
 }
 
 /// Records trust in the hooks of a plugin that was just installed. Digests are computed in the plugins
@@ -40,17 +40,17 @@ pub(super) fn record(
     decision: &Decision<'_>,
 ) -> anyhow::Result<()> {
     let file = approval::trust_file(manager)?;
-    let all = manager.approvable();
+    let all = manager.entries();
     is_as_shown(installed)?;
     let mut records: Vec<Record> = Vec::new();
     let mut namesakes = Vec::new();
     let asked =
-        |hook: &&Approvable| hook.status != EntryStatus::Disabled && !decision.besides.contains(&hook.name);
+        |hook: &&Entry| hook.status != EntryStatus::Disabled && !decision.besides.contains(&hook.name);
     for hook in hooks(&all, &installed.path).filter(asked) {
         match of(manager, hook, &installed.path, shown, decision.grant) {
             Ok(record) => {
                 namesakes.extend(
-                    hook.namesakes.iter().map(|it| (hook.name.as_str(), it.key.clone(), &it.reference)),
+                    hook.found.namesakes.iter().map(|it| (hook.name.as_str(), it.key.clone(), &it.reference)),
                 );
                 records.push(record);
             }
@@ -94,7 +94,7 @@ pub(super) fn record(
 /// Makes the record of one hook.
 fn of(
     manager: &Manager,
-    hook: &Approvable,
+    hook: &Entry,
     plugin: &Path,
     shown: &Contents,
     grant: bool,
@@ -115,11 +115,11 @@ fn of(
         // The digest of the shown bytes, also if another hook of this name is found first.
         kind if kind.is_one_file() => {
             let unread = || InputError::new(format!("{}: was not examined", name()), "see `hookbox list`");
-            hook.digest_of(looked.digest.as_ref().ok_or_else(unread)?)
+            hook.found.digest_of(looked.digest.as_ref().ok_or_else(unread)?)
         }
         _ => approval::digest(hook)?,
     };
-    if hook.kind.is_one_file() && hook.digest().ok().flatten().is_some_and(|it| it != digest) {
+    if hook.kind.is_one_file() && hook.trust_digest().ok().flatten().is_some_and(|it| it != digest) {
         return Err(InputError::new(format!("{}: has changed since it was shown", name()), AGAIN));
     }
     let asked = looked.asks.clone();
@@ -138,9 +138,9 @@ fn of(
 
 /// Returns the part of a hook that the plugin alone does not show: the servers, files and settings of the
 /// repository that it uses.
-fn not_shown(manager: &Manager, hook: &Approvable, runs: Option<&str>, plugin: &Path) -> Option<String> {
-    if hook.runs.as_deref() != runs {
-        let runs = hook.runs.as_deref().unwrap_or("nothing");
+fn not_shown(manager: &Manager, hook: &Entry, runs: Option<&str>, plugin: &Path) -> Option<String> {
+    if hook.found.runs.as_deref() != runs {
+        let runs = hook.found.runs.as_deref().unwrap_or("nothing");
         return Some(format!("in this repository it runs {}, which was not shown", escape(runs, 300)));
     }
     let repository = manager.repository().unwrap_or_default();
@@ -157,7 +157,7 @@ fn not_shown(manager: &Manager, hook: &Approvable, runs: Option<&str>, plugin: &
         return Some(format!("it uses {path} of the repository, which was not shown"));
     }
     let settings = "the repository has settings for it, which were not shown";
-    (is_local && hook.settings().next().is_some()).then(|| settings.to_owned())
+    (is_local && hook.found.repository_settings().next().is_some()).then(|| settings.to_owned())
 }
 
 /// Checks that a plugin is in the state that was shown.
@@ -189,9 +189,9 @@ pub(super) fn forget(
         Location::Global => Scope::Global,
         Location::Local => Scope::Repository(base.canonicalize().unwrap_or_else(|_| base.to_owned())),
     };
-    let all = manager.approvable();
+    let all = manager.entries();
     let kept = hooks(&all, plugin).filter(|hook| besides.contains(&hook.name));
-    let kept: Vec<_> = kept.filter_map(|hook| hook.key.as_ref()).collect();
+    let kept: Vec<_> = kept.filter_map(|hook| hook.found.key.as_ref()).collect();
     let beneath = plugin.strip_prefix(base).unwrap_or(plugin);
     let is_taken = |record: &&Record| {
         let is_kept = kept.iter().any(|(place, path)| *place == record.scope && *path == record.path);

@@ -2,7 +2,6 @@
 
 use hookbox::capability::Capability;
 use hookbox::escape;
-use hookbox::internal::discovery::Approvable;
 use hookbox::manager::Manager;
 use hookbox::manager::{Entry, EntryStatus};
 use hookbox::trust::{Record, Records};
@@ -70,7 +69,7 @@ pub(super) fn of(
     contents: &Contents,
     manager: &Manager,
 ) -> anyhow::Result<Row> {
-    let (entries, approvable) = (manager.entries(), manager.approvable());
+    let (entries, approvable) = (manager.entries(), manager.entries());
     // Without a private directory there are no records.
     let records = manager.trust_file().map(|file| approval::read(&file)).transpose()?.unwrap_or_default();
     let hooks = contents.hooks.iter();
@@ -187,7 +186,7 @@ impl HookRow {
         hook: &PluginHook,
         known: &KnownPlugin,
         entries: &[Entry],
-        approvable: &[Approvable],
+        approvable: &[Entry],
         records: &Records,
     ) -> Self {
         let mut hook = hook.clone();
@@ -245,8 +244,8 @@ impl HookRow {
 }
 
 /// Returns the user's record of the bytes that a hook has now.
-fn current<'r>(hook: &Approvable, records: &'r Records) -> Option<&'r Record> {
-    let (scope, path) = hook.key.as_ref()?;
-    let digest = hook.digest().ok()??;
+fn current<'r>(hook: &Entry, records: &'r Records) -> Option<&'r Record> {
+    let (scope, path) = hook.found.key.as_ref()?;
+    let digest = hook.trust_digest().ok()??;
     records.current(scope, path, &digest)
 }

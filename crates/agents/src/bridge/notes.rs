@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use crate::chain::Fired;
-use crate::discovery::Approvable;
 use crate::hook::{Cause, Kind};
 use crate::manager::{Entry, EntryStatus, Manager};
 use crate::outcome::{Ruling, Verdict, Warning};
@@ -51,7 +50,7 @@ pub(super) fn problems(manager: &Manager, is_off: bool) -> Vec<String> {
 /// that wait for trust: the user may count on a guard among them, also before its event comes. A hook that lost its trust
 /// since the hooks were found keeps its warning.
 pub(super) fn untrusted(fired: &mut Fired, manager: &Manager) -> Option<String> {
-    let (hooks, found) = (&fired.report.hooks, manager.approvable());
+    let (hooks, found) = (&fired.report.hooks, manager.entries());
     let is_trusted = |name: &str| found.iter().any(|it| it.name == name && it.trusted);
     let is_standing = |warning: &Warning| {
         let Some(name) = &warning.hook else { return false };
@@ -60,7 +59,7 @@ pub(super) fn untrusted(fired: &mut Fired, manager: &Manager) -> Option<String> 
     };
     fired.verdict.warnings.retain(|warning| !is_standing(warning));
     // One that has changed has a problem of its own.
-    let waits = |it: &&Approvable| it.status == EntryStatus::Untrusted && it.record.is_none();
+    let waits = |it: &&Entry| it.status == EntryStatus::Untrusted && it.found.record.is_none();
     let count = found.iter().filter(waits).count();
     match count {
         0 => None,

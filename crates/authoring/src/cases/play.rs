@@ -106,8 +106,8 @@ fn configure(case: &Case, place: &Place, manager: &Manager) -> Result<Option<Str
         }
     }
     fs::write(place.settings(), document.to_string())?;
-    let components = manager.approvable();
-    let components = components.iter().filter_map(|hook| Some((hook, hook.manifest.as_ref()?)));
+    let components = manager.entries();
+    let components = components.iter().filter_map(|hook| Some((hook, hook.found.manifest.as_ref()?)));
     let components: Vec<_> = components.collect();
     let is_asked = |grant: &Capability| {
         components.iter().any(|(_, it)| it.capabilities.iter().any(|asked| grant.intersect(asked).is_some()))
@@ -119,7 +119,7 @@ fn configure(case: &Case, place: &Place, manager: &Manager) -> Result<Option<Str
     let mut records = Vec::new();
     for (hook, manifest) in components {
         let (Some((scope, path)), Some(digest)) =
-            (hook.key.clone(), hook.digest().map_err(|error| surroundings(&error))?)
+            (hook.found.key.clone(), hook.trust_digest().map_err(|error| surroundings(&error))?)
         else {
             continue;
         };

@@ -148,9 +148,9 @@ async fn trusting(directories: &Directories) -> Result<Manager> {
     };
     let found = builder().build().await;
     let file = found.trust_file().context("expected a private data directory")?;
-    for hook in found.approvable().iter() {
-        let asked = hook.manifest.as_ref().map(|it| it.capabilities.clone()).unwrap_or_default();
-        let (Some((scope, path)), Some(digest)) = (hook.key.clone(), hook.digest()?) else {
+    for hook in found.entries().iter().filter(|it| it.found.is_in_file()) {
+        let asked = hook.asked();
+        let (Some((scope, path)), Some(digest)) = (hook.found.key.clone(), hook.trust_digest()?) else {
             bail!(
                 "{}: not a component that can be used\nhint: build the samples again with `cargo hooks`",
                 escape(&hook.name, 100)

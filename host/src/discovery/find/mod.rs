@@ -29,7 +29,7 @@ use self::scan::Scan;
 use crate::hook::{Digest, Kind, MAX_COMPONENT};
 
 /// The candidates of all repositories and of the user.
-pub(super) struct Found {
+pub(super) struct Scanned {
     pub(super) repositories: Repositories,
     /// The settings for all hooks together.
     pub(super) global: GlobalSettings,
@@ -40,7 +40,7 @@ pub(super) struct Found {
 }
 
 /// Finds the candidates. The options have absolute paths and [`roots::valid`].
-pub(super) fn find(options: &Options, last: &Arc<LastRead>) -> Found {
+pub(super) fn find(options: &Options, last: &Arc<LastRead>) -> Scanned {
     let repositories = repo::find(&options.cwd, options.home.as_deref(), &options.roots);
     let search = options.search();
     let mut nearest = scan::scan(search, repositories.nearest.as_deref(), Arc::clone(last));
@@ -51,7 +51,7 @@ pub(super) fn find(options: &Options, last: &Arc<LastRead>) -> Found {
     let mut scans: Vec<Scan> = outer.into_iter().chain([nearest]).collect();
     let mut read = LastRead::default();
     scans.iter_mut().for_each(|scan| read.take(std::mem::take(&mut scan.next)));
-    Found { repositories, global, read: Arc::new(read), scans }
+    Scanned { repositories, global, read: Arc::new(read), scans }
 }
 
 /// Returns the names of the hooks that are found, sorted, also of those that do not run. It runs and compiles

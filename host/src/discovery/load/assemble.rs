@@ -76,16 +76,15 @@ impl Assembly {
         flags: &Limits,
         launcher: &mut Launcher,
     ) {
-        self.approvable.push(judged.approvable());
         self.problems.extend(judged.notes());
         let position = judged.position();
         let mut descriptor = judged.descriptor(flags);
         let priority = judged.priority();
-        let mut details = judged.details();
+        let mut found = judged.found();
         if let Selection::Shadowed(shadower) = &selection {
-            details.shadowed_by = Some(shadower.by.clone());
+            found.shadowed_by = Some(shadower.by.clone());
         }
-        self.details.insert((judged.candidate.name.clone(), judged.candidate.path.clone()), details);
+        self.found = found;
         let (Examined { digest, result, policy, subscriptions }, kept) = match selection {
             Selection::Disabled => {
                 self.list(position, &descriptor, EntryStatus::Disabled);
@@ -157,8 +156,8 @@ impl Assembly {
                 self.problems.extend(faults);
                 if let Some(error) = error {
                     self.refuse(position, descriptor, judged.priority(), error, EntryStatus::Invalid);
-                    if let Some(it) = self.approvable.last_mut() {
-                        it.manifest = Some(component.manifest().clone());
+                    if let Some(found) = self.listed() {
+                        found.manifest = Some(component.manifest().clone());
                     }
                     return;
                 }
@@ -224,8 +223,8 @@ impl Assembly {
         kept: Option<Box<Kept>>,
     ) {
         self.list(position, descriptor, EntryStatus::Active);
-        if let Some(it) = self.approvable.last_mut() {
-            it.manifest = Some(manifest.clone());
+        if let Some(found) = self.listed() {
+            found.manifest = Some(manifest.clone());
         }
         if let Some(kept) = kept {
             self.keep(*kept);
@@ -249,10 +248,8 @@ impl Assembly {
         if let Some((_, entry)) = self.rows.last_mut() {
             entry.tightened = tightened;
         }
-        if let Some(details) =
-            self.details.get_mut(&(judged.candidate.name.clone(), judged.candidate.path.clone()))
-        {
-            details.settings.clone_from(&settings);
+        if let Some(found) = self.listed() {
+            found.settings.clone_from(&settings);
         }
         settings
     }

@@ -1,13 +1,9 @@
 //! Rows, hooks and problems, collected one candidate after another.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::approvable::Approvable;
-use super::details::Details;
 use super::discovered::Discovery;
-use super::entry::{Entry, EntryStatus};
+use super::entry::{Entry, EntryStatus, Found};
 use super::failing_hook::FailingHook;
 use super::fallback::LastGood;
 use super::judged_candidate::Position;
@@ -23,14 +19,14 @@ pub(super) const BLOCKS: &str = "on_failure is \"block\", so it fails in every e
 pub(super) struct Assembly {
     pub(super) rows: Vec<(Position, Entry)>,
     pub(super) hooks: Vec<(Position, Arc<dyn Hook>)>,
-    pub(super) approvable: Vec<Approvable>,
     pub(super) problems: Vec<Problem>,
     pub(super) kept: Vec<Kept>,
-    pub(super) details: BTreeMap<(String, PathBuf), Details>,
     pub(super) last: Arc<LastGood>,
     pub(super) next: LastGood,
     /// The failure policy of a component of the user's that could never be read.
     pub(super) unread: OnFailure,
+    /// The part of the hook that is listed next.
+    pub(super) found: Found,
 }
 
 impl Assembly {
@@ -51,17 +47,13 @@ impl Assembly {
     }
 
     pub(super) fn list(&mut self, position: Position, descriptor: &Descriptor, status: EntryStatus) {
-        let is_it =
-            |it: &&mut Approvable| Some(&it.path) == descriptor.path.as_ref() && it.name == descriptor.name;
-        let listed = self.approvable.last_mut().filter(is_it);
-        if let Some(it) = listed {
-            it.status = status;
-            it.on_failure = descriptor.on_failure;
-            let subscriptions = &descriptor.subscriptions;
-            it.observe = !subscriptions.is_empty() && subscriptions.iter().all(|it| it.observe);
-            it.bytes.clone_from(&descriptor.digest);
-        }
-        self.rows.push((position, Entry::new(descriptor, status)));
+        let found = std::mem::take(&mut self.found);
+        self.rows.push((position, Entry { found, ..Entry::new(descriptor, status) }));
+    }
+
+    /// Returns the part of the hook that was listed last that a list does not show.
+    pub(super) fn listed(&mut self) -> Option<&mut Found> {
+        Some(&mut self.rows.last_mut()?.1.found)
     }
 
     /// Reports why the hook that was listed last does not run, if its user relies on it.
@@ -88,9 +80,7 @@ impl Assembly {
             entries: self.rows.into_iter().map(|(_, entry)| entry).collect(),
             hooks: self.hooks.into_iter().map(|(_, hook)| hook).collect(),
             problems: self.problems,
-            approvable: self.approvable,
             kept: self.kept,
-            details: self.details,
             last_good: Some(self.next),
             ..Discovery::default()
         }

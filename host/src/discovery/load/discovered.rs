@@ -5,8 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::approvable::Approvable;
-use super::details::Details;
 use super::entry::Entry;
 use super::fallback::LastGood;
 use crate::builtin::BuiltinSettings;
@@ -39,15 +37,10 @@ pub struct Discovery {
     pub(crate) builtins: BTreeMap<&'static str, BuiltinSettings>,
     /// The settings for all hooks together.
     pub(crate) global: GlobalSettings,
-    /// The hooks of `entries`, for the commands that trust and grant; by tier, root, plugin directory
-    /// name and file name.
-    pub approvable: Vec<Approvable>,
     /// The directories that no hook may write to.
     pub protected: Arc<ProtectedDirs>,
     /// The broken files whose last state stays in force.
     pub(crate) kept: Vec<Kept>,
-    /// The details of each hook, by its name and file.
-    pub(crate) details: BTreeMap<(String, PathBuf), Details>,
     /// The working state for the next discovery; `None` if this one failed.
     pub(crate) last_good: Option<LastGood>,
 }
@@ -64,10 +57,8 @@ impl Discovery {
         self.entries.extend(inner.entries);
         self.entries.sort_by_key(|entry| (entry.tier.origin(), entry.priority));
         self.hooks.extend(inner.hooks);
-        self.approvable.extend(inner.approvable);
         self.problems.extend(inner.problems);
         self.kept.extend(inner.kept);
-        self.details.extend(inner.details);
         match (&mut self.last_good, inner.last_good) {
             (Some(last), Some(inner)) => last.take(inner),
             (last, inner) => *last = inner,

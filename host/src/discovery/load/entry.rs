@@ -1,4 +1,4 @@
-//! The entry of a hook, for people.
+//! The entry of a hook: for people, and for the commands that trust hooks and grant rights.
 
 use std::path::{Path, PathBuf};
 
@@ -6,9 +6,14 @@ use serde::{Serialize, Serializer};
 
 use super::tighten::Tightened;
 use crate::capability::Capability;
+use crate::discovery::find::PluginFile;
 use crate::discovery::find::settings;
 use crate::event::EventName;
-use crate::hook::{DEFAULT_PRIORITY, Descriptor, Digest, Kind, Mode, OnFailure, Tier};
+use crate::hook::{
+    DEFAULT_PRIORITY, Descriptor, Digest, Kind, Manifest, Mode, OnFailure, Origin, Settings, Tier,
+};
+use crate::trust::native_digest::DigestInput;
+use crate::trust::{Record, Scope, TreeError};
 use hookbox_system::units;
 
 /// The status of a hook that was found.
@@ -41,7 +46,7 @@ impl EntryStatus {
     }
 }
 
-/// A row of `hookbox list`; serialised, an object of `list --json`.
+/// A hook that was found, or that runs. Serialised, an object of `list --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
     /// The full name.
@@ -82,6 +87,96 @@ pub struct Entry {
     /// Its settings that a repository made stricter.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tightened: Vec<Tightened>,
+    /// The part of it that a list does not show; empty if it has no file.
+    #[serde(skip)]
+    pub found: Found,
+}
+
+/// The part of a hook in a file that a list does not show: its declaration, trust and settings. It is empty for a hook from
+/// code, of the program that embeds hookbox, or built in, and for one whose file is missing.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Found {
+    /// The path by which a command finds this hook and no other: its file, or the hooks.json or mcp.json that
+    /// declares it with the entry's position, such as `hooks.json#PreToolUse[0]`.
+    pub reference: PathBuf,
+    /// The place of its declaration in its file, such as `line 3, column 5`.
+    pub declared_at: Option<String>,
+    /// The command line of its declaration in a hooks.json or mcp.json, or its tool and server. Not escaped.
+    pub runs: Option<String>,
+    /// The variable with its plugin that its line would have to quote, because the directory has a space in its name.
+    pub unquoted: Option<&'static str>,
+    /// The files of its plugin that such a command runs, as far as its text shows them.
+    pub plugin_files: Vec<PluginFile>,
+    /// The events of its declaration.
+    pub events: Vec<EventName>,
+    /// The tools of its declaration's matcher; empty if it has none and gets all tools.
+    pub tools: Vec<String>,
+    /// The matcher of its declaration in Claude Code's shape, as it was written. Not escaped.
+    pub matcher: Option<String>,
+    /// The `if` of its declaration, as it was written. Not escaped.
+    pub condition: Option<String>,
+    /// True if it runs only after the user trusted it as it is: a repository brought it, or hookbox installed
+    /// it as part of a plugin.
+    pub needs_trust: bool,
+    /// The description that a component or a rules file gives of itself, if it loads.
+    pub manifest: Option<Manifest>,
+    /// Its key in the trust file: scope, and path there. `None` if the real path of the repository is not
+    /// known, so that nothing can be recorded.
+    pub key: Option<(Scope, PathBuf)>,
+    /// The user's record of it, also if it has changed since.
+    pub record: Option<Record>,
+    /// The hooks that it replaces if the user agrees: later ones of its name that are the user's own, or
+    /// trusted.
+    pub namesakes: Vec<Namesake>,
+    /// Its own settings.
+    pub settings: Settings,
+    /// The line of its table in [`Entry::settings_file`], if it has one.
+    pub settings_line: Option<usize>,
+    /// The path of the hook that runs in its place.
+    pub shadowed_by: Option<PathBuf>,
+    /// The files and settings that its digest covers, if it needs trust.
+    pub(super) digest_input: Option<DigestInput>,
+    /// Every other setting and its declaration, as text for comparison.
+    pub(super) rest: String,
+}
+
+/// A hook that has the name of another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Namesake {
+    /// Its key in the trust file.
+    pub key: (Scope, PathBuf),
+    /// The path by which a command finds it.
+    pub reference: PathBuf,
+    /// The tier in which it was found.
+    pub tier: Tier,
+    /// Its owner's policy for its failures; a component may have one of its own.
+    pub on_failure: Option<OnFailure>,
+}
+
+impl Found {
+    /// Returns true if the hook was found in a file.
+    pub fn is_in_file(&self) -> bool {
+        !self.reference.as_os_str().is_empty()
+    }
+
+    /// Returns the repository's settings for it, key by key: a part of its digest.
+    pub fn repository_settings(&self) -> impl Iterator<Item = (&str, &str)> {
+        let settings = self.digest_input.iter().flat_map(|it| &it.settings);
+        settings.map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// Returns the digest of the entry that declares it, with its position in its file.
+    #[doc(hidden)]
+    pub fn declaration(&self) -> Option<Digest> {
+        let declared = self.digest_input.as_ref().map(|it| &it.declared).filter(|it| !it.is_empty())?;
+        Some(Digest::of(format!("{declared:?}").as_bytes()))
+    }
+
+    /// Returns the digest that trust and grants are bound to, for a component of these bytes.
+    pub fn digest_of(&self, bytes: &Digest) -> Digest {
+        self.digest_input.as_ref().map_or_else(|| bytes.clone(), |it| it.of_component(bytes))
+    }
 }
 
 impl Entry {
@@ -114,7 +209,46 @@ impl Entry {
             mode: descriptor.mode,
             timeout: units::show_duration(descriptor.budget.wall),
             tightened: Vec::new(),
+            found: Found::default(),
         }
+    }
+
+    /// Returns the permissions that it asks for. A hook of a repository cannot have `allow`.
+    pub fn asked(&self) -> Vec<Capability> {
+        let mut asked = self.found.manifest.as_ref().map(|it| it.capabilities.clone()).unwrap_or_default();
+        asked.retain(|right| *right != Capability::Allow || self.tier.origin() != Origin::Repo);
+        asked
+    }
+
+    /// Returns the permissions that it has, of those that it asks for.
+    pub fn rights(&self) -> Vec<Capability> {
+        let mut rights = self.asked();
+        rights.retain(|right| !self.lacks.contains(right));
+        rights
+    }
+
+    /// Returns the files and directories of the repository that its command line or its shebang names. Its
+    /// digest covers them beside the hook's own directory. Paths are relative to the repository.
+    pub fn names(&self) -> Vec<PathBuf> {
+        self.tree_input().and_then(|it| it.names().ok()).unwrap_or_default()
+    }
+
+    /// Returns the digest that trust and grants are bound to. A component's and a rules file's is the one of the bytes
+    /// that were read; for any other hook that needs trust it is computed anew. `None` if the file was not read.
+    ///
+    /// # Errors
+    ///
+    /// [`TreeError`] is the reason why the files of a hook have no digest.
+    pub fn trust_digest(&self) -> Result<Option<Digest>, TreeError> {
+        match self.tree_input() {
+            Some(input) => input.digest().map(Some),
+            None => Ok(self.digest.as_ref().map(|bytes| self.found.digest_of(bytes))),
+        }
+    }
+
+    /// Returns the files that the digest of a hook covers that is more than one file.
+    fn tree_input(&self) -> Option<&DigestInput> {
+        self.found.digest_input.as_ref().filter(|_| !self.kind.is_one_file())
     }
 
     /// Returns the file in which the user changes this hook: the `hookbox.toml` of its root, or the file that

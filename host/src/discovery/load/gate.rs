@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::approvable::Namesake;
+use super::entry::Namesake;
 use crate::capability::{Capability, Rights};
 use crate::discovery::find::candidate::{Candidate, HooksDir, State};
 use crate::discovery::find::declared::Declared;

@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::approvable::Approvable;
-use super::details::Details;
-use super::entry::EntryStatus;
+use super::entry::Found;
 use super::examine::{Examined, Job, Ready};
 use super::fallback::LastGood;
 use super::gate::Judgement;
@@ -94,17 +92,6 @@ impl JudgedCandidate<'_> {
         }
     }
 
-    pub(super) fn details(&self) -> Details {
-        let grants = self.judgement.record.as_ref().map(|record| &record.grants);
-        Details {
-            settings: self.table.map(|table| table.settings.clone()).unwrap_or_default(),
-            settings_line: self.table.map(|table| table.line),
-            declared_at: self.declared().map(|declared| declared.spot.clone()),
-            shadowed_by: None,
-            rest: format!("{:?} {grants:?} {:?}", self.table.map(Table::fields), self.declared()),
-        }
-    }
-
     /// Returns the digest of a hook that is more than one file: of everything that belongs to a repository's
     /// hook, or of the user's own entry.
     fn digest(&self) -> Option<Digest> {
@@ -156,33 +143,30 @@ impl JudgedCandidate<'_> {
         HookError::new(Cause::Untrusted, message)
     }
 
-    /// Returns the hook for the commands that trust and grant.
-    pub(super) fn approvable(&self) -> Approvable {
-        let Candidate { name, path, kind, dir, .. } = self.candidate;
-        Approvable {
-            name: name.clone(),
-            path: path.clone(),
-            kind: *kind,
-            tier: dir.tier,
+    /// Returns the part of its entry that a list does not show.
+    pub(super) fn found(&self) -> Found {
+        let dir = &self.candidate.dir;
+        let declared = self.declared();
+        Found {
+            reference: self.reference(),
+            declared_at: declared.map(|it| it.spot.clone()),
+            runs: declared.and_then(Declared::runs),
+            unquoted: declared.and_then(|it| it.unquoted(&dir.base)),
+            plugin_files: self.plugin_files(),
+            events: declared.and_then(|it| it.event.clone()).into_iter().collect(),
+            tools: declared.map(|it| it.tools.clone()).unwrap_or_default(),
+            matcher: declared.and_then(|it| it.matcher.clone()),
+            condition: declared.and_then(|it| it.condition.as_ref()).map(|it| it.as_str().to_owned()),
             needs_trust: dir.needs_trust,
-            status: EntryStatus::Invalid,
-            trusted: self.judgement.standing.is_trusted(),
             manifest: None,
             key: self.judgement.key.clone(),
             record: self.judgement.record.clone(),
-            on_failure: self.on_failure().unwrap_or_default(),
-            observe: self.is_made_observer() || self.declared().is_some_and(|it| it.observe),
             namesakes: self.judgement.namesakes.clone(),
-            bytes: None,
+            settings: self.table.map(|table| table.settings.clone()).unwrap_or_default(),
+            settings_line: self.table.map(|table| table.line),
+            shadowed_by: None,
             digest_input: self.judgement.digest_input.clone(),
-            reference: self.reference(),
-            runs: self.declared().and_then(Declared::runs),
-            unquoted: self.declared().and_then(|it| it.unquoted(&dir.base)),
-            plugin_files: self.plugin_files(),
-            events: self.declared().and_then(|it| it.event.clone()).into_iter().collect(),
-            tools: self.declared().map(|it| it.tools.clone()).unwrap_or_default(),
-            matcher: self.declared().and_then(|it| it.matcher.clone()),
-            condition: self.declared().and_then(|it| it.condition.as_ref()).map(|it| it.as_str().to_owned()),
+            rest: format!("{:?} {declared:?}", self.table.map(Table::fields)),
         }
     }
 

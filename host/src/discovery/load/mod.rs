@@ -2,12 +2,10 @@
 //!
 //! Loading uses [`find`](super::find), which uses nothing of it.
 
-mod approvable;
 mod assemble;
 mod assembly;
 mod builtins;
 mod described;
-mod details;
 mod discovered;
 mod entry;
 mod examine;
@@ -28,10 +26,8 @@ mod unreadable_guard;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use self::approvable::Approvable;
-pub(crate) use self::details::Details;
 pub use self::discovered::Discovery;
-pub use self::entry::{Entry, EntryStatus};
+pub use self::entry::{Entry, EntryStatus, Found, Namesake};
 pub(crate) use self::fallback::LastGood;
 pub use self::hook_cache::{forget, remembered};
 pub use self::tighten::Tightened;
@@ -43,7 +39,7 @@ use super::find::options::Options;
 use super::find::repo::Repositories;
 use super::find::roots;
 use super::find::scan::{self, Scan};
-use super::find::{self, Found, absolute};
+use super::find::{self, Scanned, absolute};
 use super::problem::Problem;
 use crate::hook::{COMPILE, Tier};
 use crate::wasm::Runtime;
@@ -138,7 +134,7 @@ struct JudgedScan {
 
 /// Finds the candidates and judges them. None of them runs.
 fn find_and_judge(options: &Options, last: &Arc<LastRead>, runtime: &Runtime) -> Judged {
-    let Found { repositories, global, read, mut scans } = find::find(options, last);
+    let Scanned { repositories, global, read, mut scans } = find::find(options, last);
     let mut problems = Vec::new();
     let granted = gate::Granted::read(options, runtime, global.git.as_deref(), &mut problems);
     let around: Vec<PathBuf> = repositories.outer.iter().chain(&repositories.nearest).cloned().collect();

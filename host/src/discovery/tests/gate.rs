@@ -58,16 +58,17 @@ fn a_plugin_that_was_installed_in_the_home_directory_runs_once_it_is_trusted() {
     assert!(problems(&tree, &discovery).is_empty());
     let error = failure(&discovery, "o/installed/x");
     assert!(error.message.contains("not trusted since its plugin was installed"), "{error}");
-    let it = discovery.approvable.iter().find(|it| it.name == "o/installed/x").unwrap();
-    let (scope, path) = it.key.clone().unwrap();
-    assert!(it.needs_trust && scope == crate::trust::Scope::Global, "{it:?}");
-    let digest = it.digest().unwrap().unwrap();
+    let it = entry(&discovery, "o/installed/x");
+    let found = &it.found;
+    let (scope, path) = found.key.clone().unwrap();
+    assert!(found.needs_trust && scope == crate::trust::Scope::Global, "{it:?}");
+    let digest = it.trust_digest().unwrap().unwrap();
 
     // The digest covers the plugin.
     tree.add("home/.hookbox/plugins/o@installed/recipes/x.md", &Text("changed"));
-    assert_ne!(it.digest().unwrap().unwrap(), digest);
+    assert_ne!(it.trust_digest().unwrap().unwrap(), digest);
     std::fs::remove_dir_all(tree.path("home/.hookbox/plugins/o@installed/recipes")).unwrap();
-    assert_eq!(it.digest().unwrap().unwrap(), digest);
+    assert_eq!(it.trust_digest().unwrap().unwrap(), digest);
 
     let data = tree.path("data");
     let record = crate::trust::Record {
