@@ -210,8 +210,10 @@ pub fn added(dir: &Path, locked: &Locked) -> Vec<String> {
 fn hooks(dir: &Path, name: &str, discovery: &Discovery) -> Vec<PluginHook> {
     let Ok(access) = FileAccess::repository(dir) else { return Vec::new() };
     let prefix = format!("{name}/");
-    let in_files = discovery.entries.iter().filter(|it| it.found.is_in_file());
+    let mut in_files: Vec<&Entry> = discovery.entries.iter().filter(|it| it.found.is_in_file()).collect();
+    in_files.sort_by_key(|it| it.found.order);
     in_files
+        .into_iter()
         .map(|entry| {
             let (found, path) = (&entry.found, entry.path.as_deref().unwrap_or(dir));
             let subscriptions = subscriptions(entry);

@@ -6,7 +6,6 @@ pub(super) mod global_settings;
 mod installed;
 pub(super) mod last_read;
 mod limits;
-mod not_executable;
 pub(super) mod options;
 pub(super) mod repo;
 pub(super) mod roots;

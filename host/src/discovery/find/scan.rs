@@ -4,12 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::candidate::{Candidate, HooksDir, State, kind_by_name};
+use super::candidate::{Candidate, HooksDir, State, kind_by_name, not_executable};
 use super::declared::{self, Contents, MAX_FILE, Source};
 use super::installed::Installed;
 use super::last_read::{Kept, LastRead, Since};
 use super::limits::{MAX_CANDIDATES, MAX_DECLARED, MAX_NAMES, MAX_OF_REPOSITORY, Usage};
-use super::not_executable::not_executable;
 use super::roots::{RootDir, Search};
 use super::settings::{self, Broken, File, Table};
 use super::source_file::ReadFile;

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::assembly::{Assembly, BLOCKS};
-use super::described::{declared_subscriptions, describe, settle};
+use super::assembly::{declared_subscriptions, describe, settle};
+use super::discovered::LastGood;
 use super::entry::EntryStatus;
 use super::examine::{Examined, Examiner, Ready};
-use super::fallback::LastGood;
 use super::gate::{Gate, Judgement};
 use super::judged_candidate::{JudgedCandidate, NEVER_ALLOWS, Position};
 use super::launch::Launcher;
 use super::selection::{Selection, select};
 use super::tighten::Wishes;
-use super::{builtins, discovered::Discovery, lapsed, missing};
+use super::{builtins, discovered::Discovery, missing};
 use crate::capability::Capability;
 use crate::discovery::find::candidate::{Candidate, State};
 use crate::discovery::find::last_read::{Kept, Since};
@@ -60,7 +60,7 @@ pub(super) async fn assemble(
     assembly.next.servers = launcher.into_servers();
     missing::guards(&scan.roots, &scan.candidates, options, wishes, &mut assembly);
     missing::written(&scan.roots, &scan.candidates, options, gate, &mut assembly);
-    assembly.problems.extend(lapsed::gone(gate, &judgements, options));
+    assembly.problems.extend(missing::gone(gate, &judgements, options));
     let mut discovery = assembly.finish();
     discovery.builtins = builtins::user_settings(&scan.roots, &mut discovery.problems);
     discovery.protected = Arc::clone(&gate.protected);
@@ -88,15 +88,15 @@ impl Assembly {
         let (Examined { digest, result, policy, subscriptions }, kept) = match selection {
             Selection::Disabled => {
                 self.list(position, &descriptor, EntryStatus::Disabled);
-                return self.lapse(lapsed::disabled(judged));
+                return self.lapse(missing::disabled(judged));
             }
             Selection::Shadowed(shadower) => {
                 self.list(position, &descriptor, EntryStatus::Shadowed);
-                return self.lapse(lapsed::shadowed(judged, &shadower));
+                return self.lapse(missing::shadowed(judged, &shadower));
             }
             Selection::Examined(examined, kept) => (examined, kept),
         };
-        self.problems.extend(lapsed::observing(judged));
+        self.problems.extend(missing::observing(judged));
         descriptor.digest = digest;
         let path = &judged.candidate.path;
         let mut written = gate.written().filter(|(of, _)| kept.is_none() && of == path);
@@ -111,7 +111,7 @@ impl Assembly {
         }
         match result {
             Ok(Ready::Refused) => {
-                self.problems.extend(lapsed::changed(judged));
+                self.problems.extend(missing::changed(judged));
                 self.refuse(position, descriptor, priority, judged.untrusted(), EntryStatus::Untrusted);
             }
             Ok(Ready::Native(event)) => {

@@ -1,18 +1,23 @@
-//! The result of a discovery.
+//! The result of a discovery, with the state that worked: it stays in force for a file that is broken at the next one.
+//!
+//! Only wanted hooks are kept: a removed file is gone, and a hook that is disabled, or not trusted in its present form, is
+//! not replaced by its last version.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::entry::Entry;
-use super::fallback::LastGood;
 use crate::builtin::BuiltinSettings;
 use crate::discovery::find::global_settings::GlobalSettings;
-use crate::discovery::find::last_read::Kept;
+use crate::discovery::find::last_read::{Kept, LastRead, Since};
 use crate::discovery::problem::Problem;
 use crate::hook::Hook;
+use crate::mcp;
+use crate::rules::Rules;
 use crate::trust::ProtectedDirs;
+use crate::wasm::Component;
 
 /// The hooks that were found, and the problems on the way.
 #[derive(Default)]
@@ -65,5 +70,27 @@ impl Discovery {
         }
         self.builtins = inner.builtins;
         self.protected = inner.protected;
+    }
+}
+
+/// The working state that a discovery found, for the next one.
+#[derive(Default)]
+pub(crate) struct LastGood {
+    /// Settings and declarations.
+    pub(super) read: Arc<LastRead>,
+    /// Servers that may be running, by the directory of their root, the root and their name.
+    pub(super) servers: HashMap<(PathBuf, usize, String), Arc<mcp::Server>>,
+    /// Components, by file.
+    pub(super) components: HashMap<PathBuf, Since<Component>>,
+    /// Rules, by file.
+    pub(super) rules: HashMap<PathBuf, Since<Rules>>,
+}
+
+impl LastGood {
+    /// Adds the hooks of another repository; the files are read for all repositories at once.
+    pub(super) fn take(&mut self, other: Self) {
+        self.servers.extend(other.servers);
+        self.components.extend(other.components);
+        self.rules.extend(other.rules);
     }
 }

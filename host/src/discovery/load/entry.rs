@@ -100,6 +100,8 @@ pub struct Found {
     /// The path by which a command finds this hook and no other: its file, or the hooks.json or mcp.json that
     /// declares it with the entry's position, such as `hooks.json#PreToolUse[0]`.
     pub reference: PathBuf,
+    /// Its number in the order of registration: tier, root, plugin directory name and file name.
+    pub order: usize,
     /// The place of its declaration in its file, such as `line 3, column 5`.
     pub declared_at: Option<String>,
     /// The command line of its declaration in a hooks.json or mcp.json, or its tool and server. Not escaped.

@@ -1,8 +1,6 @@
-//! Asks native hooks for their events, and loads components.
+//! Asks native hooks for their events, and loads components and rules.
 
-mod rules;
-
-use std::io;
+use std::io::{self, Read as _};
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,6 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use hookbox_system::files::{self, FileAccess};
+use hookbox_system::{text, units};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -21,12 +21,9 @@ use crate::discovery::progress::Progress;
 use crate::event::EventName;
 use crate::hook::{Cause, Digest, HookError, Kind, OnFailure, Subscription};
 use crate::native::Verify;
-use crate::rules::Rules;
+use crate::rules::{MAX_FILE, Rules};
 use crate::trust::TrustLevel;
 use crate::wasm::{Component, Known, MAX_COMPONENT, RUNS_COMPONENTS, Runtime};
-use hookbox_system::files::{self, FileAccess};
-use hookbox_system::text;
-use hookbox_system::units;
 
 /// The time limit for a native hook to name its event.
 const QUERY_DEADLINE: Duration = Duration::from_secs(5);
@@ -251,7 +248,7 @@ impl FileExaminer {
         match job.kind {
             Kind::Command | Kind::Tool => declared(job),
             Kind::Component => self.component(job, here, within).await,
-            Kind::Rules => rules::examine(job, here).await,
+            Kind::Rules => examine_rules(job, here).await,
             _ => native(job, here, self.cache.as_deref()).await,
         }
     }
@@ -393,6 +390,25 @@ pub(super) fn unreadable(error: &io::Error) -> HookError {
         _ => Cause::Spawn,
     };
     HookError::new(cause, files::explain(error))
+}
+
+/// Reads a rules file, and checks its examples.
+async fn examine_rules(job: Job, here: bool) -> Examined {
+    let read = move || -> io::Result<Examined> {
+        // One byte more than it may have: the policy at the beginning of a file that is too large still counts.
+        let mut bytes = Vec::new();
+        job.access.open(&job.path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+        let digest = Some(Digest::of(&bytes)).filter(|_| bytes.len() as u64 <= MAX_FILE);
+        Ok(match Rules::read(&bytes) {
+            Ok(rules) => Examined::new(digest, Ok(Ready::Rules(Box::new(rules)))),
+            Err(error) => {
+                let failure = HookError::new(Cause::Incompatible, error.to_string());
+                Examined { policy: error.on_failure, ..Examined::new(digest, Err(failure)) }
+            }
+        })
+    };
+    let examined = blocking(here, read).await.map_err(io::Error::other);
+    examined.and_then(|it| it).unwrap_or_else(|error| Examined::failed(unreadable(&error)))
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::discovered::LastGood;
 use super::entry::Found;
 use super::examine::{Examined, Job, Ready};
-use super::fallback::LastGood;
 use super::gate::Judgement;
 use super::shadow::Claim;
 use crate::discovery::find::PluginFile;
@@ -149,6 +149,7 @@ impl JudgedCandidate<'_> {
         let declared = self.declared();
         Found {
             reference: self.reference(),
+            order: 0,
             declared_at: declared.map(|it| it.spot.clone()),
             runs: declared.and_then(Declared::runs),
             unquoted: declared.and_then(|it| it.unquoted(&dir.base)),

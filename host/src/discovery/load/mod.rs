@@ -5,34 +5,29 @@
 mod assemble;
 mod assembly;
 mod builtins;
-mod described;
 mod discovered;
 mod entry;
 mod examine;
-mod expand;
-mod failing_hook;
-mod fallback;
 mod gate;
 mod hook_cache;
 mod judged_candidate;
-mod lapsed;
 mod launch;
 mod missing;
 mod selection;
 mod shadow;
 mod tighten;
-mod unreadable_guard;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub(crate) use self::assembly::unreadable_guard as guard_of_unseen;
 pub use self::discovered::Discovery;
+pub(crate) use self::discovered::LastGood;
 pub use self::entry::{Entry, EntryStatus, Found, Namesake};
-pub(crate) use self::fallback::LastGood;
 pub use self::hook_cache::{forget, remembered};
 pub use self::tighten::Tightened;
-pub(crate) use self::unreadable_guard::guard as guard_of_unseen;
 
+use self::assembly::unreadable_guard;
 use super::find::global_settings::GlobalSettings;
 use super::find::last_read::LastRead;
 use super::find::options::Options;
@@ -66,7 +61,7 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
         Err(error) => {
             problems.push(not_searched(&options, &error).hiding(&FileAccess::Global));
             return Discovery {
-                hooks: Vec::from_iter(unreadable_guard::guard(&problems).filter(|_| options.unseen_blocks)),
+                hooks: Vec::from_iter(unreadable_guard(&problems).filter(|_| options.unseen_blocks)),
                 problems,
                 ..Discovery::default()
             };
@@ -107,7 +102,7 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
     discovery.repo = repo;
     discovery.outer = outer;
     discovery.problems.splice(0..0, problems);
-    discovery.hooks.extend(unreadable_guard::guard(&discovery.problems).filter(|_| options.unseen_blocks));
+    discovery.hooks.extend(unreadable_guard(&discovery.problems).filter(|_| options.unseen_blocks));
     if global.switched_off.is_some() {
         discovery.hooks.clear();
     }

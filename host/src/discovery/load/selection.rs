@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use super::discovered::LastGood;
 use super::examine::{self, Examined, Examiner};
-use super::fallback::LastGood;
 use super::judged_candidate::JudgedCandidate;
 use super::shadow::{Names, Shadower};
 use crate::discovery::find::candidate::{Candidate, State};

@@ -63,7 +63,7 @@ memory = 1024
         },
         environment: Some(vec!["PATH".to_owned(), "HOME".to_owned()]),
         settings: settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
-        settings_lines: settings.map(|(key, _)| (key.to_owned(), 17)).into(),
+        settings_lines: settings.map(|(key, _)| (key.to_owned(), 16)).into(),
         file: PathBuf::new(),
     };
     assert_eq!(tables.get("guard.wasm"), Some(&guard));
