@@ -81,7 +81,8 @@ impl Test {
         if !self.update {
             refuse_missing_answers(&found)?;
         }
-        warn_of_old_hooks(&found);
+        let outdated = outdated(&found);
+        outdated.iter().for_each(|sentence| warn(format_args!("{sentence}")));
         let player = player(self.dialect)?;
         compile(&player, &found).await?;
         let played = unless_interrupted(player.play_all(&found)).await?.map_err(wrong)?;
@@ -90,13 +91,9 @@ impl Test {
             fs::write(file, cases::junit(&played))
                 .with_context(|| format!("cannot write {}", file.display()))?;
         }
-        let is_open = |it: &&Played| {
-            let mut open = it.outcome.differences.iter();
-            open.any(|difference| !self.update || !difference.is_writable)
-        };
-        let failed = played.iter().filter(is_open).count();
+        let failed = count(&played, "failed", self.update);
         if self.json {
-            output::json(&as_json(&played, failed, updated))?;
+            output::json(&as_json(&played, &outdated, failed, updated))?;
         } else {
             output::line(&shown(&played, failed, self.update.then_some(updated)))?;
         }
@@ -195,24 +192,19 @@ fn remove(file: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Warns of components that are older than their sources.
-fn warn_of_old_hooks(found: &[Found]) {
+/// Returns a sentence for each component that is older than its sources.
+fn outdated(found: &[Found]) -> Vec<String> {
     let hooks: BTreeSet<&Path> = found.iter().map(|it| it.hook.as_path()).collect();
-    for hook in hooks {
-        if let Some(source) = cases::newer_source(hook) {
-            let hook = escape(&hook.file_name().unwrap_or_default().to_string_lossy(), 200);
-            let source = escape(&source.to_string_lossy(), 200);
-            warn(format_args!("{hook} is older than {source}; run `hookbox build`"));
-        }
-    }
+    let sentence = |hook: &Path| {
+        let source = escape(&cases::newer_source(hook)?.to_string_lossy(), 200);
+        let hook = escape(&hook.file_name()?.to_string_lossy(), 200);
+        Some(format!("{hook} is older than {source}; run `hookbox build`"))
+    };
+    hooks.into_iter().filter_map(sentence).collect()
 }
 
 fn update(found: &[Found], played: &[Played]) -> anyhow::Result<usize> {
-    let mut updated = 0;
-    for found in found {
-        updated += cases::update(&found.file.path, played).map_err(wrong)?;
-    }
-    Ok(updated)
+    found.iter().map(|found| cases::update(&found.file.path, played).map_err(wrong)).sum()
 }
 
 /// Turns an error of the library into one for people.
@@ -248,17 +240,10 @@ fn shown(played: &[Played], failed: usize, updated: Option<usize>) -> String {
     let mut text = output::fitting(&["CASE", "STATUS", "FILE"], &["FILE"], rows);
     let is_coloured = is_coloured(&std::io::stdout());
     for it in played.iter().filter(|it| status(it, updated.is_some()) == "failed") {
-        let file = escape(&it.file.to_string_lossy(), 4096);
-        let _ = write!(text, "\n\n{file}, line {}: {}", it.case.line, escape(&it.case.name, 200));
-        for difference in &it.outcome.differences {
-            text.push_str(&difference_lines(difference, is_coloured));
-        }
-        for problem in &it.outcome.came.problems {
-            let _ = write!(text, "\n  problem: {}", escape(problem, LINE));
-        }
+        let _ = write!(text, "\n\n{}", failure(it, is_coloured));
     }
-    let (passed, skipped) = numbers(played);
-    let _ = write!(text, "\n\n{passed} passed, {failed} failed");
+    let skipped = count(played, "skipped", false);
+    let _ = write!(text, "\n\n{} passed, {failed} failed", count(played, "passed", false));
     if skipped > 0 {
         let _ = write!(text, ", {skipped} skipped: the agent does not send their events");
     }
@@ -268,11 +253,22 @@ fn shown(played: &[Played], failed: usize, updated: Option<usize>) -> String {
     text
 }
 
-/// Returns the number of cases that passed, and of those that were skipped.
-fn numbers(played: &[Played]) -> (usize, usize) {
-    let skipped = played.iter().filter(|it| it.outcome.came.skipped.is_some()).count();
-    let equal = played.iter().filter(|it| it.outcome.differences.is_empty()).count();
-    (equal - skipped, skipped)
+/// The place of a case that failed, its differences, and the problems of its hook.
+fn failure(played: &Played, is_coloured: bool) -> String {
+    let (file, case) = (escape(&played.file.to_string_lossy(), 4096), &played.case);
+    let mut text = format!("{file}, line {}: {}", case.line, escape(&case.name, 200));
+    for difference in &played.outcome.differences {
+        text.push_str(&difference_lines(difference, is_coloured));
+    }
+    for problem in &played.outcome.came.problems {
+        let _ = write!(text, "\n  problem: {}", escape(problem, LINE));
+    }
+    text
+}
+
+/// Returns the number of cases with a status.
+fn count(played: &[Played], wanted: &str, is_update: bool) -> usize {
+    played.iter().filter(|it| status(it, is_update) == wanted).count()
 }
 
 /// Shortens a long name.
@@ -289,11 +285,10 @@ fn difference_lines(difference: &Difference, is_coloured: bool) -> String {
     let lines = difference.lines();
     for (sign, line) in lines.iter().take(LINES) {
         let colour = match sign {
-            '-' => AnsiColor::Red.on_default(),
-            '+' => AnsiColor::Green.on_default(),
+            '-' if is_coloured => AnsiColor::Red.on_default(),
+            '+' if is_coloured => AnsiColor::Green.on_default(),
             _ => Style::new(),
         };
-        let colour = if is_coloured { colour } else { Style::new() };
         let _ = write!(text, "\n    {colour}{sign} {}{colour:#}", escape_lines(line, LINE));
     }
     if lines.len() > LINES {
@@ -302,8 +297,7 @@ fn difference_lines(difference: &Difference, is_coloured: bool) -> String {
     text
 }
 
-fn as_json(played: &[Played], failed: usize, updated: usize) -> Value {
-    let (passed, skipped) = numbers(played);
+fn as_json(played: &[Played], outdated: &[String], failed: usize, updated: usize) -> Value {
     let rows = played.iter().map(|it| {
         let difference =
             |it: &Difference| json!({ "what": it.what(), "expected": it.expected, "came": it.came });
@@ -314,9 +308,10 @@ fn as_json(played: &[Played], failed: usize, updated: usize) -> Value {
             "line": it.case.line,
             "hook": it.hook.to_string_lossy(),
             "event": it.case.event,
-            "passed": it.outcome.differences.is_empty() && it.outcome.came.skipped.is_none(),
+            "passed": status(it, false) == "passed",
             "skipped": it.outcome.came.skipped,
             "differences": it.outcome.differences.iter().map(difference).collect::<Vec<_>>(),
+            "text": (!it.outcome.differences.is_empty()).then(|| failure(it, false)),
             "duration_us": u64::try_from(it.duration.as_micros()).unwrap_or(u64::MAX),
             "came": {
                 "verdict": came.verdict,
@@ -337,5 +332,12 @@ fn as_json(played: &[Played], failed: usize, updated: usize) -> Value {
             },
         })
     });
-    json!({ "passed": passed, "failed": failed, "skipped": skipped, "updated": updated, "cases": rows.collect::<Vec<_>>() })
+    json!({
+        "passed": count(played, "passed", false),
+        "failed": failed,
+        "skipped": count(played, "skipped", false),
+        "updated": updated,
+        "outdated": outdated,
+        "cases": rows.collect::<Vec<_>>(),
+    })
 }

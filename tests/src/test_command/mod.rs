@@ -85,6 +85,8 @@ expect = { files = { "sub/old.txt" = "old", "new.txt" = false } }
     assert_eq!((&results["failed"], &case["line"], &case["passed"]), (&json!(1), &json!(1), &json!(false)));
     let want = json!([{"what": "verdict", "expected": "pass", "came": "block"}]);
     assert_eq!(case["differences"], want);
+    assert_eq!(case["text"], "cases/guard.toml, line 1: wrong\n  verdict\n    - pass\n    + block");
+    assert_eq!(results["outdated"], json!([]));
     assert_eq!(case["came"]["reason"], "deployments are made by CI");
 }
 
@@ -232,10 +234,12 @@ fn a_component_that_is_older_than_its_sources_is_a_warning() {
     for (built, is_old) in [(1, true), (3, false)] {
         set("repo/Cargo.toml", 2);
         set("repo/guard.wasm", built);
-        let output = test(&env, &[]);
+        let output = test(&env, &["--json"]);
         assert_eq!(output.code, Some(0), "{output:#?}");
-        let words = "warning: guard.wasm is older than Cargo.toml; run `hookbox build`";
-        assert_eq!(output.stderr.contains(words), is_old, "{output:#?}");
+        let words = "guard.wasm is older than Cargo.toml; run `hookbox build`";
+        assert_eq!(output.stderr.contains(&format!("warning: {words}")), is_old, "{output:#?}");
+        let outdated = if is_old { json!([words]) } else { json!([]) };
+        assert_eq!(results(&output)["outdated"], outdated);
     }
 }
 

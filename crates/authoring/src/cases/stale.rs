@@ -11,8 +11,8 @@ const PROJECTS: [&str; 3] = ["Cargo.toml", "hook.py", "package.json"];
 /// The endings of sources.
 const SOURCES: [&str; 7] = ["js", "mjs", "py", "rs", "toml", "ts", "wit"];
 
-/// Directories without sources: the results of tools, and the cases.
-const OTHERS: [&str; 5] = ["build", "cases", "dist", "node_modules", "target"];
+/// Directories without sources: the results of tools, and the tests.
+const OTHERS: [&str; 7] = ["build", "cases", "dist", "node_modules", "target", "test", "tests"];
 
 /// The largest number of sources that are looked at.
 const MAX_SOURCES: usize = 10_000;
@@ -47,13 +47,13 @@ fn has_sources(name: &OsStr) -> bool {
     !name.starts_with('.') && !name.starts_with("__") && !OTHERS.contains(&name.as_ref())
 }
 
-/// Returns true for the name of a source.
+/// Returns true for the name of a source. A test is not a part of the component.
 fn is_source(name: &OsStr) -> bool {
-    let ending = Path::new(name).extension().and_then(OsStr::to_str);
+    let name = name.to_string_lossy();
+    let (stem, ending) = name.rsplit_once('.').unwrap_or_default();
+    let is_other = name.starts_with('.') || stem.starts_with("test_") || stem.ends_with(".test");
     let is_data = name == "package.json" || name == "settings.schema.json";
-    is_data
-        || (ending.is_some_and(|ending| SOURCES.contains(&ending))
-            && !name.to_string_lossy().starts_with('.'))
+    is_data || (SOURCES.contains(&ending) && !is_other)
 }
 
 /// Collects the sources, with the times of their last change. Nothing depends on those that cannot be read.
@@ -115,9 +115,18 @@ mod tests {
         assert_eq!(newer_source(&hook), None, "there is no project");
         write("Cargo.toml", 5);
         assert_eq!(newer_source(&hook), Some("src/lib.rs".into()));
-        for path in
-            ["target/a.rs", ".git/a.rs", "cases/guard.toml", "__pycache__/a.py", "README.md", "b.wasm"]
-        {
+        for path in [
+            "target/a.rs",
+            ".git/a.rs",
+            "cases/guard.toml",
+            "__pycache__/a.py",
+            "README.md",
+            "b.wasm",
+            "test_hook.py",
+            "src/hook.test.js",
+            "test/hook.js",
+            "tests/cases.rs",
+        ] {
             write(path, 30);
         }
         assert_eq!(newer_source(&hook), Some("src/lib.rs".into()));
