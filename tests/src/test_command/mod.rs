@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::environment::{Output, TestEnvironment, sample};
+use crate::environment::{Output, TestEnvironment, guest, sample};
 use crate::schemas;
 
 /// A guard that blocks deployments, counts its calls in a file, and asks before a release.
@@ -118,6 +118,40 @@ fn a_failure_that_is_not_expected_fails_a_case_also_if_the_verdict_is_right() {
     let env = environment("[[case]]\nname = 'crash'\ncommand = 'crash'\nexpect = { verdict = 'pass' }\n");
     let results = results(&test(&env, &["--json"]));
     assert_eq!(results["cases"][0]["differences"][0]["what"], "failure");
+}
+
+#[test]
+fn a_failure_of_a_component_has_the_cause_that_the_host_found() {
+    let env = TestEnvironment::new();
+    let case = |name: &str, input: &str, more: &str, expect: &str| {
+        format!(
+            "[[case]]\nname = '{name}'\nevent = 'before_tool_call'\n\
+             data = {{ tool_name = 'bash', tool_input = {input} }}\n{more}\nexpect = {{ {expect} }}\n"
+        )
+    };
+    let cases = [
+        case("an error", "{ do = 'err' }", "", "failure = 'exit', warnings = ['asked to fail']"),
+        case("a block", "{ do = 'err' }", "on_failure = 'block'", "verdict = 'block', failure = 'exit'"),
+        case("a panic", "{ do = 'trap' }", "", "failure = 'trap'"),
+        case("an end", "{ do = 'exit-0' }", "", "failure = 'exit'"),
+        case("too much memory", "{ do = 'alloc' }", "", "failure = 'memory'"),
+        case("another cause", "{ do = 'err' }", "", "failure = 'trap'"),
+        case("no failure", "{}", "", "failure = 'exit'"),
+        case("a right that it does not ask for", "{}", "grants = ['store']", ""),
+    ];
+    env.copy("repo/hostile.wasm", &guest("hostile")).file("repo/cases/hostile.toml", cases.concat());
+    let results = results(&test(&env, &["--json"]));
+    let texts: Vec<&str> =
+        results["cases"].as_array().unwrap().iter().filter_map(|case| case["text"].as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "cases/hostile.toml, line 31: another cause\n  failure\n    - trap\n    + exit: asked to fail",
+            "cases/hostile.toml, line 37: no failure\n  failure\n    - exit",
+            "cases/hostile.toml, line 43: a right that it does not ask for\n  hook\n    \
+             + the case grants store, and the hook does not ask for it",
+        ]
+    );
 }
 
 #[test]
