@@ -88,7 +88,7 @@ pub mod native;
 mod settings;
 pub mod shell;
 pub mod state;
-#[cfg(all(feature = "testing", not(target_arch = "wasm32")))]
+#[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
 pub mod text;
 mod tool;

@@ -23,7 +23,6 @@ const NPM: &[(&str, &str)] = &[
     // The last one for node 18 and 20.
     ("puppeteer-core", "24.43.1"),
     ("pyright", "1.1.414"),
-    ("smol-toml", "1.9.1"),
     ("typescript", "7.0.2"),
 ];
 

@@ -70,15 +70,17 @@ class Hook:
         self.asks_for = asks_for
         self.settings = settings
         self.subscriptions: list[Subscription] = []
+        self.kinds: dict[str, type[Event]] = {}
         self._handlers: dict[str, Callable[[Context, Event], Answer | None]] = {}
 
     def _on(
-        self, _class: type[_E], event: str, tools: Sequence[str], priority: int | None, observe: bool
+        self, kind: type[_E], event: str, tools: Sequence[str], priority: int | None, observe: bool
     ) -> _Decorator[_E]:
         def subscribe(handler: _Handler[_E]) -> _Handler[_E]:
             if event in self._handlers:
                 raise ValueError(f"{event} has a function already")
             self._handlers[event] = cast(Callable[[Context, Event], Answer | None], handler)
+            self.kinds[event] = kind
             self.subscriptions.append(Subscription(event, tools, priority, observe))
             return handler
 

@@ -23,12 +23,12 @@ class Host(Protocol):
 
 
 class Local:
-    """A host in this process, for tests: the pairs of the settings, and an empty store."""
+    """A host in this process, for tests: the pairs of the settings, the facts of the call, and an empty store."""
 
-    def __init__(self, settings: list[tuple[str, str]] | None = None) -> None:
+    def __init__(self, settings: list[tuple[str, str]] | None = None, facts: "CallFacts | None" = None) -> None:
         self._settings = settings or []
+        self._facts = facts
         self._values: dict[str, bytes] = {}
-        self._counters: dict[str, int] = {}
 
     def log(self, level: Level, message: str) -> None:
         print(f"{level}: {message}", file=sys.stderr)
@@ -44,19 +44,19 @@ class Local:
 
     def delete(self, key: str) -> None:
         self._values.pop(key, None)
-        self._counters.pop(key, None)
 
     def increment(self, key: str, delta: int) -> int:
-        self._counters[key] = self._counters.get(key, 0) + delta
-        return self._counters[key]
+        count = int(self._values.get(key, b"0")) + delta
+        self._values[key] = str(count).encode()
+        return count
 
     def keys(self) -> list[str]:
-        return [*self._values, *self._counters]
+        return [*self._values]
 
     def read_call(self) -> "CallFacts":
         from .facts import CallFacts
 
-        return CallFacts()
+        return self._facts or CallFacts()
 
 
 _current: Host = Local()

@@ -1,91 +1,82 @@
-"""Tests of the harness: `python3 -m unittest discover tests` in this package's directory."""
+"""Tests of the tests: `python3 -m unittest discover tests` in this package's directory."""
 
-from contextlib import redirect_stdout
-from io import StringIO
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from unittest import TestCase
+from typing import Any
+from unittest import TestCase, TestResult, defaultTestLoader
+from unittest.mock import patch
 
-from hookbox_sdk.testing import CaseError, run_cases
+from hookbox_sdk import allow, ask, block, follow_up, inject, modify
+from hookbox_sdk.settings import SettingsError
+from hookbox_sdk.testing import answer, run_cases
 from tour import hook
 
-CASES = Path(__file__).parent.parent.parent / "tests-data" / "cases"
+
+def line(command: str) -> dict[str, Any]:
+    """Returns the data of a call of a shell."""
+    return {"cwd": "/w", "tool_name": "bash", "tool_input": {"command": command}}
 
 
-def run(path: Path) -> tuple[str, str]:
-    """Returns what a run prints, and its error."""
-    output, error = StringIO(), ""
-    with redirect_stdout(output):
-        try:
-            run_cases(hook, path)
-        except (AssertionError, CaseError) as raised:
-            error = str(raised)
-    return output.getvalue(), error
+class Answers(TestCase):
+    """The answers of one hook to each event."""
 
-
-def run_text(text: str) -> str:
-    """Returns the error of a case file with this text."""
-    with TemporaryDirectory() as dir:
-        path = Path(dir) / "tour.toml"
-        path.write_text(text)
-        return run(path)[1].replace(str(path), "tour.toml")
-
-
-class Harness(TestCase):
-    """Tests of the harness."""
-
-    def test_the_cases_of_every_sdk_pass(self) -> None:
-        output, error = run(CASES)
-        self.assertEqual(error, "")
-        self.assertIn("a clock needs the sandbox: `clock` needs `hookbox test`", output)
-        self.assertTrue(output.endswith("\n21 passed, 0 failed, 4 skipped\n"), output)
-
-    def test_a_difference_is_shown_as_hookbox_shows_it(self) -> None:
-        for case, lines in [
-            (
-                "command = 'remove x'\nexpect = { reason = 'y' }",
-                "  verdict\n    - pass\n    + block\n  reason\n    - y\n    + Do not remove files.",
-            ),
-            (
-                "command = 'list'\nexpect = { input = { command = 'list' } }",
-                '  input\n      {\n    -   "command": "list"\n    +   "command": "list --all"\n      }',
-            ),
-            ("command = 'fail'\nexpect = { verdict = 'block' }", "  failure\n    + exit: ValueError: asked to fail"),
-            ("command = 'stop the program'\nexpect = { verdict = 'block' }", "  failure\n    + trap: SystemExit: None"),
-            (
-                "command = 'count'\ngrants = ['store']\nexpect = { store = { calls = '2', more = '' } }",
-                "  store.calls\n    - 2\n    + 1\n  store.more\n    - ",
-            ),
-            ("command = 'x'\nexpect = { log = \"\\u001b[2J\" }", "  log\n    - \\u{1b}[2J\n    + "),
-            ("event = 'session_start'\nexpect = {}", "  hook\n    + the hook is for before_tool_call,"),
-            ("command = 'publish'", '  expect\n    + {\n    +   "verdict": "ask",'),
+    def test_a_hook_answers_each_event(self) -> None:
+        messages = {"messages": [{"role": "user", "content": "hello"}]}
+        for event, data, want in [
+            ("before_tool_call", line("remove x"), block("Do not remove files.")),
+            ("before_tool_call", line("safe"), allow("It only reads.")),
+            ("before_tool_call", line("facts"), inject("runs facts")),
+            ("before_tool_call", line("publish"), ask("Are you sure?")),
+            ("before_tool_call", line("list"), modify({"command": "list --all"})),
+            ("before_tool_call", line("count"), inject("call 1")),
+            ("before_tool_call", line("count"), inject("call 1")),
+            ("user_message_send", {"cwd": "/w", "message": "hello"}, modify("hello in /w").warn("greeted")),
+            ("agent_stop", {"usage": {"input_tokens": 5}}, follow_up(["go on"])),
+            ("turn_end", {"response": "done", "turn_number": 1}, block("no")),
+            ("pre_compact", messages, inject("1 message")),
         ]:
-            with self.subTest(case):
-                shown = run_text(f"[[case]]\nname = 'x'\n{case}")
-                self.assertTrue(shown.startswith(f"a case failed\n\ntour.toml, line 1: x\n{lines}"), shown)
-                self.assertTrue(shown.endswith("0 passed, 1 failed"), shown)
+            with self.subTest(data):
+                self.assertEqual(answer(hook, event, data), want)
 
-    def test_a_wrong_case_file_is_an_error_with_its_line(self) -> None:
-        for text, error in [
-            ("\n[[case]]\nname = 'x'\ncomand = 'ls'", 'line 2: a case has no key "comand"'),
-            ("[[case]]\nname = 'x'\ncommand = 'ls'\nexpect = { raeson = '' }", "line 1: an expected answer has no key"),
-            ("[[case]]\nname = 'x'", "line 1: a case needs an event"),
-            ("[[case]]\nname = 'x'\ncommand = ''\ndata = {}", "line 1: a case has a command or data"),
-            ("[[case]]\nname = 'x'\ncommand = ''\ntimes = 0", "line 1: times is a number from 1 to 100"),
-            ("[[case]]\nname = 'x'\ncommand = 1", "line 1: `command` has a wrong type: int"),
-            ("[[case]]\nname = 'x'\ncommand = ''\ntimes = true", "line 1: `times` has a wrong type: bool"),
-            ("[[case]]\nname = 'x'\ncommand = ''\n[[case]]\nname = 'x'\ncommand = ''", "line 4: a second case"),
-            ("[[case]]\nname = 'x'\ncommand = ''\nexpect = { verdict = 'no' }", "line 1: `verdict` is one of"),
-            ("[[case]]\nname = 'x'\nevent = 'agent_stop'\ndata = { usage = 5 }", "line 1: data: usage: expected a table"),
-            ("[[case", ""),
-            ("", "has no cases"),
-        ]:
-            with self.subTest(text):
-                shown = run_text(text)
-                self.assertTrue(shown.startswith(f"tour.toml: {error}"), shown)
+    def test_settings_and_failures_are_those_of_the_hook(self) -> None:
+        friday = answer(hook, "before_tool_call", line("remove x"), {"reason": "Not on a Friday."})
+        self.assertEqual(friday, block("Not on a Friday."))
+        self.assertRaises(SettingsError, answer, hook, "before_tool_call", line("x"), {"raeson": "x"})
+        self.assertRaises(SystemExit, answer, hook, "before_tool_call", line("stop the program"))
+        self.assertRaises(KeyError, answer, hook, "session_start")
 
-    def test_a_run_without_cases_proves_nothing(self) -> None:
-        self.assertIn("no case ran", run_text("[[case]]\nname = 'x'\ncommand = ''\nhttp = []"))
+
+class Cases(TestCase):
+    """Runs of a program that prints what a test needs."""
+
+    def failures(self, program: str) -> list[str]:
+        """Returns the names of the tests that a run of the program gives, each with the text of its failure."""
         with TemporaryDirectory() as dir:
-            self.assertIn("no case ran", run(Path(dir))[1])
-            self.assertIn("nothing.toml", run(Path(dir) / "nothing.toml")[1])
+            path = Path(dir) / "hookbox"
+            path.write_text(program)
+            path.chmod(0o700)
+            with patch.dict(os.environ, {"HOOKBOX": str(path)}):
+                suite = defaultTestLoader.loadTestsFromTestCase(run_cases("cases"))
+        result = TestResult()
+        suite.run(result)
+        names = [test.id().rsplit(".", 1)[1] for test, _ in result.failures]
+        return [f"{result.testsRun} run", *names, *(text for _, text in result.failures)]
+
+    def test_each_case_is_a_test(self) -> None:
+        case = '{"name": "%s", "file": "cases/a.toml", "line": %d, "passed": %s, "text": %s}'
+        cases = [case % ("a b", 1, "true", "null"), case % ("a.b", 5, "false", '"a.toml, line 5: a.b"')]
+        results = '#!/bin/sh\n[ "$*" = "test --json -- cases" ] || exit 2\necho \'{"outdated": [%s], "cases": [%s]}\'\n'
+        run = self.failures(results % ("", ",".join(cases)))
+        self.assertEqual(run[:2], ["2 run", "test_a_a_b_line_5"])
+        self.assertIn("a.toml, line 5: a.b", run[2])
+        run = self.failures(results % ('"guard.wasm is older than hook.py"', cases[0]))
+        self.assertEqual(run[0], "2 run")
+        self.assertIn("guard.wasm is older than hook.py", run[2])
+
+    def test_a_run_without_results_is_a_failure(self) -> None:
+        run = self.failures("#!/bin/sh\necho 'error: has no cases' >&2\nexit 2\n")
+        self.assertIn("hookbox test failed (exit code 2)\nerror: has no cases", run[2])
+        run = self.failures("#!/no/such/program\n")
+        self.assertIn("cannot start ", run[2])
+        self.assertIn("hint: install hookbox (https://github.com/hookbox/hookbox), or name the program", run[2])

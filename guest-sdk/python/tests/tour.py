@@ -1,4 +1,4 @@
-"""The hook of the cases that every SDK runs. It uses each part of the harness."""
+"""A hook that uses each part of the SDK. `tests-data/cases/tour.toml` has its cases."""
 
 import sys
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Settings:
 hook = Hook(
     "tour",
     "0.1.0",
-    "Uses each part of the harness.",
+    "Uses each part of the SDK.",
     on_failure="block",
     answers=["modify", "inject", "allow"],
     asks_for=["store", "conversation"],

@@ -35,9 +35,8 @@ fn repository(from: &Path) -> PathBuf {
 }
 
 fn data() -> Result<PathBuf, Error> {
-    #[cfg(feature = "testing")]
     if let Some(dir) = crate::testing::surroundings::data() {
-        return dir;
+        return Ok(dir);
     }
     let share = match absolute("XDG_DATA_HOME") {
         Some(share) => share,

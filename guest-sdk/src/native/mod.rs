@@ -127,7 +127,6 @@ fn choose(manifest: &Manifest, requested: Option<&str>) -> Result<Event, Error> 
 /// The settings in `HOOKBOX_SETTINGS`, in the form in which a component gets them.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn settings() -> Result<Vec<(String, String)>, Error> {
-    #[cfg(feature = "testing")]
     if let Some(settings) = crate::testing::surroundings::settings() {
         return Ok(settings);
     }

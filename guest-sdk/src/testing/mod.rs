@@ -1,143 +1,125 @@
-//! Runs the cases of a hook inside `cargo test`, without hookbox: the feature `testing`, for dev-dependencies.
+//! Tests of a hook in `cargo test`: its cases, and its answer to one event.
 //!
-//! The cases are those of `hookbox test`: files `cases/*.toml` with events, and the answers that must come.
-//! A debugger and a coverage tool see the hook's code, and a run takes milliseconds.
+//! [`run`] runs the cases of `hookbox test`, and needs the program. [`answer`] calls the hook in the test's own process, so
+//! that a debugger and a coverage tool see its code:
 //!
 //! ```no_run
-//! # struct MyGuard;
-//! # impl hookbox_sdk::Hook for MyGuard {
-//! #     fn manifest() -> hookbox_sdk::Manifest { hookbox_sdk::Manifest::new("my-guard", "0.1.0", "Does nothing.") }
-//! # }
+//! use hookbox_sdk::prelude::*;
+//! use hookbox_sdk::testing;
+//!
+//! struct AskBeforePublish;
+//!
+//! impl Hook for AskBeforePublish {
+//!     fn manifest() -> Manifest {
+//!         Manifest::new("ask-before-publish", "0.1.0", "Asks before anything is published.").on(Event::BeforeToolCall)
+//!     }
+//!
+//!     fn before_tool_call(_cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
+//!         Ok(match call.command.as_deref() {
+//!             Some(line) if line.starts_with("cargo publish") => Answer::ask("This publishes a crate."),
+//!             _ => Answer::pass(),
+//!         })
+//!     }
+//! }
+//!
 //! # const _: &str = stringify!(
 //! #[test]
 //! # );
-//! fn the_cases_pass() -> Result<(), hookbox_sdk::Error> {
-//!     hookbox_sdk::testing::run::<MyGuard>("cases")
+//! fn the_cases_pass() -> Result<(), Error> {
+//!     testing::run("cases")
 //! }
-//! # the_cases_pass().unwrap();
+//!
+//! # const _: &str = stringify!(
+//! #[test]
+//! # );
+//! fn a_publication_is_a_question() -> Result<(), Error> {
+//!     let call = json!({"tool_name": "bash", "tool_input": {"command": "cargo publish"}});
+//!     let answer = testing::answer::<AskBeforePublish>("before_tool_call", call, json!({}))?;
+//!     assert_eq!(answer, Answer::ask("This publishes a crate."));
+//!     Ok(())
+//! }
+//! # a_publication_is_a_question().unwrap();
 //! ```
-//!
-//! A case is skipped if it has a key that needs the sandbox: `before`, `clock`, `environment`, `every`, `files`, `http`,
-//! `expect.files`, `expect.fuel`, `expect.memory`, `expect.requests`, a cause of failure that only the host finds, or a grant
-//! other than `store` and `conversation`. The output names it and the key. `hookbox test` runs it.
-//!
-//! Two things differ from the sandbox:
-//!
-//! * The facts of a tool call come from the smaller table of [`native`](crate::native).
-//! * Settings are checked by the hook itself, and not against its JSON Schema.
 
-mod came;
-mod case;
-mod compare;
 pub(crate) mod surroundings;
 
-use std::ffi::OsStr;
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::process::{Command, Output};
 
-use self::case::Case;
-use crate::{Error, Hook};
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
-/// Runs the cases of a file, or of each `*.toml` in a directory. A relative path begins at the package: cargo runs a test there.
+use self::surroundings::Entered;
+use crate::native::{pairs, payload};
+use crate::{Answer, Error, Event, Hook, hook};
+
+/// Runs the cases of a directory or of a file with `hookbox test`, for the component that is built. A relative path begins
+/// at the package, because cargo runs a test there.
 ///
-/// The result is an error so that a test can return it; its text is the differences, as `hookbox test` shows them. Standard
-/// output gets a line for each case that is skipped, and the numbers.
+/// The program is the one that the variable `HOOKBOX` names, else `hookbox` of the `PATH`.
 ///
 /// # Errors
 ///
-/// A case fails; a file is wrong; or no case runs, which would prove nothing.
-pub fn run<H: Hook>(cases: impl AsRef<Path>) -> Result<(), Error> {
-    let summary = play::<H>(cases.as_ref())?;
-    let output = summary.text();
-    println!("{output}");
-    match (summary.failed, summary.passed) {
-        (0, 0) => Err(Error::new(format!("no case ran\n{output}"))),
-        (0, _) => Ok(()),
-        (_, _) => Err(Error::new(format!("a case failed\n{output}"))),
-    }
+/// A case fails, with its differences as `hookbox test` shows them; the component is older than its sources; there are no
+/// cases; a case file is wrong; or the program does not start.
+pub fn run(cases: impl AsRef<Path>) -> Result<(), Error> {
+    let named = std::env::var_os("HOOKBOX").filter(|name| !name.is_empty());
+    let program = named.unwrap_or_else(|| "hookbox".into());
+    let output = Command::new(&program).args(["test", "--json", "--"]).arg(cases.as_ref()).output();
+    judge(&output.map_err(|error| {
+        let program = program.display();
+        Error::new(format!("cannot start {program}: {error}\nhint: {GET_IT}"))
+    })?)
 }
 
-/// The result of a run.
-#[derive(Debug, Default)]
-struct Summary {
-    passed: usize,
-    failed: usize,
-    skipped: Vec<String>,
-    differences: String,
+/// The next step if there is no program.
+const GET_IT: &str =
+    "install hookbox (https://github.com/hookbox/hookbox), or name the program in the variable HOOKBOX";
+
+/// The output of `hookbox test --json`.
+#[derive(Deserialize)]
+struct Results {
+    cases: Vec<Case>,
+    outdated: Vec<String>,
 }
 
-impl Summary {
-    fn text(&self) -> String {
-        let mut text = self.differences.clone();
-        for line in &self.skipped {
-            let _ = write!(text, "\n{line}");
-        }
-        let _ = write!(text, "\n{} passed, {} failed", self.passed, self.failed);
-        if !self.skipped.is_empty() {
-            let _ = write!(text, ", {} skipped", self.skipped.len());
-        }
-        text
-    }
+#[derive(Deserialize)]
+struct Case {
+    name: String,
+    passed: bool,
+    text: Option<String>,
 }
 
-fn play<H: Hook>(path: &Path) -> Result<Summary, Error> {
-    let mut summary = Summary::default();
-    for file in files(path)? {
-        for case in case::read(&file)? {
-            play_case::<H>(&file, &case, &mut summary)?;
-        }
-    }
-    Ok(summary)
+fn judge(output: &Output) -> Result<(), Error> {
+    let Ok(Results { cases, outdated }) = serde_json::from_slice(&output.stdout) else {
+        let reason = String::from_utf8_lossy(&output.stderr);
+        return Err(Error::new(format!("hookbox test failed ({})\n{reason}", output.status)));
+    };
+    let failed = cases.into_iter().filter(|case| !case.passed).map(|case| case.text.unwrap_or(case.name));
+    let faults: Vec<String> = outdated.into_iter().chain(failed).collect();
+    if faults.is_empty() { Ok(()) } else { Err(Error::new(faults.join("\n\n"))) }
 }
 
-fn play_case<H: Hook>(file: &Path, case: &Case, summary: &mut Summary) -> Result<(), Error> {
-    let place = format!("{}, line {}: {}", file.display(), case.line, escape(&case.name));
-    if let Some(key) = &case.needs_sandbox {
-        summary.skipped.push(format!("skipped: {place}: `{}` needs `hookbox test`", escape(key)));
-        return Ok(());
-    }
-    let came = came::play::<H>(case).map_err(|error| error.within(&place))?;
-    let differences = compare::compare(case, &came);
-    if differences.is_empty() {
-        summary.passed += 1;
-        return Ok(());
-    }
-    summary.failed += 1;
-    let text = &mut summary.differences;
-    let _ = write!(text, "\n{place}");
-    for difference in differences {
-        let _ = write!(text, "\n  {}", escape(&difference.what));
-        for (sign, line) in difference.lines() {
-            let _ = write!(text, "\n    {sign} {}", escape(&line));
-        }
-    }
-    text.push('\n');
-    Ok(())
+/// Returns the answer of a hook to one event, in this process. The host's rules do not apply: the method is called whatever
+/// the manifest has, and each answer comes back as it is.
+///
+/// `data` is an object with the fields of the event, as in a case, and `settings` an object with the hook's settings. The
+/// state is empty at each call. The facts of a tool call are those of [`native`](crate::native).
+///
+/// # Errors
+///
+/// The hook fails; `data` or `settings` is not an object; or a field has a wrong type.
+pub fn answer<H: Hook>(event: &str, data: Value, settings: Value) -> Result<Answer, Error> {
+    let _entered = Entered::new(pairs(object("settings", settings)?))?;
+    let (cx, data) = payload::read(&Event::named(event), &object("data", data)?)?;
+    hook::dispatch::<H>(&cx, &data)
 }
 
-/// Returns the case files, in the order of their names.
-fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
+fn object(name: &str, value: Value) -> Result<Map<String, Value>, Error> {
+    match value {
+        Value::Object(fields) => Ok(fields),
+        other => Err(Error::new(format!("{name}: expected an object, found {other}"))),
     }
-    let mut found = Vec::new();
-    for entry in path.read_dir().map_err(|error| Error::from(error).within(path.display()))? {
-        let file = entry?.path();
-        if file.extension() == Some(OsStr::new("toml")) && file.is_file() {
-            found.push(file);
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
-/// Returns a text without control characters, which a terminal would obey.
-fn escape(text: &str) -> String {
-    let mut escaped = String::new();
-    for c in text.chars() {
-        if c.is_control() { escaped.extend(c.escape_default()) } else { escaped.push(c) }
-    }
-    escaped
 }
 
 #[cfg(test)]

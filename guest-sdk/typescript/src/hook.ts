@@ -41,7 +41,13 @@ export interface Definition<S extends Defaults = Record<string, never>> {
 /** Makes the exports of the component: `export const hook = defineHook({ … })`. */
 export function defineHook<S extends Defaults = Record<string, never>>(definition: Definition<S>) {
   const defaults = definition.settings;
+  const answer = (event: Event, context: Context): Answer => {
+    const given = defaults ? settings(defaults) : ({} as Widened<S>);
+    return definition.run(event, context, given) ?? { action: { type: "pass" } };
+  };
   return {
+    /** Answers one event. A test calls it; see `hookbox-sdk/testing`. */
+    answer,
     /** `hookbox build` puts it into the component. */
     settingsSchema: defaults && schema(defaults),
     describe() {
@@ -65,13 +71,12 @@ export function defineHook<S extends Defaults = Record<string, never>>(definitio
       };
     },
     run(context: Wire, event: { tag: string; val: Wire }) {
-      const given = defaults ? settings(defaults) : ({} as Widened<S>);
-      const answer = definition.run(toEvent(event), toContext(context), given) ?? { action: { type: "pass" } };
+      const { action, context: texts = [], warnings = [], metadata = {} } = answer(toEvent(event), toContext(context));
       return {
-        action: fromAction(answer.action),
-        context: answer.context ?? [],
-        warnings: answer.warnings ?? [],
-        metadata: Object.entries(answer.metadata ?? {}).map(([key, value]) => [key, JSON.stringify(value)]),
+        action: fromAction(action),
+        context: texts,
+        warnings,
+        metadata: Object.entries(metadata).map(([key, value]) => [key, JSON.stringify(value)]),
       };
     },
   };

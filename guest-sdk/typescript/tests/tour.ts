@@ -1,4 +1,4 @@
-/** The hook of the cases that every SDK runs. It uses each part of the harness. */
+/** A hook that uses each part of the SDK. `tests-data/cases/tour.toml` has its cases. */
 
 import { allow, ask, block, defineHook, facts, followUp, inject, log, modify, pass, settings, state } from "hookbox-sdk";
 import type { Answer, BeforeToolCall } from "hookbox-sdk";
@@ -6,7 +6,7 @@ import type { Answer, BeforeToolCall } from "hookbox-sdk";
 export const hook = defineHook({
   name: "tour",
   version: "0.1.0",
-  description: "Uses each part of the harness.",
+  description: "Uses each part of the SDK.",
   on: [
     { event: "before_tool_call", tools: ["kind:shell"] },
     { event: "user_message_send" },
@@ -63,9 +63,6 @@ function before(call: BeforeToolCall): Answer {
     }
     case "fail":
       throw new Error("asked to fail");
-    case "exit":
-      (globalThis as unknown as { process: { exit(code: number): void } }).process.exit(0);
-      return pass();
     default:
       return pass();
   }

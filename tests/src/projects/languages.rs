@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::{assert_guards, assert_passes_its_cases, build, call};
-use crate::environment::{TestEnvironment, language_tools, repository, sample, target};
+use crate::environment::{TestEnvironment, language_tools, program, repository, sample, target};
+use crate::sdk_languages::link_modules;
 
 /// An environment with the Rust of this test and no network.
 pub(crate) fn with_rust() -> TestEnvironment {
@@ -43,10 +44,35 @@ fn a_rust_project_builds_guards_and_has_the_same_digest_in_every_directory_and_a
         assert_eq!(file, env.path("repo/push-guard/push-guard.wasm"));
         assert_guards(&env, &file);
         assert_passes_its_cases(&env, "push-guard");
+        assert_tests_its_cases_in_cargo(&env);
         assert_shows_a_fault_in_the_words_of_the_compiler(&env);
         built["digest"].as_str().unwrap().to_owned()
     });
     assert_eq!(digests[0], digests[1]);
+}
+
+/// Checks that the cases run in `cargo test`, and that it fails for a case that fails, and for an old component.
+fn assert_tests_its_cases_in_cargo(env: &TestEnvironment) {
+    let test = "#[test]\nfn the_cases_pass() -> Result<(), hookbox_sdk::Error> {\n    \
+                hookbox_sdk::testing::run(\"cases\")\n}\n";
+    env.file("repo/push-guard/tests/cases.rs", test);
+    let test = || {
+        let mut command = env.command("cargo");
+        command.current_dir(env.path("repo/push-guard")).env("HOOKBOX", program());
+        let output = env.run(command.args(["test", "--test", "cases"]), "");
+        (output.code == Some(0), output.stdout + &output.stderr)
+    };
+    let (is_success, text) = test();
+    assert!(is_success && text.contains("test the_cases_pass ... ok"), "{text}");
+    let case = "[[case]]\nname = 'a wrong case'\ncommand = 'ls'\nexpect.verdict = 'block'";
+    env.file("repo/push-guard/cases/more.toml", case);
+    let (is_success, text) = test();
+    let words = "cases/more.toml, line 1: a wrong case\n  verdict\n    - block\n    + pass\n";
+    assert!(!is_success && text.contains(words), "{text}");
+    fs::remove_file(env.path("repo/push-guard/cases/more.toml")).unwrap();
+    env.file("repo/push-guard/src/lib.rs", env.read("repo/push-guard/src/lib.rs").unwrap());
+    let (is_success, text) = test();
+    assert!(!is_success && text.contains("is older than src/lib.rs; run `hookbox build`"), "{text}");
 }
 
 /// Checks the same project with a fault: its dependencies are compiled.
@@ -146,16 +172,9 @@ fn a_python_project_guards() {
 #[test]
 #[ignore = "needs the packages of `cargo xtask tools`: run `cargo xtask test-all`"]
 fn a_typescript_project_guards() {
-    let modules = language_tools("node_modules");
     let env = TestEnvironment::new().variable("PATH", &std::env::var("PATH").unwrap());
     let built = build(&env, "push-guard", "typescript", |dir| {
-        let own = dir.join("node_modules");
-        fs::create_dir(&own).unwrap();
-        for entry in fs::read_dir(modules).unwrap() {
-            let entry = entry.unwrap();
-            symlink(entry.path(), own.join(entry.file_name())).unwrap();
-        }
-        symlink(dir.join("vendor/hookbox-sdk"), own.join("hookbox-sdk")).unwrap();
+        link_modules(dir);
         replace(
             &dir.join("src/hook.ts"),
             "  run(event) {",

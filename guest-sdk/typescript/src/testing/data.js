@@ -1,189 +1,101 @@
-// Makes the context and the data of an event from kodelet's fields, as the bindings of a component give them.
-
-import { commandOf, kindOf, pathsOf } from "./facts.js";
+// Makes the context and the data of an event from the fields of a case.
 
 /** @typedef {Record<string, any>} Fields */
 
-/**
- * @typedef {object} Wire
- * @property {string} tag
- * @property {any} val
- */
+/** The events with data of their own. */
+const KNOWN = [
+  ["session_start", "session_end", "user_message_send", "before_tool_call", "after_tool_call", "on_error", "after_turn"],
+  ["turn_end", "agent_stop", "pre_compact", "post_compact", "on_budget_exceeded"],
+].flat();
 
-/**
- * The fields of each event, with the names that they have in a case.
- *
- * @type {Record<string, [string, string, string][]>}
- */
-const FIELDS = {
-  session_start: [["source", "source", "string"]],
-  session_end: [["reason", "reason", "string"]],
-  user_message_send: [["message", "message", "string"]],
-  before_tool_call: [],
-  after_tool_call: [
-    ["durationMs", "duration_ms", "number"],
-    ["exitStatus", "exit_status", "number"],
-    ["costTokens", "cost_tokens", "number"],
-  ],
-  on_error: [
-    ["message", "error", "string"],
-    ["kind", "kind", "string"],
-    ["attempt", "attempt", "number"],
-  ],
-  after_turn: [
-    ["turnNumber", "turn_number", "number"],
-    ["toolsUsed", "tools_used", "boolean"],
-    ["autoCompactEnabled", "auto_compact_enabled", "boolean"],
-    ["autoCompactThreshold", "auto_compact_threshold", "number"],
-  ],
-  turn_end: [
-    ["response", "response", "string"],
-    ["turnNumber", "turn_number", "number"],
-  ],
-  agent_stop: [
-    ["invokedRecipe", "invoked_recipe", "string"],
-    ["autoCompactEnabled", "auto_compact_enabled", "boolean"],
-    ["autoCompactThreshold", "auto_compact_threshold", "number"],
-    ["followUps", "follow_ups", "number"],
-  ],
-  pre_compact: [["trigger", "trigger", "string"]],
-  post_compact: [
-    ["trigger", "trigger", "string"],
-    ["summary", "summary", "string"],
-  ],
-  on_budget_exceeded: [["threshold", "threshold", "number"]],
-};
-
-/** The events that have the conversation, and those that have tokens. */
+/** The events that have the conversation. */
 const WITH_MESSAGES = ["after_turn", "agent_stop", "pre_compact"];
-const WITH_USAGE = [...WITH_MESSAGES, "post_compact", "on_budget_exceeded"];
 
-/**
- * Returns a field; null counts as absent.
- *
- * @param {Fields} fields
- * @param {string} name
- * @param {string} type
- */
-function get(fields, name, type) {
-  const value = fields[name] ?? undefined;
-  if (value !== undefined && typeof value !== type) {
-    throw new Error(`data: ${name}: expected ${type}, found ${JSON.stringify(value)}`);
-  }
-  return value;
-}
+/** The fields of every event. */
+const OF_CONTEXT = ["recipe_name", "agent", "repository", "branch", "mode", "budget"];
 
 /**
  * Returns the context of an event.
  *
- * @param {Fields} fields
+ * @param {Fields} data
  */
-export function contextOf(fields) {
-  const text = (/** @type {string} */ name) => get(fields, name, "string");
+export function contextOf(data) {
   return {
-    conversationId: text("conv_id") ?? "",
-    cwd: text("cwd") ?? "",
-    invokedBy: fields.invoked_by === "subagent" ? "subagent" : "main",
-    recipeName: text("recipe_name") || undefined,
-    agent: text("agent"),
-    repository: text("repository"),
-    branch: text("branch"),
-    mode: text("mode"),
-    timestampMs: get(fields, "timestamp", "number") ?? Date.now(),
-    budget: undefined,
+    conversationId: data.conv_id ?? "",
+    cwd: data.cwd ?? process.cwd(),
+    invokedBy: data.invoked_by ?? "main",
+    timestampMs: data.timestamp ?? Date.now(),
+    ...named(Object.fromEntries(OF_CONTEXT.map((name) => [name, data[name]]))),
   };
 }
 
 /**
- * Returns a tool call with its facts.
- *
- * @param {Fields} fields
- */
-export function callOf(fields) {
-  const name = get(fields, "tool_name", "string") ?? "";
-  const input = fields.tool_input ?? null;
-  const kind = kindOf(name);
-  return {
-    id: get(fields, "tool_user_id", "string"),
-    name,
-    kind,
-    command: commandOf(kind, input),
-    paths: pathsOf(kind, input, fields.cwd ?? "/"),
-    input: documentOf(input),
-  };
-}
-
-/**
- * Returns the event as the bindings give it.
+ * Returns an event as the hook gets it.
  *
  * @param {string} event
- * @param {Fields} fields
- * @returns {Wire}
+ * @param {Fields} data
  */
-export function eventOf(event, fields) {
-  const tag = event.replaceAll("_", "-");
-  const known = FIELDS[event];
-  if (known === undefined) return { tag: "other", val: { name: event, data: documentOf(fields) } };
-  /** @type {Record<string, any>} */
-  const val = {};
-  for (const [name, field, type] of known) val[name] = get(fields, field, type);
-  if (event === "user_message_send" || event === "on_error") val.message ??= "";
-  if (event === "agent_stop") val.followUps ??= 0;
-  if (WITH_USAGE.includes(event)) val.usage = usageOf(fields);
-  if (WITH_MESSAGES.includes(event)) val.messages = documentOf(fields.messages ?? []);
-  if (event === "before_tool_call") return { tag, val: callOf(fields) };
+export function eventOf(event, data) {
+  const { tool_output: output, messages = [], error, ...fields } = data;
+  if (!KNOWN.includes(event)) return { event: "other", name: event, data: documentOf(data) };
+  if (event === "before_tool_call") return { event, ...callOf(data) };
   if (event === "after_tool_call") {
-    const output = fields.tool_output ?? null;
-    val.call = callOf(fields);
-    val.output = documentOf(output);
-    val.success = typeof output?.success === "boolean" ? output.success : undefined;
-    val.error = typeof output?.error === "string" ? output.error : undefined;
+    const known = { success: output?.success, error: error ?? output?.error };
+    return { event, ...named({ ...known, ...fields }), call: callOf(data), output: documentOf(output) };
   }
-  if (event === "on_error") val.source = sourceOf(fields);
-  return { tag, val };
+  if (event === "on_error") return { event, ...named(fields), source: sourceOf(data), message: error ?? "" };
+  if (event === "agent_stop") fields.follow_ups ??= 0;
+  return { event, ...named(fields), ...(WITH_MESSAGES.includes(event) && { messages: documentOf(messages) }) };
 }
 
-/** @param {Fields} fields */
-function sourceOf(fields) {
-  if ("tool_name" in fields) return { tag: "tool", val: callOf(fields) };
-  const hook = get(fields, "hook", "string");
-  if (hook !== undefined) return { tag: "hook", val: hook };
-  return { tag: "turn", val: get(fields, "turn_number", "number") };
+/** @param {Fields} data */
+function callOf(data) {
+  const { tool_name: name = "", tool_input: input, tool_user_id: id, paths = [] } = data;
+  const command = typeof input?.command === "string" ? input.command : undefined;
+  const kind = data.tool_kind ?? (command === undefined ? "other" : "shell");
+  return { ...named({ id, command }), name, kind, paths, input: documentOf(input) };
 }
 
-/** @param {Fields} fields */
-function usageOf(fields) {
-  const usage = get(fields, "usage", "object");
-  const number = (/** @type {string} */ name) => get(usage, name, "number") ?? 0;
-  return usage && {
-    inputTokens: number("input_tokens"),
-    outputTokens: number("output_tokens"),
-    currentContextWindow: number("current_context_window"),
-    maxContextWindow: number("max_context_window"),
-  };
+/** @param {Fields} data */
+function sourceOf(data) {
+  if ("tool_name" in data) return { type: "tool", call: callOf(data) };
+  if ("hook" in data) return { type: "hook", name: data.hook };
+  return { type: "turn", ...named({ number: data.turn_number }) };
 }
 
 /**
- * Returns a JSON value as a resource of the host.
+ * Returns the fields with the names that they have here; null counts as absent.
  *
- * @param {any} value
+ * @param {any} fields
+ * @returns {any}
  */
-function documentOf(value) {
+function named(fields) {
+  if (typeof fields !== "object" || Array.isArray(fields)) return fields;
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
+  const camel = (/** @type {string} */ name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
+  return Object.fromEntries(given.map(([name, value]) => [camel(name), named(value)]));
+}
+
+/**
+ * @param {any} value
+ * @returns {import("../events.ts").Document}
+ */
+function documentOf(value = null) {
   const text = JSON.stringify(value);
   return {
     text: () => text,
     size: () => Buffer.byteLength(text),
-    /** @param {string} pointer */
+    value: () => JSON.parse(text),
     get(pointer) {
       if (pointer !== "" && !pointer.startsWith("/")) return undefined;
-      let found = value;
+      let found = JSON.parse(text);
       for (const part of pointer.split("/").slice(1)) {
         const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
         if (typeof found !== "object" || found === null || !Object.hasOwn(found, key)) return undefined;
         if (Array.isArray(found) && !/^\d+$/.test(key)) return undefined;
         found = found[key];
       }
-      return JSON.stringify(found);
+      return found ?? undefined;
     },
   };
 }

@@ -1,12 +1,53 @@
-// Runs the cases of a hook in node. It is JavaScript because node 18 and 20 run no TypeScript; `index.d.ts` has its types.
+// Tests of a hook. It is JavaScript because node 18 and 20 run no TypeScript; `index.d.ts` has its types.
 
-import { existsSync, readdirSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { basename, resolve } from "node:path";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { read } from "./case.js";
-import { compare, linesOf } from "./compare.js";
-import { play } from "./play.js";
+import { contextOf, eventOf } from "./data.js";
+
+/** @param {string} cases */
+export function runCases(cases) {
+  test(`the cases of ${cases}`, async (t) => {
+    const results = resultsOf(cases);
+    for (const it of results.cases) {
+      await t.test(`${basename(it.file)}: ${it.name}`, () => {
+        if (!it.passed) assert.fail(it.text);
+      });
+    }
+    if (results.outdated.length > 0) assert.fail(results.outdated.join("\n"));
+  });
+}
+
+/**
+ * @typedef {object} Case
+ * @property {string} name
+ * @property {string} file
+ * @property {boolean} passed
+ * @property {string} text the differences of a case that failed
+ */
+
+/**
+ * Returns the output of `hookbox test --json`.
+ *
+ * @param {string} cases
+ * @returns {Record<"outdated", string[]> & Record<"cases", Case[]>}
+ */
+function resultsOf(cases) {
+  const program = process.env.HOOKBOX || "hookbox";
+  const ended = spawnSync(program, ["test", "--json", "--", cases], { encoding: "utf8", maxBuffer: Infinity });
+  if (ended.error) {
+    const getIt = "install hookbox (https://github.com/hookbox/hookbox), or name the program in the variable HOOKBOX";
+    assert.fail(`cannot start ${program}: ${ended.error.message}\nhint: ${getIt}`);
+  }
+  try {
+    return JSON.parse(ended.stdout);
+  } catch {
+    assert.fail(`hookbox test failed (exit code ${ended.status})\n${ended.stderr}`);
+  }
+}
 
 /** The imports of the world `hook-plain`. */
 const IMPORTS = [
@@ -17,57 +58,21 @@ const IMPORTS = [
   "wasi:logging/logging@0.1.0-draft",
 ];
 
-/** The number of instances that were loaded. A module is loaded once for each address, so each has its own. */
+/** The number of instances that were loaded. A module is loaded once for each address, so each call has its own. */
 let loaded = 0;
 
 /**
  * @param {string} hook
- * @param {string} cases
+ * @param {string} event
+ * @param {Record<string, any>} data
+ * @param {Record<string, any>} settings
  */
-export async function runCases(hook, cases) {
-  const load = await bundle(hook);
-  let passed = 0;
-  /** @type {string[]} */
-  const skipped = [];
-  /** @type {string[]} */
-  const failed = [];
-  for (const file of filesOf(cases)) {
-    for (const it of await read(file)) {
-      const place = `${file}, line ${it.line}: ${escape(it.name)}`;
-      if (it.needsSandbox !== undefined) {
-        skipped.push(`skipped: ${place}: \`${escape(it.needsSandbox)}\` needs \`hookbox test\``);
-        continue;
-      }
-      const came = await play(load, it).catch((error) => {
-        throw new Error(`${place}: ${error instanceof Error ? error.message : error}`);
-      });
-      const lines = [place];
-      for (const difference of compare(it, came)) {
-        lines.push(`  ${escape(difference.what)}`);
-        for (const [sign, line] of linesOf(difference)) lines.push(`    ${sign} ${escape(line)}`);
-      }
-      if (lines.length > 1) failed.push(lines.join("\n"));
-      else passed += 1;
-    }
-  }
-  let numbers = `${passed} passed, ${failed.length} failed`;
-  if (skipped.length > 0) numbers += `, ${skipped.length} skipped`;
-  console.log([...skipped, numbers].join("\n"));
-  if (failed.length > 0) throw new Error(["a case failed", ...failed, numbers].join("\n\n"));
-  if (passed === 0) throw new Error(`no case ran: ${numbers}`);
-}
-
-/**
- * Returns a function that loads a fresh instance of the hook: in hookbox, no variable lasts from one call to the next.
- *
- * @param {string} hook
- * @returns {Promise<() => Promise<any>>}
- */
-async function bundle(hook) {
+export async function answer(hook, event, data = {}, settings = {}) {
   const { build } = await import("esbuild");
   const host = fileURLToPath(new URL("./host.js", import.meta.url));
+  const files = [resolve(hook), host].map((file) => `export * from ${JSON.stringify(file)};`);
   const { outputFiles } = await build({
-    entryPoints: [resolve(hook)],
+    stdin: { contents: files.join("\n"), resolveDir: process.cwd() },
     bundle: true,
     format: "esm",
     write: false,
@@ -76,26 +81,15 @@ async function bundle(hook) {
     alias: Object.fromEntries(IMPORTS.map((name) => [name, host])),
   });
   const code = Buffer.from(outputFiles[0]?.contents ?? []).toString("base64");
-  return async () => {
-    loaded += 1;
-    const found = await import(`data:text/javascript;base64,${code}#${loaded}`);
-    if (typeof found.hook?.run !== "function") throw new Error(`${hook} does not export a \`hook\` of defineHook`);
-    return found.hook;
-  };
-}
-
-/** @param {string} path */
-function filesOf(path) {
-  if (!existsSync(path) || !statSync(path).isDirectory()) return [path];
-  const found = readdirSync(path).filter((name) => name.endsWith(".toml") && statSync(join(path, name)).isFile());
-  return found.sort().map((name) => join(path, name));
-}
-
-/**
- * Returns a text without control characters, which a terminal would obey.
- *
- * @param {string} text
- */
-function escape(text) {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (it) => `\\u{${it.charCodeAt(0).toString(16)}}`);
+  loaded += 1;
+  const found = await import(`data:text/javascript;base64,${code}#${loaded}`);
+  if (typeof found.hook?.answer !== "function") throw new Error(`${hook} does not export a \`hook\` of defineHook`);
+  const given = eventOf(event, data);
+  const line = data.tool_input?.command;
+  found.given.lines = typeof line === "string" ? [line] : [];
+  found.given.settings = Object.entries(settings).map(([key, value]) => [
+    key,
+    typeof value === "string" ? value : JSON.stringify(value),
+  ]);
+  return found.hook.answer(given, contextOf(data));
 }
