@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use regex::Regex;
 
+use hookbox_shell::{Arg, Known, Token, assignment, base_name, runs, tokens};
+
 use super::Agent;
 use crate::text::shell_word;
 use hookbox_system::units::show_duration;
@@ -24,7 +26,7 @@ pub(crate) fn write(
     is_strict: bool,
 ) -> String {
     let mut word = shell_word(program);
-    if is_assignment(&word) {
+    if assignment(&word).is_some() {
         // Its first part would be taken for the name of a variable.
         word = format!("'{word}'");
     }
@@ -87,76 +89,39 @@ pub(crate) fn mentions(agent: &str, line: &str) -> bool {
     Call::of(line).is_some_and(|it| it.agent.as_str() == agent && it.program.contains("hookbox"))
 }
 
-/// Returns true for a command line that any version of `hookbox install` writes: a program, `bridge AGENT`
+/// Returns the agent of a command line that any version of `hookbox install` writes: a program, `bridge AGENT`
 /// and options. A line that does more is its user's own.
-pub fn is_ours(agent: Agent, line: &str) -> bool {
+pub(crate) fn installed_for(line: &str) -> Option<Agent> {
     let line = line.trim();
-    if is_assignment(line) {
-        return false;
-    }
-    let Some(words) = words(line.strip_suffix(STRICT).unwrap_or(line)) else { return false };
-    let [program, bridge, name, options @ ..] = words.as_slice() else { return false };
+    let words = bridge_words(line.strip_suffix(STRICT).unwrap_or(line))?;
+    let [program, _, name, options @ ..] = words.as_slice() else { return None };
+    let agent = Agent::ALL.into_iter().find(|it| it.as_str() == name)?;
     let options: Vec<&String> = options.iter().filter(|it| *it != "--strict").collect();
-    let is_named = program.rsplit('/').next().is_some_and(|name| name.starts_with("hookbox"));
-    let mut has_event = false;
+    let mut is_named = base_name(program).starts_with("hookbox");
     for option in options.chunks(2) {
         match option {
-            [option, event] if *option == "--event" => has_event |= agent.event(event).is_some(),
+            [option, event] if *option == "--event" => is_named |= agent.event(event).is_some(),
             [option, name] if *option == "--from" && name.parse::<Agent>().is_ok() => {}
             [option, _] if *option == "--deadline" || *option == "--home" => {}
-            _ => return false,
+            _ => return None,
         }
     }
-    bridge == "bridge" && name == agent.as_str() && (is_named || has_event)
+    is_named.then_some(agent)
 }
 
-/// Returns true if a shell takes the beginning of a line for `NAME=value`.
-pub(crate) fn is_assignment(line: &str) -> bool {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let rest = line.trim_start_matches(is_part);
-    let has_name = rest.len() < line.len() && !line.starts_with(|c: char| c.is_ascii_digit());
-    has_name && (rest.starts_with('=') || rest.starts_with("+="))
+/// Returns true for a command line that any version of `hookbox install` writes for this agent.
+pub fn is_ours(agent: Agent, line: &str) -> bool {
+    installed_for(line) == Some(agent)
 }
 
 /// Returns the words of a line that is one plain command for a shell. `None` if it has operators or
-/// expansions.
-fn words(line: &str) -> Option<Vec<String>> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut chars = line.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            ' ' | '\t' => words.extend(word.take()),
-            '\'' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match chars.next()? {
-                        '\'' => break,
-                        c => word.push(c),
-                    }
-                }
-            }
-            '"' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match chars.next()? {
-                        '"' => break,
-                        '$' | '`' => return None,
-                        '\\' => match chars.next()? {
-                            c @ ('"' | '\\' | '$' | '`') => word.push(c),
-                            c => word.extend(['\\', c]),
-                        },
-                        c => word.push(c),
-                    }
-                }
-            }
-            '\\' => word.get_or_insert_default().push(chars.next()?),
-            c if "|&;<>()$`\n\r#*?[]{}!".contains(c) => return None,
-            c => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    Some(words)
+/// expansions, or if the second word is another than `bridge`.
+fn bridge_words(line: &str) -> Option<Vec<String>> {
+    let word = |token| if let Token::Word(word) = token { Some(word) } else { None };
+    let words: Vec<String> = tokens(line)?.into_iter().map(word).collect::<Option<_>>()?;
+    let reading = words.get(1).filter(|it| *it == "bridge").map(|_| runs(line, &Known::default()))?;
+    let [run] = reading.runs.as_slice() else { return None };
+    (run.words.iter().all(Arg::is_plain) && run.texts() == words).then_some(words)
 }
 
 #[cfg(test)]
@@ -244,11 +209,22 @@ mod tests {
             "other bridge claude --event Unheard",
             "'hookbox bridge claude",
             "hookbox bridge claude; sh -c 'exit 2'",
+            "hookbox bridge claude &",
+            "hookbox bridge claude >log",
+            "hookbox bridge claude 2>&1",
+            "(hookbox bridge claude)",
+            "! hookbox bridge claude",
+            "sudo hookbox bridge claude",
+            "hookbox bridge claude --home *",
+            "hookbox bridge {claude,codex}",
+            "hookbox bridge claude --home `id`",
+            "hookbox bridge claude\nid",
         ] {
             assert!(!is_ours(Agent::Claude, line), "{line}");
         }
         for line in [
             " hookbox bridge claude ",
+            "hookbox bridge claude # mine",
             "'hookbox' \"bridge\" 'claude' --event Stop",
             "hookbox bridge claude --event Stop --home '/home/ada lovelace' --from codex --deadline 15s",
         ] {

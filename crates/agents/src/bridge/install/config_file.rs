@@ -22,7 +22,6 @@ pub(super) struct ConfigFile {
     /// The directory that the file never leaves: the project, or `/` for the user's own file and the
     /// system's.
     base: Dir,
-    base_path: PathBuf,
     /// The directory of the file beneath the base, without symlinks.
     parent: PathBuf,
     name: PathBuf,
@@ -41,21 +40,20 @@ impl ConfigFile {
     pub(super) fn new(level: Level, path: &Path, project: &Path) -> Result<Self, InstallError> {
         let wrong = |error: io::Error| InstallError::io(path, &error);
         let open = |path: &Path| Dir::open_ambient_dir(path, ambient_authority()).map_err(wrong);
-        let (base_path, base, real) = if !level.is_in_project() {
+        let (base, real) = if !level.is_in_project() {
             let root = Path::new("/");
             let absolute = std::path::absolute(path).map_err(wrong)?;
             let real = resolve(&absolute, |it| it.canonicalize(), |it| it.symlink_metadata().is_ok());
             let real =
                 real.and_then(|it| it.strip_prefix(root).map(Path::to_owned).map_err(io::Error::other));
-            (root.to_owned(), open(root)?, real)
+            (open(root)?, real)
         } else {
             let rest = path.strip_prefix(project).map_err(|_| {
                 InstallError::new(path, "is not in the project", "work in the project's directory")
             })?;
-            let base_path = project.canonicalize().map_err(wrong)?;
-            let base = open(&base_path)?;
+            let base = open(project)?;
             let real = resolve(rest, |it| real_in(&base, it), |it| base.symlink_metadata(it).is_ok());
-            (base_path, base, real)
+            (base, real)
         };
         let real = real.map_err(|error| match error.kind() {
             _ if level.is_in_project() && is_escape(&error) => {
@@ -70,7 +68,7 @@ impl ConfigFile {
         })?;
         let name = real.file_name().map(PathBuf::from).unwrap_or_default();
         let parent = real.parent().map(Path::to_owned).unwrap_or_default();
-        Ok(Self { path: path.to_owned(), level, base, base_path, parent, name })
+        Ok(Self { path: path.to_owned(), level, base, parent, name })
     }
 
     fn directory(&self) -> io::Result<Dir> {
@@ -109,11 +107,14 @@ impl ConfigFile {
         Ok(Contents { bytes, mode: about.mode() & 0o7777, owner: (about.uid(), about.gid()) })
     }
 
-    /// Returns the directories that have to be created for the file, the outermost first.
-    pub(super) fn missing_directories(&self) -> Vec<PathBuf> {
-        let ancestors: Vec<&Path> = self.parent.ancestors().filter(|it| !it.as_os_str().is_empty()).collect();
-        let missing = ancestors.into_iter().rev().filter(|it| !self.base.is_dir(it));
-        missing.map(|it| self.base_path.join(it)).collect()
+    /// Returns the directories above the file, within the base, the innermost first.
+    fn directories(&self) -> impl Iterator<Item = &Path> {
+        self.parent.ancestors().filter(|it| !it.as_os_str().is_empty())
+    }
+
+    /// Returns the number of directories that have to be created for the file.
+    pub(super) fn missing_directories(&self) -> usize {
+        self.directories().take_while(|it| !self.base.is_dir(it)).count()
     }
 
     /// Writes these bytes, if the file still has the contents `before`.
@@ -141,8 +142,9 @@ impl ConfigFile {
             None if self.level == Level::System => {
                 let readable = |mode| Permissions::from_mode(mode);
                 new.file().set_permissions(readable(file_mode)).map_err(wrong)?;
-                for made in missing {
-                    std::fs::set_permissions(made, readable(directory_mode)).map_err(wrong)?;
+                for made in self.directories().take(missing) {
+                    let mode = cap_std::fs::Permissions::from_std(readable(directory_mode));
+                    self.base.set_permissions(made, mode).map_err(wrong)?;
                 }
             }
             None => {}
@@ -172,17 +174,15 @@ impl ConfigFile {
         file.set_permissions(Permissions::from_mode(before.mode)).map_err(wrong)
     }
 
-    /// Deletes the file, if it still has the contents `before`, and those of these directories that are empty
-    /// then.
-    pub(super) fn delete(&self, before: &Contents, made: &[PathBuf]) -> Result<(), InstallError> {
+    /// Deletes the file, if it still has the contents `before`, and of so many directories above it those that
+    /// are empty then.
+    pub(super) fn delete(&self, before: &Contents, made: usize) -> Result<(), InstallError> {
         self.check_writable(Some(before))?;
         self.check_unchanged(Some(before))?;
         let removed = self.directory().and_then(|it| it.remove_file(&self.name));
         removed.map_err(|error| self.wrong(&error))?;
-        for made in made.iter().rev().filter_map(|it| it.strip_prefix(&self.base_path).ok()) {
-            // One that is in use by now stays.
-            let _ = self.base.remove_dir(made);
-        }
+        // One that is in use by now stays.
+        self.directories().take(made).for_each(|it| drop(self.base.remove_dir(it)));
         Ok(())
     }
 

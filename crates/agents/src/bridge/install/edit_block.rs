@@ -4,9 +4,8 @@
 use std::fmt::Write as _;
 
 use super::desired::DesiredEntry;
-use super::edit_toml::quoted;
-use super::left::{Left, written};
-use crate::config::{DocumentError, has_toml_hooks, toml_table, toml_text};
+use super::edit_toml::write_keys;
+use crate::config::{DocumentError, has_toml_hooks, toml_table};
 
 /// The first line of the block.
 const BEGIN: &str = "# hookbox begin: `hookbox uninstall --system` removes these lines\n";
@@ -16,8 +15,8 @@ const END: &str = "# hookbox end\n";
 
 /// Returns the configuration with a block of these entries at its end. The block also switches hooks on,
 /// because a project can switch them off otherwise.
-pub(super) fn merge(bytes: &[u8], desired: &[DesiredEntry]) -> Result<Vec<u8>, DocumentError> {
-    let mut merged = without(toml_text(bytes)?)?;
+pub(super) fn merge(text: &str, desired: &[DesiredEntry]) -> Result<String, DocumentError> {
+    let mut merged = remove(text)?;
     let table = toml_table(&merged)?;
     if !merged.is_empty() {
         merged.push_str(if merged.ends_with('\n') { "\n" } else { "\n\n" });
@@ -33,27 +32,18 @@ pub(super) fn merge(bytes: &[u8], desired: &[DesiredEntry]) -> Result<Vec<u8>, D
     }
     for entry in desired {
         let _ = write!(merged, "\n[[hooks.{0}]]\n[[hooks.{0}.hooks]]\ntype = \"command\"\n", entry.event);
-        for (key, value) in &entry.says {
-            let value = value.as_str().map_or_else(|| value.to_string(), quoted);
-            let _ = writeln!(merged, "{key} = {value}");
-        }
+        write_keys(&mut merged, entry);
     }
     merged.push_str(END);
     toml_table(&merged).map_err(|_| {
         let what = "expected hooks in [[hooks.EVENT]] tables, found them in another form";
         DocumentError::new(what, "write each hook as such a table; nothing was changed")
     })?;
-    Ok(written(bytes, &merged))
+    Ok(merged)
 }
 
 /// Returns the configuration without the block.
-pub(super) fn remove(bytes: &[u8]) -> Result<Left, DocumentError> {
-    let left = without(toml_text(bytes)?)?;
-    let is_bare = left.trim().is_empty();
-    Ok(Left { bytes: written(bytes, &left), is_bare })
-}
-
-fn without(text: &str) -> Result<String, DocumentError> {
+pub(super) fn remove(text: &str) -> Result<String, DocumentError> {
     let Some((before, rest)) = text.split_once(BEGIN) else { return Ok(text.to_owned()) };
     let Some((_, after)) = rest.split_once(END) else {
         let what = "expected the line \"# hookbox end\" after \"# hookbox begin\"";

@@ -1,11 +1,12 @@
 //! The edits of an agent's file in the format that it has at its level.
 
 use super::desired::DesiredEntry;
-use super::left::Left;
-use super::{edit, edit_block};
+use super::{edit, edit_block, edit_toml};
+use crate::agent::bridge_command::{is_ours, mentions};
 use crate::agent::{Agent, Level};
-use crate::config::{Configuration, DocumentError, read, read_toml};
+use crate::config::{Configuration, DocumentError, json_value, read, read_toml, toml_text, without_comments};
 use crate::spec::places::Holds;
+use crate::text;
 
 /// A file of an agent.
 #[derive(Clone, Copy, Debug)]
@@ -31,30 +32,52 @@ impl FileFormat {
         !self.is_block
     }
 
-    /// Returns the file with these entries of ours and no others. `before` is the original, if it is known.
-    pub(super) fn merge(
-        self,
-        bytes: &[u8],
-        desired: &[DesiredEntry],
-        before: Option<&[u8]>,
-    ) -> Result<Vec<u8>, DocumentError> {
-        if self.is_block {
-            return edit_block::merge(bytes, desired);
-        }
-        let merged = edit::merge(self.agent, bytes, desired, before)?;
-        if self.has_switches { edit::switch_on(self.agent, &merged) } else { Ok(merged) }
+    fn is_toml(self) -> bool {
+        self.is_block || self.agent.spec().config.is_toml
     }
 
-    /// Returns the file without our entries and switches.
-    pub(super) fn remove(self, bytes: &[u8], before: Option<&[u8]>) -> Result<Left, DocumentError> {
-        if self.is_block {
-            return edit_block::remove(bytes);
+    /// Returns the file with these entries of ours and no others.
+    pub(super) fn merge(self, bytes: &[u8], desired: &[DesiredEntry]) -> Result<Vec<u8>, DocumentError> {
+        let agent = self.agent;
+        // Otherwise each installation would add it again.
+        if let Some(line) = desired.iter().map(|it| it.line(agent)).find(|line| !is_ours(agent, line)) {
+            let what = format!(
+                "expected a command line that hookbox knows again, found {}",
+                text::escape(line, 300)
+            );
+            return Err(DocumentError::new(what, "give another path with --program; nothing was changed"));
         }
-        if self.has_switches && !self.events(bytes).is_empty() {
-            let bytes = edit::unswitch(self.agent, bytes, before)?;
-            return edit::remove(self.agent, &bytes, before);
-        }
-        edit::remove(self.agent, bytes, before)
+        let text = toml_text(bytes)?;
+        let merged = if self.is_block {
+            edit_block::merge(text, desired)?
+        } else if self.is_toml() {
+            edit_toml::merge(agent, text, desired)?
+        } else {
+            edit::merge(agent, bytes, desired, self.has_switches)?
+        };
+        Ok(written(bytes, &merged))
+    }
+
+    /// Returns the file without our entries and switches. The switches of the original `before` stay.
+    pub(super) fn remove(self, bytes: &[u8], before: Option<&[u8]>) -> Result<Vec<u8>, DocumentError> {
+        let text = toml_text(bytes)?;
+        let left = if self.is_block {
+            edit_block::remove(text)?
+        } else if self.is_toml() {
+            edit_toml::remove(self.agent, text)?
+        } else {
+            let kept_on = || before.map(|it| self.read(it).kept_on).unwrap_or_default();
+            edit::remove(self.agent, bytes, self.has_switches.then(kept_on))?
+        };
+        Ok(written(bytes, &left))
+    }
+
+    /// Returns true if a file has nothing that anybody could have written for a purpose.
+    pub(super) fn is_bare(self, bytes: &[u8]) -> bool {
+        let text = toml_text(bytes).unwrap_or_default();
+        let is_version = |key: &String| self.agent.spec().config.entry.has_version && key == "version";
+        let is_empty = || json_value(bytes).as_object().is_some_and(|it| it.keys().all(is_version));
+        text.trim().is_empty() || !self.is_toml() && without_comments(text) == text && is_empty()
     }
 
     /// Returns the contents of the file; nothing of one that cannot be read.
@@ -63,8 +86,27 @@ impl FileFormat {
         read(self.agent, bytes).unwrap_or_default()
     }
 
-    /// Returns the events that have an entry of ours.
+    /// Returns the events that have an entry of ours, as the file names them, each once.
     pub(super) fn events(self, bytes: &[u8]) -> Vec<String> {
-        edit::events(self.agent, &self.read(bytes))
+        let mut entries = self.read(bytes).entries;
+        entries.retain(|it| is_ours(self.agent, &it.command));
+        let mut names: Vec<String> = entries.into_iter().map(|it| it.event).collect();
+        names.dedup();
+        names
     }
+
+    /// Counts the entries that run hookbox for this agent. `is_counted` gets true for a line that
+    /// `hookbox install` writes.
+    pub(super) fn calls(self, configuration: &Configuration, is_counted: fn(bool) -> bool) -> usize {
+        let lines = configuration.entries.iter().map(|it| it.command.as_str());
+        let calls = lines.filter(|line| mentions(self.agent.as_str(), line));
+        calls.filter(|line| is_counted(is_ours(self.agent, line))).count()
+    }
+}
+
+/// Returns a new text with the byte order mark of the old one.
+fn written(bytes: &[u8], text: &str) -> Vec<u8> {
+    let mark = "\u{feff}".as_bytes();
+    let mark = if bytes.starts_with(mark) { mark } else { b"" };
+    [mark, text.as_bytes()].concat()
 }

@@ -5,27 +5,22 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::desired::DesiredEntry;
-use super::left::{Left, written};
 use crate::agent::Agent;
 use crate::agent::bridge_command::is_ours;
-use crate::config::{DocumentError, HookTable, hook_tables, toml_table, toml_text};
+use crate::config::{DocumentError, HookTable, hook_tables, toml_table};
 
 /// Returns the configuration with these entries of ours, after all others.
-pub(super) fn merge(agent: Agent, bytes: &[u8], desired: &[DesiredEntry]) -> Result<Vec<u8>, DocumentError> {
-    let text = toml_text(bytes)?;
+pub(super) fn merge(agent: Agent, text: &str, desired: &[DesiredEntry]) -> Result<String, DocumentError> {
     let mut added = String::new();
     for entry in desired {
         let _ = write!(added, "\n[[hooks]]\nevent = {}\n", quoted(entry.event));
-        for (key, value) in &entry.says {
-            let value = value.as_str().map_or_else(|| value.to_string(), quoted);
-            let _ = writeln!(added, "{key} = {value}");
-        }
+        write_keys(&mut added, entry);
     }
     // Entries that are as they should be keep their place in the file.
     if text.contains(&added) && ours(agent, text)?.len() == desired.len() {
-        return Ok(bytes.to_vec());
+        return Ok(text.to_owned());
     }
-    let mut merged = without(agent, text)?;
+    let mut merged = remove(agent, text)?;
     if !merged.is_empty() && !merged.ends_with('\n') {
         merged.push('\n');
     }
@@ -33,17 +28,11 @@ pub(super) fn merge(agent: Agent, bytes: &[u8], desired: &[DesiredEntry]) -> Res
     merged.push_str(added);
     // A list on one line cannot have tables as well.
     toml_table(&merged).map_err(|_| not_tables())?;
-    Ok(written(bytes, &merged))
+    Ok(merged)
 }
 
 /// Returns the configuration without our entries.
-pub(super) fn remove(agent: Agent, bytes: &[u8]) -> Result<Left, DocumentError> {
-    let left = without(agent, toml_text(bytes)?)?;
-    let is_bare = left.trim().is_empty();
-    Ok(Left { bytes: written(bytes, &left), is_bare })
-}
-
-fn without(agent: Agent, text: &str) -> Result<String, DocumentError> {
+pub(super) fn remove(agent: Agent, text: &str) -> Result<String, DocumentError> {
     let mut left = text.to_owned();
     for table in ours(agent, text)?.iter().rev() {
         let mut lines = table.lines.clone();
@@ -78,7 +67,15 @@ fn not_tables() -> DocumentError {
     )
 }
 
+/// Writes the keys and values of an entry.
+pub(super) fn write_keys(to: &mut String, entry: &DesiredEntry) {
+    for (key, value) in &entry.says {
+        let value = value.as_str().map_or_else(|| value.to_string(), quoted);
+        let _ = writeln!(to, "{key} = {value}");
+    }
+}
+
 /// Returns a text as TOML. A basic string of TOML has the escapes of JSON, and no raw delete character.
-pub(super) fn quoted(text: &str) -> String {
+fn quoted(text: &str) -> String {
     Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }

@@ -2,18 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use super::config_file::ConfigFile;
+use super::config_file::{ConfigFile, Contents};
 use super::desired::{InstallOptions, desired_entries};
-use super::edit::{calls, handmade};
 use super::edit_file::FileFormat;
 use super::error::InstallError;
 use super::outcome::{Change, FileChange, InstallFailure};
 use super::record::{Record, Store, digest};
-use crate::agent::{Agent, is_ours};
+use crate::agent::Agent;
 use crate::bridge::Bridge;
 use crate::bridge::plugin_file::{self, Origin};
 use crate::conditions::real;
-use crate::config::{Level, Surroundings, file, parser_error};
+use crate::config::{DocumentError, Level, Surroundings, file, parser_error};
 use crate::spec::PluginFile;
 use crate::spec::places::{Holds, HookPlace};
 use crate::text;
@@ -111,12 +110,17 @@ impl Installer {
         }
     }
 
-    fn store(&self) -> Result<Store, InstallError> {
-        if self.dry {
-            Ok(Store::read_only(&self.data))
+    /// Opens the file of an agent at a level, with its record.
+    fn site(&self, agent: Agent, level: Level) -> Result<Site, InstallFailure> {
+        let path = self.settled(agent, level)?;
+        let file = ConfigFile::new(level, &path, &self.surroundings.project)?;
+        let store = if self.dry {
+            Store::read_only(&self.data)
         } else {
-            Store::open(&self.data, self.repository.as_deref())
-        }
+            Store::open(&self.data, self.repository.as_deref())?
+        };
+        let (found, record, format) = (file.read()?, store.get(&path), FileFormat::new(agent, level));
+        Ok(Site { agent, level, path, file, store, found, record, format })
     }
 
     /// Makes an agent run hookbox at the events of the options, and at no others. Blocks for up to 10 s while
@@ -132,23 +136,16 @@ impl Installer {
         options: &InstallOptions,
     ) -> Result<FileChange, InstallFailure> {
         self.check(agent, level, options)?;
-        let path = self.settled(agent, level)?;
-        let file = ConfigFile::new(level, &path, &self.surroundings.project)?;
-        let store = self.store()?;
-        let found = file.read()?;
-        let now = found.as_ref().map(|it| it.bytes.as_slice());
-        let known = store.get(&path);
-        let (plugin, format) = (agent.spec().plugin.as_ref(), FileFormat::new(agent, level));
-        let after = if let Some(plugin) = plugin {
-            now.map_or(Ok(()), |now| check_untouched(plugin, &path, now, known.as_ref()))?;
+        let mut site = self.site(agent, level)?;
+        let (now, format) = (site.now(), site.format);
+        let after = if let Some(plugin) = &agent.spec().plugin {
+            site.check_untouched(plugin)?;
             plugin_file::text(plugin, &options.program, options.home.as_deref()).into_bytes()
         } else {
-            let original = known.and_then(|it| store.original(&path, &it));
             let (desired, now) = (desired_entries(agent, options)?, now.unwrap_or_default());
-            let after = format.merge(now, &desired, original.as_deref());
-            let after = after.map_err(|error| InstallError::document(&path, error))?;
+            let after = format.merge(now, &desired).map_err(|error| site.document(error))?;
             if format.is_usual() {
-                check_parsed(agent, &path, now, &after)?;
+                check_parsed(agent, &site.path, now, &after)?;
             }
             after
         };
@@ -159,73 +156,22 @@ impl Installer {
         };
         let mut earlier = None;
         if !self.dry && change != Change::Unchanged {
-            // A plugin of ours is not an original that has to come back.
-            let before = now.filter(|_| plugin.is_none());
-            earlier = self.keep(&store, &path, (agent, level), before, &after, &file)?;
-            file.write(found.as_ref(), &after)?;
+            earlier = site.keep(&after)?;
+            site.file.write(site.found.as_ref(), &after)?;
         }
-        let backup = Some(store.backup(&path)).filter(|backup| !self.dry && backup.exists());
         let configuration = format.read(&after);
         Ok(FileChange {
             change,
-            events: served(agent, format, &after),
-            original: backup,
+            events: site.served(&after),
+            original: site.original().filter(|it| !self.dry && it.exists()),
             earlier,
-            handmade: handmade(agent, &configuration),
+            handmade: format.calls(&configuration, |is_ours| !is_ours),
             switches: configuration.switches,
             next: next_steps(agent, level, &self.surroundings),
-            path,
-            before: found.map(|it| it.bytes),
+            path: site.path,
+            before: site.found.map(|it| it.bytes),
             after: Some(after),
         })
-    }
-
-    /// Keeps the original: for a file that is as install left it, the bytes from before the first
-    /// installation. Returns the new path of an earlier original.
-    fn keep(
-        &self,
-        store: &Store,
-        path: &Path,
-        (agent, level): (Agent, Level),
-        now: Option<&[u8]>,
-        after: &[u8],
-        file: &ConfigFile,
-    ) -> Result<Option<PathBuf>, InstallError> {
-        let known = store.get(path);
-        if let (Some(record), Some(now)) = (&known, now)
-            && record.after == digest(now)
-        {
-            let record = Record { after: digest(after), ..record.clone() };
-            store.put_record(path, &record)?;
-            return Ok(None);
-        }
-        let original = known.as_ref().and_then(|it| store.original(path, it));
-        let format = FileFormat::new(agent, level);
-        // `install` always names the event, and the home in a file that is one user's. Without a record, an entry
-        // that does not is its user's own.
-        let has_home = !matches!(level, Level::Project | Level::System) && self.surroundings.home.is_some();
-        let is_handwritten = |now: &[u8]| {
-            let entries = format.read(now).entries;
-            let mut ours = entries.iter().filter(|it| is_ours(agent, &it.command)).map(|it| &it.command);
-            known.is_none() && ours.any(|it| !it.contains("--event") || has_home && !it.contains("--home"))
-        };
-        let before = match now {
-            Some(now) if is_handwritten(now) => Some(now.to_vec()),
-            // It was edited in the meantime: the edited file without our entries is what has to come back.
-            Some(now) if !format.events(now).is_empty() => {
-                let left = format.remove(now, original.as_deref());
-                let left = left.map_err(|error| InstallError::document(path, error))?;
-                let was_ours_alone = left.is_bare && known.as_ref().is_some_and(|it| it.before.is_none());
-                (!was_ours_alone).then_some(left.bytes)
-            }
-            now => now.map(<[u8]>::to_vec),
-        };
-        let mut record = Record::new(agent, level, path, before.as_deref(), after);
-        record.made = file.missing_directories();
-        if let Some(known) = known.filter(|_| record.made.is_empty()) {
-            record.made = known.made;
-        }
-        store.put(path, &record, before.as_deref())
     }
 
     /// Takes our entries out of an agent's configuration. A file that nobody has changed since is restored
@@ -235,52 +181,143 @@ impl Installer {
     ///
     /// [`InstallFailure`]; nothing is changed then.
     pub fn uninstall(&self, agent: Agent, level: Level) -> Result<FileChange, InstallFailure> {
-        let path = self.settled(agent, level)?;
-        let file = ConfigFile::new(level, &path, &self.surroundings.project)?;
-        let store = self.store()?;
-        let record = store.get(&path);
-        let kept = store.kept(&path);
-        let (plugin, format) = (agent.spec().plugin.as_ref(), FileFormat::new(agent, level));
-        let is_others = |bytes: &[u8]| {
-            plugin.is_some_and(|plugin| plugin_file::recognize(plugin, bytes) == Origin::Others)
-        };
-        let Some(found) = file.read()?.filter(|it| !is_others(&it.bytes)) else {
-            if !self.dry && kept.is_none() && record.is_some() {
-                store.forget(&path)?;
-            }
-            let original = kept.map(|_| store.backup(&path));
-            return Ok(FileChange { path, original, ..FileChange::default() });
-        };
-        let (change, after) = match plugin {
-            Some(plugin) => {
-                check_untouched(plugin, &path, &found.bytes, record.as_ref())?;
-                (Change::Deleted, None)
-            }
-            None => decide((agent, level), &path, &store, record.as_ref(), &found.bytes)?,
-        };
-        // The only copy of the original is not thrown away because somebody has emptied the file.
+        let site = self.site(agent, level)?;
+        let (change, after) = site.without_ours()?;
+        // The only copy of the original is not thrown away because somebody has changed the file.
+        let kept = site.kept();
         let is_needed = kept.is_some() && kept != after;
         if !self.dry {
-            let made = record.as_ref().map_or(&[][..], |it| &it.made);
-            match (change, &after) {
-                (Change::Unchanged, _) => {}
-                (_, Some(after)) => file.write(Some(&found), after)?,
-                (_, None) => file.delete(&found, made)?,
+            match (&site.found, &after) {
+                (Some(found), Some(after)) if change != Change::Unchanged => {
+                    site.file.write(Some(found), after)?;
+                }
+                (Some(found), None) => {
+                    site.file.delete(found, site.record.as_ref().map_or(0, |it| it.made))?;
+                }
+                _ => {}
             }
-            if !is_needed && record.is_some() {
-                store.forget(&path)?;
+            if let Some(record) = site.record.as_ref().filter(|_| !is_needed) {
+                site.store.forget(&site.path, record)?;
             }
         }
+        let now = site.now().filter(|_| change != Change::Unchanged);
         Ok(FileChange {
             change,
-            events: served(agent, format, &found.bytes),
-            original: is_needed.then(|| store.backup(&path)),
-            handmade: after.as_deref().map_or(0, |after| calls(agent, &format.read(after))),
-            path,
-            before: Some(found.bytes),
+            events: now.map(|now| site.served(now)).unwrap_or_default(),
+            original: site.original().filter(|_| is_needed),
+            handmade: after.as_deref().map_or(0, |it| site.format.calls(&site.format.read(it), |_| true)),
+            path: site.path,
+            before: site.found.map(|it| it.bytes),
             after,
             ..FileChange::default()
         })
+    }
+}
+
+/// The file of an agent at a level, as it is now, with the record of its installation.
+struct Site {
+    agent: Agent,
+    level: Level,
+    path: PathBuf,
+    file: ConfigFile,
+    format: FileFormat,
+    store: Store,
+    found: Option<Contents>,
+    record: Option<Record>,
+}
+
+impl Site {
+    fn now(&self) -> Option<&[u8]> {
+        self.found.as_ref().map(|it| it.bytes.as_slice())
+    }
+
+    fn document(&self, error: DocumentError) -> InstallError {
+        InstallError::document(&self.path, error)
+    }
+
+    /// Returns the path of the original of the record.
+    fn original(&self) -> Option<PathBuf> {
+        self.store.original(&self.path, self.record.as_ref()?)
+    }
+
+    /// Returns the bytes of the original of the record.
+    fn kept(&self) -> Option<Vec<u8>> {
+        self.store.kept(&self.path, self.record.as_ref()?)
+    }
+
+    /// Returns true if the file is as install wrote it.
+    fn is_as_written(&self) -> bool {
+        let written = self.record.as_ref().map(|it| it.after.as_str());
+        written.is_some() && written == self.now().map(digest).as_deref()
+    }
+
+    /// Returns the agent's own names of the events that reach hookbox by this file: all of them by a plugin.
+    fn served(&self, bytes: &[u8]) -> Vec<String> {
+        match self.agent.spec().plugin {
+            Some(_) => self.agent.events().iter().map(|it| it.name.to_owned()).collect(),
+            None => self.format.events(bytes),
+        }
+    }
+
+    /// Refuses to replace a plugin that somebody else has written or changed.
+    fn check_untouched(&self, plugin: &PluginFile) -> Result<(), InstallError> {
+        match self.now().and_then(|now| plugin_file::recognize(plugin, now).problem()) {
+            Some(problem) if !self.is_as_written() => {
+                let hint = "move the file away, and run the command again";
+                Err(InstallError::new(&self.path, problem, hint))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the file without hookbox, and the kind of that change.
+    fn without_ours(&self) -> Result<(Change, Option<Vec<u8>>), InstallError> {
+        let Some(now) = self.now() else { return Ok((Change::Unchanged, None)) };
+        if let Some(plugin) = &self.agent.spec().plugin {
+            if plugin_file::recognize(plugin, now) == Origin::Others {
+                return Ok((Change::Unchanged, Some(now.to_vec())));
+            }
+            return self.check_untouched(plugin).map(|()| (Change::Deleted, None));
+        }
+        // Only hookbox gives a file of such a directory this name.
+        let is_own = self.level != Level::System && has_directory_of_files(self.agent);
+        let was_there = self.record.as_ref().map_or(!is_own, |it| it.before.is_some());
+        let original = self.kept();
+        if self.is_as_written() && was_there == original.is_some() {
+            let change = if was_there { Change::Restored } else { Change::Deleted };
+            return Ok((change, original));
+        }
+        let left = self.format.remove(now, original.as_deref()).map_err(|error| self.document(error))?;
+        Ok(if left == now {
+            (Change::Unchanged, Some(left))
+        } else if !was_there && self.format.is_bare(&left) {
+            (Change::Deleted, None)
+        } else {
+            (Change::Removed, Some(left))
+        })
+    }
+
+    /// Keeps the original of a file that gets this text: after an earlier installation the file without hookbox.
+    /// Returns the path of an earlier original, which differs.
+    fn keep(&mut self, after: &[u8]) -> Result<Option<PathBuf>, InstallError> {
+        let before = match &self.record {
+            // A plugin of ours is not an original that has to come back.
+            _ if self.agent.spec().plugin.is_some() => None,
+            Some(_) => self.without_ours()?.1,
+            None => self.now().map(<[u8]>::to_vec),
+        };
+        let earlier = self.original();
+        let (missing, known) =
+            (self.file.missing_directories(), self.record.as_ref().map_or(0, |it| it.made));
+        let record = Record {
+            path: self.path.to_string_lossy().into_owned(),
+            before: before.as_deref().map(digest),
+            after: digest(after),
+            made: if missing > 0 { missing } else { known },
+        };
+        self.store.put(&self.path, &record, before.as_deref())?;
+        self.record = Some(record);
+        Ok(earlier.filter(|it| self.original().as_ref() != Some(it) && it.exists()))
     }
 }
 
@@ -289,29 +326,6 @@ fn has_directory_of_files(agent: Agent) -> bool {
     let mut places = agent.spec().places_at(Level::User);
     let is_ours = |place: &&HookPlace| place.has_hooks() || matches!(place.holds, Holds::Plugins);
     places.find(is_ours).is_some_and(HookPlace::is_directory)
-}
-
-/// Returns the agent's own names of the events that reach hookbox by this file: all of them by a plugin.
-fn served(agent: Agent, format: FileFormat, bytes: &[u8]) -> Vec<String> {
-    match agent.spec().plugin {
-        Some(_) => agent.events().iter().map(|it| it.name.to_owned()).collect(),
-        None => format.events(bytes),
-    }
-}
-
-/// Refuses to replace a plugin that somebody else has written or changed.
-fn check_untouched(
-    plugin: &PluginFile,
-    path: &Path,
-    bytes: &[u8],
-    known: Option<&Record>,
-) -> Result<(), InstallError> {
-    match plugin_file::recognize(plugin, bytes).problem() {
-        Some(problem) if known.is_none_or(|it| it.after != digest(bytes)) => {
-            Err(InstallError::new(path, problem, "move the file away, and run the command again"))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Checks that the agent's own parser reads the new file: if it does not, the agent runs no hook and says
@@ -325,36 +339,6 @@ fn check_parsed(agent: Agent, path: &Path, now: &[u8], after: &[u8]) -> Result<(
         agent.title()
     );
     Err(InstallError::new(path, what, hint))
-}
-
-/// Decides what uninstalling makes of a file.
-fn decide(
-    (agent, level): (Agent, Level),
-    path: &Path,
-    store: &Store,
-    record: Option<&Record>,
-    now: &[u8],
-) -> Result<(Change, Option<Vec<u8>>), InstallError> {
-    let original = record.and_then(|it| store.original(path, it));
-    if let Some(record) = record.filter(|it| it.after == digest(now)) {
-        match (&record.before, original.clone()) {
-            (None, _) => return Ok((Change::Deleted, None)),
-            (Some(_), Some(bytes)) => return Ok((Change::Restored, Some(bytes))),
-            (Some(_), None) => {}
-        }
-    }
-    let left = FileFormat::new(agent, level).remove(now, original.as_deref());
-    let left = left.map_err(|error| InstallError::document(path, error))?;
-    // Only hookbox gives a file of such a directory this name.
-    let is_own = level != Level::System && has_directory_of_files(agent);
-    let was_none = record.map_or(is_own, |it| it.before.is_none());
-    Ok(if left.bytes == now {
-        (Change::Unchanged, Some(left.bytes))
-    } else if left.is_bare && was_none {
-        (Change::Deleted, None)
-    } else {
-        (Change::Removed, Some(left.bytes))
-    })
 }
 
 /// Returns the steps that remain for the user.

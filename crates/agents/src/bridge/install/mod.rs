@@ -33,7 +33,6 @@ mod edit_file;
 mod edit_toml;
 pub(crate) mod error;
 mod installer;
-mod left;
 pub(crate) mod outcome;
 pub(crate) mod record;
 

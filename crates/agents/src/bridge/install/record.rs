@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::InstallError;
-use crate::agent::Agent;
-use crate::config::{Level, MAX_BYTES};
+use crate::config::MAX_BYTES;
 use crate::files::private_dir::{self, PrivateErrorKind};
 use crate::files::{FileLock, write_atomic};
 use crate::hook::Digest;
@@ -17,41 +16,21 @@ use crate::hook::Digest;
 /// The directory below the data directory.
 const DIRECTORY: &str = "install";
 
-/// The version of a record.
-const VERSION: u64 = 1;
-
 /// One file that was changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
-    pub(crate) version: u64,
-    pub(crate) agent: String,
-    pub(crate) level: String,
-    pub(crate) path: PathBuf,
-    /// The digest of the file before the change; `None` if there was no file.
+    /// The path, for people who look for an original.
+    pub(crate) path: String,
+    /// The digest of the file before the change, in hex; `None` if there was no file.
     pub(crate) before: Option<String>,
     /// The digest of the file as it was written.
     pub(crate) after: String,
-    /// The directories that were created for it, the outermost first.
-    pub(crate) made: Vec<PathBuf>,
-}
-
-impl Record {
-    pub(crate) fn new(agent: Agent, level: Level, path: &Path, before: Option<&[u8]>, after: &[u8]) -> Self {
-        Self {
-            version: VERSION,
-            agent: agent.to_string(),
-            level: level.to_string(),
-            path: path.to_owned(),
-            before: before.map(digest),
-            after: digest(after),
-            made: Vec::new(),
-        }
-    }
+    /// The number of directories that were created for it.
+    pub(crate) made: usize,
 }
 
 pub(crate) fn digest(bytes: &[u8]) -> String {
-    Digest::of(bytes).to_string()
+    Digest::of(bytes).hex()
 }
 
 /// The records. No other process changes them while one is open for changes.
@@ -88,82 +67,46 @@ impl Store {
         Self { directory: data.join(DIRECTORY), _lock: None }
     }
 
-    fn file(&self, path: &Path, extension: &str) -> PathBuf {
-        let digest = Digest::of(path.as_os_str().as_encoded_bytes()).hex();
-        self.directory.join(format!("{}.{extension}", digest.get(..24).unwrap_or(&digest)))
+    fn file(&self, path: &Path, end: &str) -> PathBuf {
+        let digest = digest(path.as_os_str().as_encoded_bytes());
+        self.directory.join(format!("{}.{end}", digest.get(..24).unwrap_or(&digest)))
     }
 
-    /// Returns the path of a file's original bytes.
-    pub(crate) fn backup(&self, path: &Path) -> PathBuf {
-        self.file(path, "original")
+    /// Returns the path of the original of a record. Another original of the file has another path.
+    pub(crate) fn original(&self, path: &Path, record: &Record) -> Option<PathBuf> {
+        let digest = record.before.as_deref()?;
+        Some(self.file(path, &format!("{}.original", digest.get(..12).unwrap_or(digest))))
     }
 
     /// Returns the record of a file, if there is one that can be read.
     pub(crate) fn get(&self, path: &Path) -> Option<Record> {
-        let record: Record = serde_json::from_slice(&read(&self.file(path, "json")).ok()?).ok()?;
-        (record.version == VERSION && record.path == path).then_some(record)
+        serde_json::from_slice(&read(&self.file(path, "json"))?).ok()
     }
 
     /// Returns the original bytes, if they are still those of the record.
-    pub(crate) fn original(&self, path: &Path, record: &Record) -> Option<Vec<u8>> {
-        let want = record.before.as_ref()?;
-        self.kept(path).filter(|bytes| digest(bytes) == *want)
+    pub(crate) fn kept(&self, path: &Path, record: &Record) -> Option<Vec<u8>> {
+        read(&self.original(path, record)?).filter(|bytes| record.before.as_ref() == Some(&digest(bytes)))
     }
 
-    /// Returns the bytes that are kept of a file, whatever the record.
-    pub(crate) fn kept(&self, path: &Path) -> Option<Vec<u8>> {
-        read(&self.backup(path)).ok()
-    }
-
-    /// Keeps the bytes before a change, and writes the record. Returns the new path of an earlier original.
+    /// Keeps the bytes before a change, and writes the record.
     pub(crate) fn put(
         &self,
         path: &Path,
         record: &Record,
         before: Option<&[u8]>,
-    ) -> Result<Option<PathBuf>, InstallError> {
-        if path.to_str().is_none() {
-            let hint = "move it to a path that is UTF-8";
-            return Err(InstallError::new(path, "its path is not UTF-8", hint));
-        }
-        let keep = || {
-            let earlier = self.set_aside(path, before)?;
-            before.map_or(Ok(()), |bytes| write_atomic(&self.backup(path), bytes))?;
-            io::Result::Ok(earlier)
-        };
-        let earlier = keep().map_err(|error| InstallError::io(&self.directory, &error))?;
-        self.put_record(path, record)?;
-        Ok(earlier)
-    }
-
-    /// Writes the record alone.
-    pub(crate) fn put_record(&self, path: &Path, record: &Record) -> Result<(), InstallError> {
+    ) -> Result<(), InstallError> {
         let write = || {
-            let bytes = [&serde_json::to_vec_pretty(record)?[..], b"\n"].concat();
-            write_atomic(&self.file(path, "json"), &bytes)
+            if let (Some(original), Some(bytes)) = (self.original(path, record), before) {
+                write_atomic(&original, bytes)?;
+            }
+            write_atomic(&self.file(path, "json"), &serde_json::to_vec_pretty(record)?)
         };
         write().map_err(|error| InstallError::io(&self.directory, &error))
     }
 
-    /// Gives an original of an earlier time, which is not the file's contents now, another name.
-    fn set_aside(&self, path: &Path, before: Option<&[u8]>) -> io::Result<Option<PathBuf>> {
-        let backup = self.backup(path);
-        let bytes = match read(&backup) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            bytes => bytes?,
-        };
-        if before == Some(&bytes[..]) {
-            return Ok(None);
-        }
-        let digest = Digest::of(&bytes).hex();
-        let aside = self.file(path, &format!("original.{}", digest.get(..12).unwrap_or(&digest)));
-        fs::rename(&backup, &aside)?;
-        Ok(Some(aside))
-    }
-
     /// Deletes the record and the original of a file.
-    pub(crate) fn forget(&self, path: &Path) -> Result<(), InstallError> {
-        for file in [self.file(path, "json"), self.backup(path)] {
+    pub(crate) fn forget(&self, path: &Path, record: &Record) -> Result<(), InstallError> {
+        for file in self.original(path, record).into_iter().chain([self.file(path, "json")]) {
             match fs::remove_file(file) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(InstallError::io(&self.directory, &error));
@@ -175,6 +118,6 @@ impl Store {
     }
 }
 
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    private_dir::read_file(path, MAX_BYTES as u64)
+fn read(path: &Path) -> Option<Vec<u8>> {
+    private_dir::read_file(path, MAX_BYTES as u64).ok()
 }

@@ -2,16 +2,21 @@
 
 use serde_json::Value;
 
-use super::desired::{InstallOptions, desired_entries, usual_events};
-use super::edit::{handmade, merge, remove};
-use super::edit_block;
+use super::desired::{DesiredEntry, InstallOptions, desired_entries, usual_events};
 use super::edit_file::FileFormat;
-use super::left::Left;
 use crate::agent::Agent;
-use crate::config::{Level, Surroundings, file, read};
+use crate::config::{DocumentError, Level, Surroundings, file, json_value, read};
+
+fn of_user(agent: Agent) -> FileFormat {
+    FileFormat::new(agent, Level::User)
+}
+
+fn merge(agent: Agent, bytes: &[u8], desired: &[DesiredEntry]) -> Result<Vec<u8>, DocumentError> {
+    of_user(agent).merge(bytes, desired)
+}
 
 fn events(agent: Agent, bytes: &[u8]) -> Vec<String> {
-    super::edit::events(agent, &read(agent, bytes).unwrap_or_default())
+    of_user(agent).events(bytes)
 }
 
 fn has_ours(agent: Agent, bytes: &[u8]) -> bool {
@@ -26,14 +31,13 @@ fn agents() -> impl Iterator<Item = Agent> {
 
 fn installed(agent: Agent, text: &str) -> String {
     let desired = desired_entries(agent, &InstallOptions::new("/usr/bin/hookbox")).unwrap();
-    let bytes =
-        merge(agent, text.as_bytes(), &desired, None).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let bytes = merge(agent, text.as_bytes(), &desired).unwrap_or_else(|error| panic!("{error}: {text}"));
     String::from_utf8(bytes).unwrap()
 }
 
-fn removed(agent: Agent, text: &str, before: Option<&str>) -> String {
-    let left = remove(agent, text.as_bytes(), before.map(str::as_bytes));
-    String::from_utf8(left.unwrap_or_else(|error| panic!("{error}: {text}")).bytes).unwrap()
+fn removed(agent: Agent, text: &str) -> String {
+    let left = of_user(agent).remove(text.as_bytes(), None);
+    String::from_utf8(left.unwrap_or_else(|error| panic!("{error}: {text}"))).unwrap()
 }
 
 /// The text without its blanks, and without a comma after a last value.
@@ -55,8 +59,8 @@ fn a_new_file_holds_an_entry_for_every_usual_event_of_the_agent() {
         assert_eq!(events(agent, text.as_bytes()), want);
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value.get("version").is_some(), agent.spec().config.entry.has_version);
-        let left = remove(agent, text.as_bytes(), None).unwrap();
-        assert!(left.is_bare, "{agent}: {left:?}");
+        let left = removed(agent, &text);
+        assert!(of_user(agent).is_bare(left.as_bytes()), "{agent}: {left:?}");
     }
 }
 
@@ -68,7 +72,7 @@ fn the_entries_look_as_each_agent_wants_them() {
             is_strict: true,
             ..InstallOptions::new("/opt/my box/hookbox")
         };
-        let bytes = merge(agent, b"", &desired_entries(agent, &options).unwrap(), None).unwrap();
+        let bytes = merge(agent, b"", &desired_entries(agent, &options).unwrap()).unwrap();
         String::from_utf8(bytes).unwrap()
     };
     assert_eq!(
@@ -135,7 +139,7 @@ fn other_entries_keep_their_places_and_ours_come_last() {
     assert!(
         with.starts_with("{\n    \"model\": \"opus\", \n") && with.ends_with("},\n\n    \"last\": true\n}")
     );
-    assert_eq!(removed(Agent::Claude, &with, None), text);
+    assert_eq!(removed(Agent::Claude, &with), text);
 }
 
 #[test]
@@ -149,11 +153,14 @@ fn a_file_in_lines_that_was_edited_since_comes_back_byte_for_byte_but_for_the_ed
             Agent::Gemini,
             "// mine\n{\n\t\"model\": \"opus\", // the best\n\n\t/* none */\n\t\"hooks\": {\n\t\t\"BeforeTool\": [\n\t\t\t{} // odd\n\t\t]\n\t},\n\t\"last\": [1, 2]\n}\n",
         ),
-        (Agent::Codex, "{\n  \"description\": \"opus\",\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n"),
+        (
+            Agent::Codex,
+            "{\n  \"description\": \"opus\",\n  \"hooks\": {\n    \"Stop\": [\n      5\n    ]\n  }\n}\n",
+        ),
         (Agent::Qwen, "{\n  \"model\": \"opus\"\n}\n"),
     ] {
         let edited = installed(agent, text).replace("opus", "haiku");
-        assert_eq!(removed(agent, &edited, Some(text)), text.replace("opus", "haiku"), "{agent}");
+        assert_eq!(removed(agent, &edited), text.replace("opus", "haiku"), "{agent}");
     }
 }
 
@@ -167,9 +174,8 @@ fn installing_again_changes_no_byte_and_other_options_change_ours_in_place() {
             deadline: std::time::Duration::from_secs(5),
             ..InstallOptions::new("/opt/hookbox")
         };
-        let strict = merge(agent, once.as_bytes(), &desired_entries(agent, &options).unwrap(), None).unwrap();
-        let fresh =
-            merge(agent, b"{\n\t\"a\": 1\n}", &desired_entries(agent, &options).unwrap(), None).unwrap();
+        let strict = merge(agent, once.as_bytes(), &desired_entries(agent, &options).unwrap()).unwrap();
+        let fresh = merge(agent, b"{\n\t\"a\": 1\n}", &desired_entries(agent, &options).unwrap()).unwrap();
         assert_eq!(String::from_utf8(strict.clone()).unwrap(), String::from_utf8(fresh).unwrap(), "{agent}");
         let back = String::from_utf8(strict).unwrap();
         assert_eq!(installed(agent, &back), once, "{agent}");
@@ -194,28 +200,26 @@ fn fewer_events_take_the_others_out_and_doubles_become_one() {
     let all = installed(Agent::Codex, "");
     let options =
         InstallOptions { events: vec!["PreToolUse".into()], ..InstallOptions::new("/usr/bin/hookbox") };
-    let few =
-        merge(Agent::Codex, all.as_bytes(), &desired_entries(Agent::Codex, &options).unwrap(), None).unwrap();
+    let few = merge(Agent::Codex, all.as_bytes(), &desired_entries(Agent::Codex, &options).unwrap()).unwrap();
     assert_eq!(events(Agent::Codex, &few), ["PreToolUse"]);
     let group = r#"{"hooks": [{"type": "command", "command": "hookbox bridge codex --event PreToolUse"}]}"#;
     let doubled = format!(r#"{{"hooks": {{"PreToolUse": [{group}, {{"hooks": []}}, {group}]}}}}"#);
     let one =
-        merge(Agent::Codex, doubled.as_bytes(), &desired_entries(Agent::Codex, &options).unwrap(), None)
-            .unwrap();
+        merge(Agent::Codex, doubled.as_bytes(), &desired_entries(Agent::Codex, &options).unwrap()).unwrap();
     assert_eq!(read(Agent::Codex, &one).unwrap().entries.len(), 1);
 }
 
 #[test]
-fn fewer_events_leave_the_users_empty_lists() {
-    let before = r#"{"hooks": {"Stop": [], "SessionStart": [ ]}}"#;
-    let all = installed(Agent::Claude, before);
-    let options =
-        InstallOptions { events: vec!["PreToolUse".into()], ..InstallOptions::new("/usr/bin/hookbox") };
-    let desired = desired_entries(Agent::Claude, &options).unwrap();
-    let few = merge(Agent::Claude, all.as_bytes(), &desired, Some(before.as_bytes())).unwrap();
-    let few = String::from_utf8(few).unwrap();
-    let want = solid(r#"{"hooks": {"Stop": [], "SessionStart": [], "PreToolUse""#);
-    assert!(solid(&few).starts_with(&want), "{few}");
+fn containers_that_are_empty_without_our_entries_go_with_them() {
+    for (text, want) in [
+        ("{\"hooks\": {\"Stop\": [], \"Unheard\": []}}", "{\"hooks\":{\"Unheard\":[]}}"),
+        ("{\"hooks\": {\"Stop\": []}, \"a\": {}}", "{\"a\":{}}"),
+        ("{\"hooks\": {}}", "{}"),
+        ("{\"hooks\": {\"Stop\": [{\"hooks\": []}]}}", "{\"hooks\":{\"Stop\":[{\"hooks\":[]}]}}"),
+    ] {
+        assert_eq!(solid(&removed(Agent::Claude, &installed(Agent::Claude, text))), want, "{text}");
+        assert_eq!(removed(Agent::Claude, text), text);
+    }
 }
 
 #[test]
@@ -223,9 +227,8 @@ fn an_entry_of_ours_that_somebody_limited_is_made_anew() {
     let options =
         InstallOptions { events: vec!["PreToolUse".into()], ..InstallOptions::new("/usr/bin/hookbox") };
     let desired = desired_entries(Agent::Claude, &options).unwrap();
-    let merged = |text: &str| {
-        String::from_utf8(merge(Agent::Claude, text.as_bytes(), &desired, None).unwrap()).unwrap()
-    };
+    let merged =
+        |text: &str| String::from_utf8(merge(Agent::Claude, text.as_bytes(), &desired).unwrap()).unwrap();
     let right = merged("");
     let whole = right.split_whitespace().collect::<String>();
     for (from, to, stays) in [
@@ -253,7 +256,7 @@ fn an_entry_of_ours_that_somebody_limited_is_made_anew() {
 fn a_command_line_that_is_not_known_again_is_never_written() {
     let mut desired = desired_entries(Agent::Claude, &InstallOptions::new("hookbox")).unwrap();
     desired[0].says.insert("command".to_owned(), "other bridge claude".into());
-    let error = merge(Agent::Claude, b"{}", &desired, None).unwrap_err();
+    let error = merge(Agent::Claude, b"{}", &desired).unwrap_err();
     assert!(error.what.contains("knows again"), "{error}");
 }
 
@@ -261,8 +264,9 @@ fn a_command_line_that_is_not_known_again_is_never_written() {
 fn what_somebody_wrote_around_hookbox_is_not_touched() {
     let text = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "X=1 hookbox bridge claude | tee log"}]}]}}"#;
     assert!(!has_ours(Agent::Claude, text.as_bytes()));
-    assert_eq!(handmade(Agent::Claude, &read(Agent::Claude, text.as_bytes()).unwrap()), 1);
-    assert_eq!(solid(&removed(Agent::Claude, &installed(Agent::Claude, text), Some(text))), solid(text));
+    let configuration = read(Agent::Claude, text.as_bytes()).unwrap();
+    assert_eq!(of_user(Agent::Claude).calls(&configuration, |is_ours| !is_ours), 1);
+    assert_eq!(solid(&removed(Agent::Claude, &installed(Agent::Claude, text))), solid(text));
 }
 
 #[test]
@@ -277,7 +281,7 @@ fn a_file_that_means_two_things_is_left_alone() {
         ("{", "line 1"),
         ("{\"a\": 1} // mine", "line 1, column 10"),
     ] {
-        let error = merge(Agent::Claude, text.as_bytes(), &desired, None).unwrap_err();
+        let error = merge(Agent::Claude, text.as_bytes(), &desired).unwrap_err();
         assert!(error.what.contains(want), "{text}: {error}");
         assert!(!error.hint.is_empty());
     }
@@ -287,8 +291,8 @@ fn a_file_that_means_two_things_is_left_alone() {
 fn a_comment_that_somebody_put_beside_our_entry_survives_it() {
     let with = installed(Agent::Gemini, "{}\n");
     let edited = with.replacen("\"BeforeTool\": [", "\"BeforeTool\": [ // why: see the wiki", 1);
-    let Left { bytes, is_bare } = remove(Agent::Gemini, edited.as_bytes(), Some(b"{}\n")).unwrap();
-    let left = String::from_utf8(bytes).unwrap();
+    let left = removed(Agent::Gemini, &edited);
+    let is_bare = of_user(Agent::Gemini).is_bare(left.as_bytes());
     assert!(
         left.contains("// why: see the wiki") && !is_bare && !has_ours(Agent::Gemini, left.as_bytes()),
         "{left}"
@@ -310,7 +314,7 @@ fn entries_that_somebody_added_beside_ours_survive_them() {
                 if edited == with {
                     continue;
                 }
-                let left = removed(agent, &edited, Some(before));
+                let left = removed(agent, &edited);
                 let found = read(agent, left.as_bytes()).unwrap();
                 assert_eq!((found.entries.len(), found.problems.len()), (1, 0), "{left}");
                 assert_eq!(found.entries[0].command, "theirs");
@@ -461,8 +465,34 @@ impl Writer {
     }
 }
 
+/// Returns the meaning of a document: its value without empty lists of hooks and without the version.
+fn meaning(agent: Agent, text: &str) -> Value {
+    let mut value = json_value(text.as_bytes());
+    let Some(root) = value.as_object_mut() else { return value };
+    if agent.spec().config.entry.has_version {
+        root.shift_remove("version");
+    }
+    if let Some(hooks) = root.get_mut("hooks").and_then(Value::as_object_mut) {
+        hooks.retain(|_, list| list.as_array().is_none_or(|it| !it.is_empty()));
+        if hooks.is_empty() {
+            root.shift_remove("hooks");
+        }
+    }
+    value
+}
+
+/// Asserts that the texts are equal in meaning, and also in everything but blanks if that is all that they say.
+#[track_caller]
+fn assert_alike(agent: Agent, left: &str, text: &str) {
+    let meaning_of = |text: &str| meaning(agent, text);
+    assert_eq!(meaning_of(left), meaning_of(text), "{agent}\n--- left\n{left}\n--- text\n{text}");
+    if json_value(text.as_bytes()) == meaning_of(text) && !agent.spec().config.entry.has_version {
+        assert_eq!(solid(left), solid(text), "{agent}\n--- left\n{left}\n--- text\n{text}");
+    }
+}
+
 #[test]
-fn install_then_uninstall_is_the_identity_on_any_document_also_when_it_was_edited_between() {
+fn install_then_uninstall_keeps_the_meaning_of_any_document_also_when_it_was_edited_between() {
     for agent in agents() {
         for seed in 1..60 {
             let text = Writer::new(seed, agent).document();
@@ -477,7 +507,7 @@ fn install_then_uninstall_is_the_identity_on_any_document_also_when_it_was_edite
                 after.entries.iter().filter(|it| !super::is_ours(agent, &it.command)).cloned().collect();
             assert_eq!(others, before.entries, "{}", shown());
 
-            assert_eq!(solid(&removed(agent, &with, Some(&text))), solid(&text), "{}", shown());
+            assert_alike(agent, &removed(agent, &with), &text);
             let edit = |text: &str| {
                 let mut text = text.to_owned();
                 for (at, new) in ["{\"x\":\n[1]}", "1, \"more\": [ ]", "\"longer\"", "7"].iter().enumerate() {
@@ -485,13 +515,10 @@ fn install_then_uninstall_is_the_identity_on_any_document_also_when_it_was_edite
                 }
                 text + "\n"
             };
-            let left = removed(agent, &edit(&with), Some(&text));
-            assert_eq!(solid(&left), solid(&edit(&text)), "edited: {}", shown());
-
-            // Without a record what is empty may go, and nothing else may.
-            let left = removed(agent, &with, None);
+            let left = removed(agent, &edit(&with));
             assert!(!has_ours(agent, left.as_bytes()), "{}", shown());
             assert_eq!(read(agent, left.as_bytes()).unwrap().entries, before.entries, "{}", shown());
+            assert_alike(agent, &left, &edit(&text));
         }
     }
 }
@@ -501,8 +528,8 @@ fn the_systems_file_also_sets_the_switches_and_gives_them_back() {
     let set = |agent: Agent, text: &str| {
         let desired = desired_entries(agent, &InstallOptions::new("/usr/bin/hookbox")).unwrap();
         let format = FileFormat::new(agent, Level::System);
-        let merged = format.merge(text.as_bytes(), &desired, Some(text.as_bytes())).unwrap();
-        assert_eq!(format.merge(&merged, &desired, Some(text.as_bytes())).unwrap(), merged, "{agent}");
+        let merged = format.merge(text.as_bytes(), &desired).unwrap();
+        assert_eq!(format.merge(&merged, &desired).unwrap(), merged, "{agent}");
         (format, merged)
     };
     for (agent, text, want) in [
@@ -517,11 +544,11 @@ fn the_systems_file_also_sets_the_switches_and_gives_them_back() {
         let value: Value = serde_json::from_slice(&merged).unwrap();
         let found = [&value["disableAllHooks"], &value["hooksConfig"]["enabled"]].map(Value::to_string);
         assert_eq!(found, want, "{agent} {text}");
-        let left = String::from_utf8(format.remove(&merged, Some(text.as_bytes())).unwrap().bytes).unwrap();
+        let left = String::from_utf8(format.remove(&merged, Some(text.as_bytes())).unwrap()).unwrap();
         assert_eq!(solid(&left), solid(text), "{agent}");
     }
     let (format, merged) = set(Agent::Gemini, "");
-    assert!(format.remove(&merged, None).unwrap().is_bare);
+    assert!(format.is_bare(&format.remove(&merged, None).unwrap()));
 }
 
 #[test]
@@ -536,8 +563,8 @@ fn codexs_requirements_get_one_block_and_lose_it_again() {
         ("[features]\nhooks = true # pinned", false),
         ("[[hooks.PreToolUse]]\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"x\"\n", true),
     ] {
-        let merged = edit_block::merge(text.as_bytes(), &desired).unwrap();
-        assert_eq!(edit_block::merge(&merged, &desired).unwrap(), merged, "{text}");
+        let merged = format.merge(text.as_bytes(), &desired).unwrap();
+        assert_eq!(format.merge(&merged, &desired).unwrap(), merged, "{text}");
         let shown = String::from_utf8(merged.clone()).unwrap();
         assert_eq!(shown.contains("[features]\nhooks = true\n"), has_features, "{shown}");
         let found = format.read(&merged);
@@ -545,12 +572,12 @@ fn codexs_requirements_get_one_block_and_lose_it_again() {
         assert_eq!(format.events(&merged), ["PreToolUse"]);
         assert_eq!(found.entries.last().unwrap().command, desired[0].line(Agent::Codex));
         assert_eq!(found.entries.last().unwrap().timeout.as_secs(), 30);
-        let left = String::from_utf8(format.remove(&merged, None).unwrap().bytes).unwrap();
+        let left = String::from_utf8(format.remove(&merged, None).unwrap()).unwrap();
         assert_eq!(left.trim_end(), text.trim_end());
         // What somebody has written after the block stays.
         let edited = format!("{shown}[extra]\na = 1\n");
         let left = format.remove(edited.as_bytes(), None).unwrap();
-        assert!(String::from_utf8(left.bytes).unwrap().ends_with("[extra]\na = 1\n"));
+        assert!(String::from_utf8(left).unwrap().ends_with("[extra]\na = 1\n"));
     }
     for (text, words) in [
         ("[features]\nhooks = false\n", "hooks = true"),
@@ -558,10 +585,9 @@ fn codexs_requirements_get_one_block_and_lose_it_again() {
         ("hooks = {PreToolUse = []}\n", "another form"),
         ("[", "TOML"),
     ] {
-        let error = edit_block::merge(text.as_bytes(), &desired).unwrap_err();
+        let error = format.merge(text.as_bytes(), &desired).unwrap_err();
         assert!(error.what.contains(words), "{text} {error}");
     }
-    assert!(
-        edit_block::remove(b"# hookbox begin: `hookbox uninstall --system` removes these lines\n").is_err()
-    );
+    let cut = b"# hookbox begin: `hookbox uninstall --system` removes these lines\n";
+    assert!(format.remove(cut, None).is_err());
 }

@@ -1,11 +1,11 @@
 //! Entries that call hookbox itself.
 
-use crate::agent::{Agent, is_ours};
+use crate::agent::bridge_command::installed_for;
 
 /// Returns true for a command line that `hookbox install` writes: hookbox would start itself again and again.
 /// A line that does more is run, because it may be a guard; hookbox runs no hooks inside of a hook.
 pub(super) fn is_own(line: &str) -> bool {
-    Agent::ALL.into_iter().any(|agent| is_ours(agent, line))
+    installed_for(line).is_some()
 }
 
 #[cfg(test)]
