@@ -1,39 +1,13 @@
-//! The conditions under which an agent runs an entry of its configuration: files and variables around it.
+//! The files and variables around an agent's configuration, as the doctor reads and shows them.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::agent::Agent;
-use crate::agent::surroundings::Surroundings;
 use crate::config::MAX_BYTES;
-use crate::config::entry::Entry;
 use crate::files::{FileAccess, explain};
 use crate::finding::Examination;
-use crate::spec::places::Level;
 use crate::text;
-
-/// The conditions of one entry.
-#[derive(Debug)]
-pub(crate) struct Conditions<'a> {
-    pub(crate) agent: Agent,
-    pub(crate) level: Level,
-    /// The file that contains the entry.
-    pub(crate) file: &'a Path,
-    pub(crate) entry: &'a Entry,
-    /// The position of the entry, for messages.
-    pub(crate) place: &'a str,
-    /// The user's own settings in TOML.
-    pub(crate) settings: &'a toml::Table,
-    pub(crate) surroundings: &'a Surroundings,
-}
-
-impl Conditions<'_> {
-    /// Returns the directory of the project.
-    pub(crate) fn project(&self) -> &Path {
-        &self.surroundings.project
-    }
-}
 
 /// Returns a variable of this process, if it is set and not empty.
 pub(crate) fn variable(name: &str) -> Option<OsString> {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::spec::Spec;
 use hookbox::Hint;
 
 /// The status of a finding.
@@ -73,10 +72,10 @@ pub struct Examination {
 }
 
 impl Examination {
-    pub(crate) fn new(spec: &Spec) -> Self {
+    pub(crate) fn new(agent: &'static str, title: &'static str) -> Self {
         Self {
-            agent: spec.name,
-            title: spec.title,
+            agent,
+            title,
             program: None,
             configured: false,
             guarded: false,

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::conditions::Conditions;
 use crate::finding::Examination;
+use crate::spec::Conditions;
 use crate::spec::prelude::*;
 
 /// The settings of an organization, as its documentation names them.

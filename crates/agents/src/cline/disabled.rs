@@ -4,9 +4,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::conditions::{Conditions, contents_of, real, shown, variable};
+use crate::conditions::{contents_of, real, shown, variable};
 use crate::config::json_value;
 use crate::finding::Examination;
+use crate::spec::Conditions;
 use crate::spec::places::Level;
 
 /// The settings with the list of plugins that are switched off.
@@ -15,7 +16,7 @@ pub(super) const SETTINGS: &str = ".cline/data/settings/global-settings.json";
 /// Checks that Cline's settings do not switch the plugin off.
 pub(super) fn check(conditions: &Conditions<'_>, found: &mut Examination) {
     let moved = variable("CLINE_GLOBAL_SETTINGS_PATH").map(Into::into);
-    let file = moved.or_else(|| conditions.agent.spec().path(conditions.surroundings, Level::User, SETTINGS));
+    let file = moved.or_else(|| super::SPEC.path(conditions.surroundings, Level::User, SETTINGS));
     let Some(file) = file else { return };
     let settings = contents_of(&file).map(|bytes| json_value(&bytes)).unwrap_or_default();
     if is_off(&settings, conditions.file) {

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::conditions::{Conditions, real, repository_root, shown};
+use crate::conditions::{real, repository_root, shown};
 use crate::config::entry::Entry;
 use crate::files::FileAccess;
 use crate::finding::Examination;
 use crate::hook::Digest;
+use crate::spec::Conditions;
 use crate::spec::places::Level;
 
 /// The largest file `.git` of a worktree, in bytes: it contains one path.

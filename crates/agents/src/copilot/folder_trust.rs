@@ -4,9 +4,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::conditions::{Conditions, contents, has, real, shown};
+use crate::agent::Agent;
+use crate::conditions::{contents, has, real, shown};
 use crate::config::{file, json_value};
 use crate::finding::Examination;
+use crate::spec::Conditions;
 use crate::spec::places::Level;
 
 /// With one of these variables, it runs the hooks of an untrusted folder when it runs without a terminal.
@@ -22,7 +24,7 @@ pub(super) fn check(conditions: &Conditions<'_>, found: &mut Examination) {
         return found.ok("trust", message);
     }
     // `config.json` is beside the directory of hooks.
-    let user = file(conditions.agent, Level::User, conditions.surroundings);
+    let user = file(Agent::Copilot, Level::User, conditions.surroundings);
     let directory = user.as_deref().and_then(|path| path.ancestors().nth(2));
     let config = directory.and_then(|it| contents(&it.join("config.json"), found)).unwrap_or_default();
     let shown = shown(conditions.project());

@@ -7,7 +7,7 @@ mod sessions;
 
 use serde_json::{Value, json};
 
-use crate::agent::Agent;
+use crate::claude;
 use crate::event::EventData;
 use crate::spec::prelude::*;
 
@@ -29,8 +29,8 @@ pub(crate) static SPEC: Spec = Spec {
         at(PROJECT, ".github/hooks", Holds::Files),
         at(PROJECT, ".github/copilot/settings.json", Holds::Hooks),
         at(PROJECT, ".github/copilot/settings.local.json", Holds::Hooks),
-        at(PROJECT, ".claude/settings.json", Holds::HooksOf(Agent::Claude)),
-        at(LOCAL, ".claude/settings.local.json", Holds::HooksOf(Agent::Claude)),
+        at(PROJECT, ".claude/settings.json", Holds::HooksOf(&claude::SPEC)),
+        at(LOCAL, ".claude/settings.local.json", Holds::HooksOf(&claude::SPEC)),
     ],
     moved_by: Some(MovedBy { variable: "COPILOT_HOME", directory: ".copilot", reads_tilde: false }),
     command_files: &[],

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::conditions::{Conditions, contents, has, real, shown, variable};
+use crate::agent::Agent;
+use crate::conditions::{contents, has, real, shown, variable};
 use crate::config::{file, json_value};
 use crate::files::normalize_path;
 use crate::finding::Examination;
+use crate::spec::Conditions;
 use crate::spec::places::Level;
 
 /// Untrusts every folder in Gemini CLI.
@@ -36,19 +38,20 @@ pub(crate) fn check_gemini(conditions: &Conditions<'_>, found: &mut Examination)
         return found.ok("trust", format!("{TRUST}=true: with it Gemini CLI trusts every folder"));
     }
     let more = format!("; or set {TRUST}=true if it runs without a terminal");
-    check(conditions, (GEMINI_RULES, true), (skips, &more), found);
+    check(Agent::Gemini, conditions, (GEMINI_RULES, true), (skips, &more), found);
 }
 
 /// Checks that Qwen Code runs the hooks of the project.
 pub(crate) fn check_qwen(conditions: &Conditions<'_>, found: &mut Examination) {
     if conditions.level.is_in_project() {
-        check(conditions, (QWEN_RULES, false), ("skips its hooks", ""), found);
+        check(Agent::Qwen, conditions, (QWEN_RULES, false), ("skips its hooks", ""), found);
     }
 }
 
 /// Checks the rule for the project. `rules` are the variable with the file of the rules, and whether the
 /// agent asks for trust by default; `words` are the consequence, and the end of the hint.
 fn check(
+    agent: Agent,
     conditions: &Conditions<'_>,
     (rules, by_default): (&str, bool),
     (skips, more): (&str, &str),
@@ -57,7 +60,7 @@ fn check(
     let mut read = |path: Option<PathBuf>| {
         path.and_then(|path| contents(&path, found)).map_or(Value::Null, |bytes| json_value(&bytes))
     };
-    let file = |level| file(conditions.agent, level, conditions.surroundings);
+    let file = |level| file(agent, level, conditions.surroundings);
     if !is_asked(&read(file(Level::User)), &read(file(Level::Project)), by_default) {
         return;
     }
@@ -66,11 +69,11 @@ fn check(
         None => file(Level::User).map(|path| path.with_file_name("trustedFolders.json")),
     };
     let is_trusted = is_trusted(&read(rules), conditions.project());
-    let (title, shown) = (conditions.agent.title(), shown(conditions.project()));
+    let (title, shown) = (agent.title(), shown(conditions.project()));
     if is_trusted {
         return found.ok("trust", format!("{title} trusts the folder {shown}"));
     }
-    let hint = format!("start {} there and trust the folder: /permissions{more}", conditions.agent);
+    let hint = format!("start {} there and trust the folder: /permissions{more}", agent);
     found.fail("trust", format!("{title} does not trust {shown}, and {skips}"), hint);
 }
 

@@ -9,7 +9,7 @@ mod hooks;
 pub(crate) mod places;
 pub(crate) mod prelude;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hookbox::manager::CommandFiles;
@@ -26,7 +26,7 @@ use crate::agent::event::{AgentEvent, EventKind};
 use crate::agent::sample_payload::SampleCall;
 use crate::agent::surroundings::{MovedBy, Surroundings};
 use crate::agent::timeouts::Wait;
-use crate::conditions::Conditions;
+use crate::config::entry::Entry;
 use crate::finding::Examination;
 
 /// Everything in which one agent differs from the others.
@@ -153,6 +153,27 @@ pub(crate) struct PluginFile {
     pub(crate) head: &'static str,
     /// The deadline with which it calls the program. `None` for the program's own.
     pub(crate) deadline: Option<Duration>,
+}
+
+/// The conditions of one entry.
+#[derive(Debug)]
+pub(crate) struct Conditions<'a> {
+    pub(crate) level: Level,
+    /// The file that contains the entry.
+    pub(crate) file: &'a Path,
+    pub(crate) entry: &'a Entry,
+    /// The position of the entry, for messages.
+    pub(crate) place: &'a str,
+    /// The user's own settings in TOML.
+    pub(crate) settings: &'a toml::Table,
+    pub(crate) surroundings: &'a Surroundings,
+}
+
+impl Conditions<'_> {
+    /// Returns the directory of the project.
+    pub(crate) fn project(&self) -> &Path {
+        &self.surroundings.project
+    }
 }
 
 /// The conditions under which an agent runs its hooks, for the doctor.

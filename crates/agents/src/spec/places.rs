@@ -4,7 +4,7 @@ use std::fmt;
 
 use hookbox::manager::CommandFiles;
 
-use crate::agent::Agent;
+use super::Spec;
 
 /// The owner of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -68,7 +68,7 @@ pub(crate) enum Holds {
     /// A directory in which each file whose name ends in `.json` has hooks.
     Files,
     /// A file of hooks in the form of another agent, which this agent runs as well.
-    HooksOf(Agent),
+    HooksOf(&'static Spec),
     /// A TOML file with settings about hooks.
     Settings,
     /// A directory of plugins.

@@ -116,7 +116,10 @@ impl Configured {
                         }
                     }
                     Holds::Settings => self.toml_settings(level, &path, found),
-                    Holds::HooksOf(other) => self.also(other, agent, level, &path, found),
+                    Holds::HooksOf(spec) => {
+                        let other = Agent::ALL.into_iter().find(|it| it.as_str() == spec.name);
+                        other.into_iter().for_each(|it| self.also(it, agent, level, &path, found));
+                    }
                     Holds::Plugins | Holds::Beside => {}
                 }
             }

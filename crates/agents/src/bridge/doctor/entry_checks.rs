@@ -4,8 +4,9 @@ use super::Doctor;
 use super::configured::{Configured, HookCommand};
 use crate::agent::{Agent, AgentEvent};
 use crate::agent_hooks::Matcher;
-use crate::conditions::{Conditions, shown};
+use crate::conditions::shown;
 use crate::finding::Examination;
+use crate::spec::Conditions;
 use crate::text;
 
 impl Doctor {
@@ -53,7 +54,6 @@ impl Doctor {
             found.fail("timeout", message, "set a timeout that is longer than hookbox's --deadline");
         }
         let conditions = Conditions {
-            agent,
             level: command.level,
             file: &command.file,
             entry,

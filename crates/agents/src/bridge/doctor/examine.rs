@@ -23,7 +23,7 @@ impl Doctor {
     /// them blocks.
     pub async fn examine(&self, agent: Agent, manager: &Manager) -> Examination {
         let until = Instant::now() + LIMIT;
-        let mut found = Examination::new(agent.spec());
+        let mut found = Examination::new(agent.as_str(), agent.title());
         found.program = self.program(agent);
         let configured = Configured::read(agent, &self.surroundings, &mut found);
         found.configured = !configured.commands.is_empty();
