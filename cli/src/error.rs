@@ -46,11 +46,6 @@ impl InputError {
     pub(crate) fn declined() -> Self {
         Self { is_declined: true, ..Self::refused("nothing was changed", "") }
     }
-
-    /// Returns the hint.
-    pub(crate) fn hint(&self) -> &Hint {
-        &self.hint
-    }
 }
 
 impl fmt::Display for InputError {

@@ -132,6 +132,7 @@ impl Observer for Progress {
             Step::Staging { entries, bytes } => {
                 self.spin(format!("unpacking {what} ({entries} entries, {} KiB)", bytes.div_ceil(1024)));
             }
+            Step::Staged => self.spin(format!("examining {what} (new components are compiled once)")),
             // The next output has a line of its own.
             _ => self.bar.finish_and_clear(),
         }

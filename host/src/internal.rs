@@ -24,9 +24,8 @@ pub mod discovery {
     //! Sources of hooks, and what is found of them.
 
     pub use crate::discovery::{
-        Discovery, FoundComponent, MANIFEST, MARKETPLACE, Options, PluginFile, UnitError, components,
-        examine_plugin, forget, git_host, names, parse_duration, parse_size, remembered, repository,
-        show_duration,
+        Discovery, FoundComponent, MANIFEST, MARKETPLACE, Options, PluginFile, components, examine_plugin,
+        forget, git_host, names, remembered, repository,
     };
 }
 
@@ -34,18 +33,6 @@ pub mod facts {
     //! Facts about a tool call.
 
     pub use crate::facts::of;
-}
-
-pub mod files {
-    //! Reading and writing files.
-
-    pub use hookbox_system::files::*;
-}
-
-pub mod json {
-    //! Reading JSON that is odd in places.
-
-    pub use hookbox_system::json::{from_model, object, size, value};
 }
 
 pub mod lockfile {
@@ -59,27 +46,6 @@ pub mod network {
     //! Requests of components.
 
     pub use crate::network::{Rules, Timeouts, http};
-}
-
-pub mod text {
-    //! Text for people.
-
-    pub use hookbox_system::text::{
-        distance, escape, escape_json, escape_lines, escape_toml, nearest, plain_name, prefix, shell_word,
-    };
-}
-
-#[cfg(any(feature = "http", feature = "mcp", feature = "otel"))]
-pub mod tls {
-    //! Certificates.
-
-    pub use hookbox_system::tls::{config, system_roots};
-}
-
-pub mod toml {
-    //! TOML as JSON, and back.
-
-    pub use hookbox_system::toml_value::{inline, json};
 }
 
 pub mod tree {
@@ -96,5 +62,3 @@ pub mod wasm {
     #[cfg(feature = "component")]
     pub use crate::wasm::{Known, WIT_VERSIONS};
 }
-
-pub use hookbox_system::files::private_dir;

@@ -194,7 +194,7 @@ pub(super) mod tests {
         let (_temp, manager) =
             found(r#"[{"component": "g.wasm", "name": "g1"}, {"component": "g.wasm"}]"#).await;
         let hook = find(&manager, "g1").unwrap();
-        let (scope, path) = crate::approval::key(&hook).unwrap();
+        let (scope, path) = hook.found.key.clone().unwrap();
         let mut records = Records::default();
         records.insert(Record {
             scope,

@@ -4,7 +4,6 @@ mod find;
 mod show;
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
-use std::path::PathBuf;
 
 use hookbox::Digest;
 use hookbox::capability::Capability;
@@ -12,7 +11,7 @@ use hookbox::escape;
 use hookbox::hook::{Kind, Origin};
 use hookbox::manager::Entry;
 use hookbox::manager::Manager;
-use hookbox::trust::{Records, Scope, TrustFile, TrustFileError, TrustFileErrorKind};
+use hookbox::trust::{Records, TrustFile, TrustFileError, TrustFileErrorKind};
 
 pub(crate) use self::find::{find, find_plugin, find_record, records_of_plugin};
 pub(crate) use self::show::{answers, line, list, means, show, show_namesakes, showable, whole};
@@ -86,13 +85,6 @@ pub(crate) fn digest(hook: &Entry) -> Result<Digest, InputError> {
             Err(InputError::new(format!("{name}: cannot be trusted: {error}"), hint))
         }
     }
-}
-
-/// Returns the key of the hook in the trust file.
-pub(crate) fn key(hook: &Entry) -> Result<(Scope, PathBuf), InputError> {
-    hook.found.key.clone().ok_or_else(|| {
-        InputError::new("the path of the repository cannot be read", "work in a directory that you may read")
-    })
 }
 
 /// Checks that the hook can be given these rights.

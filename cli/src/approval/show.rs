@@ -12,8 +12,7 @@ use hookbox::{Digest, OnFailure};
 
 use crate::error::{InputError, say};
 
-/// The longest command line that can be trusted, in bytes: nobody would read more.
-const MAX_LINE: usize = 4096;
+const MAX_LINE: usize = Entry::MAX_LINE;
 
 /// The longest run of spaces that is shown. A longer one is counted, so that it pushes nothing out of sight.
 const MAX_SPACES: usize = 8;

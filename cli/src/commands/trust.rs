@@ -163,8 +163,7 @@ pub(crate) fn record(
     asked: Vec<Capability>,
     grants: Vec<Capability>,
 ) -> Result<Record, InputError> {
-    let (scope, path) = approval::key(hook)?;
-    let (name, kind, on_failure) = (hook.name.clone(), hook.kind, hook.on_failure);
-    let (trusted, replaces, when) = (true, Vec::new(), hookbox::trust::now());
-    Ok(Record { scope, name, path, kind, digest, trusted, grants, asked, on_failure, replaces, when })
+    hook.approved(digest, asked, grants).ok_or_else(|| {
+        InputError::new("the path of the repository cannot be read", "work in a directory that you may read")
+    })
 }

@@ -18,10 +18,10 @@ use hookbox::capability::Capability;
 use hookbox::event::EventName;
 use hookbox::hook::{Digest, Kind, OnFailure, Subscription, Tier};
 use hookbox::internal::discovery::{self, Discovery, PluginFile};
-use hookbox::internal::files::{EntryKind, FileAccess};
-use hookbox::internal::text;
 use hookbox::internal::tree;
 use hookbox::manager::{Entry, EntryStatus, Problem};
+use hookbox_system::files::{EntryKind, FileAccess};
+use hookbox_system::text;
 
 /// The most skills, and the most recipes, that are listed.
 const MAX_NAMES: usize = 256;
@@ -156,6 +156,23 @@ impl Contents {
     /// Returns true if the plugin has no skill, recipe or hook, not even a broken or disabled one.
     pub fn is_empty(&self) -> bool {
         self.skills.is_empty() && self.recipes.is_empty() && self.hooks.is_empty()
+    }
+
+    /// Checks that the plugin has anything usable, and the files that its commands run.
+    ///
+    /// # Errors
+    ///
+    /// [`PluginErrorKind::Empty`] with its problems, or [`PluginErrorKind::MissingFile`] with a hook and its file. `shown`
+    /// names the plugin and is escaped.
+    pub fn check(&self, shown: &str) -> Result<(), PluginError> {
+        if !self.is_empty() {
+            return self.check_command_files(shown);
+        }
+        let expected = "expected skills/NAME/SKILL.md, recipes/NAME.md, or hooks/NAME with an execute bit, .wasm or .rules.toml";
+        let problems = self.problems.iter().map(ToString::to_string);
+        let hint: Vec<String> = [expected.to_owned()].into_iter().chain(problems).collect();
+        let (what, kind) = (shown.to_owned(), PluginErrorKind::Empty);
+        Err(PluginError { what, kind, hint: Some(hint.join("; ").into()) })
     }
 
     /// Returns the entries of the hooks for the lock file.

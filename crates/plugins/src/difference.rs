@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::contents::{Contents, PluginHook};
 use super::files::Files;
-use hookbox::internal::text;
+use hookbox_system::text;
 
 /// The most other files that are shown.
 const MAX_FILES: usize = 20;

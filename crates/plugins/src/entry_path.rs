@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::PARTS;
 use super::limits::{MAX_DEPTH, MAX_PATH};
-use hookbox::internal::text;
+use hookbox_system::text;
 
 /// The most bytes of a file name on common file systems.
 const MAX_PART: usize = 255;

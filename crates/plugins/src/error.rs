@@ -5,9 +5,10 @@ use std::path::Path;
 
 use super::{EntryPathError, LockError, NameError};
 use hookbox::Hint;
-use hookbox::internal::files;
+use hookbox::trust::TrustFileErrorKind;
+use hookbox_system::files;
 
-/// An error about a plugin. Nothing has changed.
+/// An error about a plugin. Nothing has changed, unless its kind says so.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}: {kind}")]
 pub struct PluginError {
@@ -62,6 +63,15 @@ pub enum PluginErrorKind {
     /// The plugins directory has an entry that hookbox did not make.
     #[error("{0}")]
     Unexpected(String),
+    /// The plugin is installed, and a hook of it, or all of it, is not trusted.
+    #[error("{0}")]
+    Untrusted(String),
+    /// A trusted hook has the name of another one, and both run.
+    #[error("{0}")]
+    SameName(String),
+    /// The plugin is installed or unchanged, and the trust file cannot be used.
+    #[error(transparent)]
+    Trust(#[from] TrustFileErrorKind),
     /// The lock file cannot be used.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -112,6 +122,15 @@ impl PluginError {
     pub fn hint(mut self, hint: impl Into<Hint>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Names the source in the error about an empty plugin. `shown` is escaped.
+    #[must_use]
+    pub fn of_source(self, shown: &str) -> Self {
+        match self.kind {
+            PluginErrorKind::Empty => Self { what: shown.to_owned(), ..self },
+            _ => self,
+        }
     }
 
     /// Returns true if the input of the user is wrong.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::limits::{MAX_BYTES, MAX_ENTRIES};
 use super::{PluginError, PluginErrorKind};
-use hookbox::internal::files::{EntryKind, FileAccess};
+use hookbox_system::files::{EntryKind, FileAccess};
 
 /// All files and symlinks of a plugin, each with its kind and digest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

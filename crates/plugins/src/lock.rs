@@ -9,7 +9,7 @@ use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use super::{PluginError, PluginErrorKind, Plugins, dir_ops};
-use hookbox::internal::files::{FileLock, LockError as FileLockError};
+use hookbox_system::files::{FileLock, LockError as FileLockError};
 
 /// The name of the locked file in the plugins directory.
 const LOCK: &str = ".hookbox-lock";

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::{PluginError, PluginErrorKind, PluginName};
 use hookbox::hook::Digest;
-use hookbox::internal::files::normalize_path;
-use hookbox::internal::text;
+use hookbox_system::files::normalize_path;
+use hookbox_system::text;
 
 pub use oci::OciReference;
 pub use url::GitUrl;

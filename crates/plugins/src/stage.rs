@@ -16,7 +16,7 @@ use super::staging::{BESIDE, StagingDirectory, TREE};
 use super::{EntryPath, Observer, PARTS, PluginError, PluginErrorKind, Plugins, Step, other_kind};
 use hookbox::hook::Digest;
 use hookbox::internal::lockfile::InstalledFiles;
-use hookbox::internal::text;
+use hookbox_system::text;
 
 /// A written entry.
 #[derive(Clone, Debug)]

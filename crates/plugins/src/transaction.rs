@@ -15,12 +15,12 @@ use cap_std::fs::Dir;
 
 use super::dir_ops::{self, At, EntryKind};
 use super::installed::names;
-use super::staging::{self, ASIDE, StagingDirectory, TREE};
+use super::staging::{ASIDE, StagingDirectory, TREE};
 use super::{
     Installed, Lock, Locked, Observer, PluginError, PluginErrorKind, PluginName, Plugins, PluginsLock,
     Staged, Step, lock_file, repair,
 };
-use hookbox::internal::text;
+use hookbox_system::text;
 
 /// The treatment of an installed plugin of the same name by [`install`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,9 +95,9 @@ pub(super) fn put(
     let mut after = before.clone();
     after.insert(locked.clone());
     let after = (after != before).then_some(after);
-    Change::new(lock, &name, staged.into_staging(), observer).make(after.as_ref(), |change| {
-        if is_there { change.replace(exchanges) } else { change.rename(Spot::Staged, Spot::Plugin) }
-    })?;
+    let kind = if is_there { Kind::Replace(exchanges) } else { Kind::Install };
+    let (staging, dir_name) = (staged.into_staging(), dir.clone());
+    Change { kind, lock, name: &name, dir: dir_name, staging, observer }.make(after.as_ref())?;
     Ok(Installed { name, dir, path, locked: Some(locked) })
 }
 
@@ -122,28 +122,18 @@ pub fn remove(
     let before = plugins.lock()?;
     let mut after = before.clone();
     let locked = after.remove(name);
-    let wrong = |error: io::Error| PluginError::io(&path, error);
-    match dir_ops::entry_kind(lock.dir(), &dir).map_err(wrong)? {
-        // A file system that ignores case finds a plugin of another name.
-        Some(_) if !names(lock.dir()).map_err(wrong)?.contains(&dir) => {
+    if !is_removable(lock, &dir)? {
+        if locked.is_none() {
             return Err(PluginError::new(name.to_string(), PluginErrorKind::NotInstalled));
         }
-        Some(EntryKind::Directory) => {}
-        Some(kind) => return Err(not_a_directory(&path, kind)),
-        None if locked.is_none() => {
-            return Err(PluginError::new(name.to_string(), PluginErrorKind::NotInstalled));
-        }
-        None => {
-            lock_file::prepare(plugins, &after)?;
-            lock_file::commit(plugins)?;
-            observer.step(&Step::Locked(name));
-            return Ok(Removed { name: name.clone(), path: None, locked });
-        }
+        lock_file::prepare(plugins, &after)?;
+        lock_file::commit(plugins)?;
+        observer.step(&Step::Locked(name));
+        return Ok(Removed { name: name.clone(), path: None, locked });
     }
     let staging = StagingDirectory::new(plugins.plugins()?, &plugins.path())?;
     let after = locked.is_some().then_some(&after);
-    Change::new(lock, name, staging, observer)
-        .make(after, |change| change.rename(Spot::Plugin, Spot::Staged))?;
+    Change { kind: Kind::Remove, lock, name, dir, staging, observer }.make(after)?;
     Ok(Removed { name: name.clone(), path: Some(path), locked })
 }
 
@@ -157,113 +147,102 @@ pub fn remove(
 pub fn remove_by_hand(lock: &PluginsLock<'_>, dir: &str) -> Result<PathBuf, PluginError> {
     let plugins = lock.plugins();
     let path = plugins.path().join(dir);
-    let wrong = |error: io::Error| PluginError::io(&path, error);
-    // Only a name that the directory lists leads nowhere else.
-    let is_listed = names(lock.dir()).map_err(wrong)?.iter().any(|name| name == dir);
-    match dir_ops::entry_kind(lock.dir(), dir).map_err(wrong)? {
-        Some(EntryKind::Directory) if is_listed && PluginName::from_dir(dir).is_err() => {}
-        Some(kind) if is_listed => return Err(not_a_directory(&path, kind)),
-        _ => return Err(PluginError::new(dir, PluginErrorKind::NotInstalled)),
+    if PluginName::from_dir(dir).is_ok() || !is_removable(lock, dir)? {
+        return Err(PluginError::new(dir, PluginErrorKind::NotInstalled));
     }
     let staging = StagingDirectory::new(plugins.plugins()?, &plugins.path())?;
-    dir_ops::move_to((lock.dir(), dir), (staging.dir(), TREE)).map_err(wrong)?;
+    dir_ops::move_to((lock.dir(), dir), (staging.dir(), TREE))
+        .map_err(|error| PluginError::io(&path, error))?;
     Ok(path)
 }
 
-/// A name that a directory can have.
-#[derive(Clone, Copy)]
-enum Spot {
-    /// The name of the plugin.
-    Plugin,
-    /// The tree in the staging directory.
-    Staged,
-    /// The name of the old plugin, moved aside.
-    Aside,
+/// Returns true if the plugins directory lists a directory of this name.
+fn is_removable(lock: &PluginsLock<'_>, dir: &str) -> Result<bool, PluginError> {
+    let path = lock.plugins().path().join(dir);
+    let wrong = |error: io::Error| PluginError::io(&path, error);
+    // Only a listed name leads nowhere else, and a file system that ignores case finds a plugin of another name.
+    if !names(lock.dir()).map_err(wrong)?.iter().any(|name| name == dir) {
+        return Ok(false);
+    }
+    match dir_ops::entry_kind(lock.dir(), dir).map_err(wrong)? {
+        Some(EntryKind::Directory) => Ok(true),
+        Some(kind) => Err(not_a_directory(&path, kind)),
+        None => Ok(false),
+    }
 }
 
-/// A finished move.
-enum Move {
-    Renamed(Spot, Spot),
-    Exchanged,
+/// The kind of a change, which says how the directories move.
+#[derive(Clone, Copy)]
+enum Kind {
+    Install,
+    Remove,
+    /// With true, in one step if the file system can exchange two directories.
+    Replace(bool),
 }
 
 /// A change under way.
 struct Change<'a> {
+    kind: Kind,
     lock: &'a PluginsLock<'a>,
     name: &'a PluginName,
     dir: String,
-    aside: String,
     staging: StagingDirectory,
-    moves: Vec<Move>,
     observer: &'a dyn Observer,
 }
 
-impl<'a> Change<'a> {
-    fn new(
-        lock: &'a PluginsLock<'a>,
-        name: &'a PluginName,
-        staging: StagingDirectory,
-        observer: &'a dyn Observer,
-    ) -> Self {
-        let (dir, aside) = (name.dir(), format!("{ASIDE}{}", name.dir()));
-        Self { lock, name, dir, aside, staging, moves: Vec::new(), observer }
-    }
-
-    /// Makes the change; `after` is the new lock file, if that changes too, and `moves` moves the plugin. An
-    /// error undoes the change; if that fails too, the hint of the error tells so.
-    fn make(
-        mut self,
-        after: Option<&Lock>,
-        moves: impl FnOnce(&mut Self) -> io::Result<()>,
-    ) -> Result<(), PluginError> {
+impl Change<'_> {
+    /// Makes the change; `after` is the new lock file, if that changes too. An error undoes the change; if that
+    /// fails too, the hint of the error tells so.
+    fn make(mut self, after: Option<&Lock>) -> Result<(), PluginError> {
         let plugins = self.lock.plugins();
         if let Some(after) = after {
             lock_file::prepare(plugins, after)?;
         }
         self.observer.step(&Step::Prepared(self.name));
-        let moved = moves(&mut self).and_then(|()| self.sync());
-        let moved = moved.map_err(|error| PluginError::io(plugins.path().join(&self.dir), error));
-        let done = moved.and_then(|()| {
+        if let Err(error) = self.move_it(true) {
+            return Err(self.undone(Ok(()), self.wrong(error)));
+        }
+        let done = self.sync().map_err(|error| self.wrong(error)).and_then(|()| {
             self.observer.step(&Step::Exchanged(self.name));
             after.map_or(Ok(()), |_| lock_file::commit(plugins))
         });
         if let Err(error) = done {
-            return Err(self.undo(error));
+            let back = self.move_it(false).and_then(|()| self.sync());
+            return Err(self.undone(back, error));
         }
         self.observer.step(&Step::Locked(self.name));
-        if let Err(error) = staging::remove(self.lock.dir(), &self.aside) {
-            tracing::warn!(plugin = %self.name, %error, "the replaced plugin cannot be removed");
-        }
         drop(self.staging);
         self.observer.step(&Step::Cleaned(self.name));
         Ok(())
     }
 
-    fn at(&self, spot: Spot) -> At<'_> {
-        match spot {
-            Spot::Plugin => (self.lock.dir(), &self.dir),
-            Spot::Staged => (self.staging.dir(), TREE),
-            Spot::Aside => (self.lock.dir(), &self.aside),
-        }
+    fn wrong(&self, error: io::Error) -> PluginError {
+        PluginError::io(self.lock.plugins().path().join(&self.dir), error)
     }
 
-    fn rename(&mut self, from: Spot, to: Spot) -> io::Result<()> {
-        dir_ops::move_to(self.at(from), self.at(to))?;
-        self.moves.push(Move::Renamed(from, to));
-        Ok(())
-    }
-
-    /// Replaces the plugin in one step, or in two if the file system cannot exchange two directories.
-    fn replace(&mut self, exchanges: bool) -> io::Result<()> {
-        if exchanges && dir_ops::exchange(self.at(Spot::Plugin), self.at(Spot::Staged))? {
-            self.moves.push(Move::Exchanged);
-            return Ok(());
+    /// Moves the directories, or moves them back. An error leaves them as they were.
+    fn move_it(&self, forward: bool) -> io::Result<()> {
+        let (plugin, staged): (At<'_>, At<'_>) = ((self.lock.dir(), &self.dir), (self.staging.dir(), TREE));
+        match (self.kind, forward) {
+            (Kind::Install, true) | (Kind::Remove, false) => dir_ops::move_to(staged, plugin),
+            (Kind::Install, false) | (Kind::Remove, true) => dir_ops::move_to(plugin, staged),
+            (Kind::Replace(true), _) if dir_ops::exchange(plugin, staged)? => Ok(()),
+            (Kind::Replace(_), _) => {
+                let aside = format!("{ASIDE}{}", self.dir);
+                let aside = (self.lock.dir(), aside.as_str());
+                dir_ops::move_to(plugin, aside)?;
+                // Without the sync, a crash of the machine could lose both names.
+                let moved = self.sync().and_then(|()| {
+                    self.observer.step(&Step::Withdrawn(self.name));
+                    dir_ops::move_to(staged, plugin)?;
+                    dir_ops::move_to(aside, staged).inspect_err(|_| drop(dir_ops::move_to(plugin, staged)))
+                });
+                if moved.is_err() {
+                    dir_ops::move_to(aside, plugin)?;
+                }
+                moved
+            }
         }
-        self.rename(Spot::Plugin, Spot::Aside)?;
-        // Without this, a crash of the machine could lose both names.
-        self.sync()?;
-        self.observer.step(&Step::Withdrawn(self.name));
-        self.rename(Spot::Staged, Spot::Plugin)
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -271,14 +250,11 @@ impl<'a> Change<'a> {
         dir_ops::sync(self.lock.dir())
     }
 
-    /// Undoes all moves, and returns the error with a hint if that fails.
-    fn undo(&mut self, error: PluginError) -> PluginError {
-        let moved = self.moves.iter().rev().try_for_each(|it| match *it {
-            Move::Renamed(from, to) => dir_ops::move_to(self.at(to), self.at(from)),
-            Move::Exchanged => dir_ops::exchange(self.at(Spot::Plugin), self.at(Spot::Staged)).map(drop),
-        });
-        let undone = moved.and_then(|()| self.sync()).map_err(|error| PluginError::io(&self.dir, error));
-        match undone.and_then(|()| lock_file::discard(self.lock.plugins())) {
+    /// Discards the prepared lock file after the directories were moved back, and returns the error, with a hint
+    /// if that failed.
+    fn undone(&mut self, back: io::Result<()>, error: PluginError) -> PluginError {
+        let back = back.map_err(|error| PluginError::io(&self.dir, error));
+        match back.and_then(|()| lock_file::discard(self.lock.plugins())) {
             Ok(()) => error,
             Err(second) => {
                 self.staging.keep();

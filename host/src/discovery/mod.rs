@@ -21,7 +21,6 @@ pub use find::{
     group, names, reader, repository,
 };
 pub(crate) use find::{outermost_repository, source, source_file};
-pub use hookbox_system::units::{UnitError, parse_duration, parse_size, show_duration};
 pub use load::{
     Discovery, Entry, EntryStatus, Found, Namesake, Tightened, examine_plugin, forget, remembered,
 };

@@ -211,7 +211,7 @@ fn a_password_in_an_address_is_never_shown() {
 }
 
 #[test]
-fn the_steps_of_a_fetch_are_observed() {
+fn the_begin_of_a_fetch_is_observed() {
     #[derive(Default)]
     struct Seen(Mutex<Vec<String>>);
     impl Observer for Seen {
@@ -226,9 +226,8 @@ fn the_steps_of_a_fetch_are_observed() {
     staged(&env, Limits::default(), |stage| git(&repository.url().parse()?, None, None, stage, &seen))
         .unwrap();
     let seen = seen.0.into_inner().unwrap();
-    assert_eq!(seen.first().unwrap(), "Resolving");
-    // Six files, their directories and the commit.
-    assert!(seen.contains(&"Fetching { done: 12, total: Some(12) }".to_owned()), "{seen:?}");
+    // Nothing is shown after that until git is done: it may ask a question.
+    assert_eq!(seen, ["Resolving"]);
 }
 
 #[test]

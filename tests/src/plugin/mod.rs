@@ -2,6 +2,7 @@
 
 mod changes;
 mod claude;
+mod embedded;
 mod fetch;
 mod fetch_directory;
 mod fetch_environment;

@@ -5,15 +5,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hookbox::escape;
-use hookbox_plugins::{Contents, Hosts, Locked, PluginError, PluginErrorKind, Plugins, Replace, Source};
+use hookbox_plugins::{Decision, Hosts, PluginError, PluginErrorKind, Preview, Replace, Request, Source};
 use hookbox_system::text::shell_word;
 
 use super::Results;
 use super::consent::Consent;
 use super::fetch_options::FetchOptions;
-use super::fetched::{FetchRequest, FetchedPlugin, check_locked, summary};
+use super::fetched::{fetch, install, show, summary};
 use super::locations::{self, Base, Environment};
-use super::record_trust::Decision;
 use super::row::Row;
 use crate::error::{InputError, say};
 use crate::interrupt::{Interrupted, unless_interrupted};
@@ -97,14 +96,10 @@ impl Add {
         locations::repair(&plugins);
         for (request, source) in requests {
             let installed = async {
-                let request = request?;
-                hookbox_plugins::check_name(&plugins, &request.name, self.replace())?;
-                let before = plugins.lock()?;
-                before.get(&request.name).into_iter().for_each(|locked| options.warn_of(locked));
-                let fetched = request.fetch(env, &plugins, options).await?;
-                fetched.show();
-                let answer = self.ask(std::slice::from_ref(&fetched)).await?;
-                fetched.install(env, &plugins, self.replace(), Some(self.decision(answer))).await
+                let preview = fetch(request?, env, &plugins).await?;
+                show(&preview);
+                let answer = self.ask(std::slice::from_ref(&preview)).await?;
+                install(preview, env, &plugins, Some(self.decision(answer))).await
             };
             match installed.await {
                 Ok(row) => self.installed(row, done)?,
@@ -120,25 +115,16 @@ impl Add {
         env: &Environment<'_>,
         options: &FetchOptions,
         source: &str,
-    ) -> anyhow::Result<FetchRequest> {
+    ) -> anyhow::Result<Request> {
         // Every source but a name has a colon, or begins with a dot or a slash.
         let is_name = !source.contains(':') && !source.starts_with(['.', '/']);
         let hosts = if is_name { env.hosts_of_names()? } else { Hosts::new(env.cwd()) };
         let source = Source::parse(source, &hosts);
         let source = source.and_then(|it| it.at(self.reference.as_deref()))?;
-        if source.has_password() {
-            let what = format!(
-                "{}: expected an address without a password: plugins.lock would contain it",
-                source.shown()
-            );
-            return Err(InputError::new(what, "let git keep it, with a credential helper").into());
-        }
-        let name = match &self.name {
-            Some(name) => locations::name(name)?,
-            None => source.name()?,
-        };
-        let key = options.key(&source, None)?;
-        Ok(FetchRequest { name, source, locked: None, key })
+        let name = self.name.as_deref().map(locations::name).transpose()?;
+        let mut request = options.apply(Request::new(source, name)?)?;
+        request.replace = self.replace();
+        Ok(request)
     }
 
     /// Installs the plugins of the lock file. All of them are fetched and checked before the first one is
@@ -161,25 +147,24 @@ impl Add {
             let path = escape(&plugins.lock_path().to_string_lossy(), 4096);
             say(format_args!("{path} names no plugin, so that there is nothing to install"));
         }
-        let mut all: Vec<FetchedPlugin> = Vec::new();
+        let mut all = Vec::new();
         for locked in lock.iter() {
             let fetched = async {
-                match self.missing(env, &plugins, options, locked).await? {
-                    Some(request) => request.fetch(env, &plugins, options).await.map(Some),
-                    None => Ok(None),
-                }
+                let restore = Request::restore(&plugins, locked, self.replace(), &env.runtime);
+                let Some(request) = unless_interrupted(restore).await?? else { return Ok(None) };
+                fetch(options.apply_to_one_of_all(request, locked)?, env, &plugins).await.map(Some)
             };
             match fetched.await {
                 Ok(None) => say(format_args!("{} is installed", locked.name)),
-                Ok(Some(fetched)) => all.push(fetched),
+                Ok(Some(preview)) => all.push(preview),
                 Err(error) => self.failed(&locked.name.to_string(), error, done)?,
             }
         }
-        all.iter().for_each(FetchedPlugin::show);
+        all.iter().for_each(show);
         let answer = self.ask(&all).await?;
-        for plugin in all {
-            let name = plugin.name.to_string();
-            match plugin.install(env, &plugins, self.replace(), Some(self.decision(answer))).await {
+        for preview in all {
+            let name = preview.name().to_string();
+            match install(preview, env, &plugins, Some(self.decision(answer))).await {
                 Ok(row) => self.installed(row, done)?,
                 Err(error) => self.failed(&name, error, done)?,
             }
@@ -187,43 +172,9 @@ impl Add {
         Ok(())
     }
 
-    /// Returns the request for a plugin of the lock file; `None` if it is installed in exactly this state.
-    async fn missing(
-        &self,
-        env: &Environment<'_>,
-        plugins: &Plugins,
-        options: &FetchOptions,
-        locked: &Locked,
-    ) -> anyhow::Result<Option<FetchRequest>> {
-        let installed = hookbox_plugins::installed(plugins)?;
-        if let Some(installed) = installed.iter().find(|it| it.name == locked.name) {
-            let now = hookbox_plugins::digest(&installed.path, Some(locked))?;
-            if now == locked.tree {
-                let contents =
-                    Contents::look(&installed.path, &installed.dir, plugins.location(), &env.runtime);
-                let hooks = unless_interrupted(contents).await?.locked();
-                check_locked(locked, &Locked { hooks, ..locked.clone() })?;
-                return Ok(None);
-            }
-            if !self.force {
-                let what = format!(
-                    "is installed with other bytes than plugins.lock says: expected {}, found {now}",
-                    locked.tree
-                );
-                let error = PluginError::new(locked.name.to_string(), PluginErrorKind::Mismatch(what));
-                return Err(error.hint("give --force to replace it by what plugins.lock says").into());
-            }
-        }
-        // The path of a directory is relative to the base.
-        let source = Source::parse(&locked.source, &Hosts::new(plugins.base()));
-        let source = source.and_then(|it| it.at(locked.reference.as_deref()))?;
-        let key = options.key(&source, Some(locked))?;
-        Ok(Some(FetchRequest { name: locked.name.clone(), source, locked: Some(locked.clone()), key }))
-    }
-
     /// Returns the decision about all hooks that were shown.
-    fn decision(&self, trust: bool) -> Decision<'static> {
-        Decision { trust, grant: self.consent.grant, besides: &[] }
+    fn decision(&self, trust: bool) -> Decision {
+        Decision { trust, grant: self.consent.grant, besides: Vec::new() }
     }
 
     fn replace(&self) -> Replace {
@@ -231,9 +182,9 @@ impl Add {
     }
 
     /// Asks once for trust in the hooks of these plugins.
-    async fn ask(&self, fetched: &[FetchedPlugin]) -> Result<bool, Interrupted> {
-        let names: Vec<String> =
-            fetched.iter().filter(|it| it.has_hooks()).map(|it| it.name.to_string()).collect();
+    async fn ask(&self, previews: &[Preview<'_>]) -> Result<bool, Interrupted> {
+        let with_hooks = previews.iter().filter(|it| it.has_hooks());
+        let names: Vec<String> = with_hooks.map(|it| it.name().to_string()).collect();
         if names.is_empty() {
             return Ok(false);
         }

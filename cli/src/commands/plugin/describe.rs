@@ -2,18 +2,26 @@
 
 use hookbox::escape;
 use hookbox::hook::Budget;
-use hookbox::internal::discovery::show_duration;
 use hookbox::manager::EntryStatus;
+use hookbox::trust::Record;
 use hookbox::{Kind, OnFailure};
 use hookbox_plugins::{Contents, PluginHook};
+use hookbox_system::units::show_duration;
 
 use crate::approval;
-use crate::error::warn_with_hint;
+use crate::error::{say, warn_with_hint};
 
 /// Warns about the problems of a plugin.
 pub(super) fn problems(name: &str, contents: &Contents) {
     for problem in &contents.problems {
         warn_with_hint(format_args!("{name}: {problem}"), problem.hint.as_ref());
+    }
+}
+
+/// Tells which hooks are not trusted any more.
+pub(super) fn forgotten(records: &[Record]) {
+    for record in records {
+        say(format_args!("took back trust and grants of {}", escape(&record.name, 200)));
     }
 }
 

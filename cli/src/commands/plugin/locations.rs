@@ -7,17 +7,13 @@ use hookbox::escape;
 use hookbox::internal::discovery::{self, Options};
 use hookbox::manager::Manager;
 use hookbox_plugins::{
-    Hosts, Installed, Location, Locked, PluginError, PluginErrorKind, PluginName, Plugins, PluginsLock,
-    needs_repair,
+    Hosts, KnownPlugin, Location, PluginError, PluginErrorKind, PluginName, Plugins, known, needs_repair,
 };
 
 use crate::compiler;
 use crate::error::{InputError, note, warn, warn_with_hint};
 use crate::interrupt::unless_interrupted;
 use crate::options;
-
-/// The most names of a plugins directory that are checked for directories that are not plugins.
-const MAX_NAMES: usize = 1024;
 
 /// The directories and the engine that a command works with.
 pub(super) struct Environment<'a> {
@@ -140,22 +136,14 @@ impl Drop for NewDirectories {
     }
 }
 
-/// Locks a plugins directory to change it, and prints the repairs that were made.
-pub(super) fn lock(plugins: &Plugins) -> anyhow::Result<PluginsLock<'_>> {
-    let lock = plugins.lock_exclusively()?;
-    for repair in hookbox_plugins::repair(&lock)? {
-        note(repair);
-    }
-    Ok(lock)
-}
-
-/// Repairs an interrupted change, for a command that makes no other change. A user without the right to write
-/// only gets a warning.
+/// Repairs an interrupted change, and prints the repairs. A user without the right to write only gets a warning.
 pub(super) fn repair(plugins: &Plugins) {
-    if needs_repair(plugins).unwrap_or(false)
-        && let Err(error) = lock(plugins)
-    {
-        warn(&error);
+    if !needs_repair(plugins).unwrap_or(false) {
+        return;
+    }
+    match plugins.lock_exclusively().and_then(|lock| hookbox_plugins::repair(&lock)) {
+        Ok(repairs) => repairs.iter().for_each(note),
+        Err(error) => warn(&error),
     }
 }
 
@@ -167,86 +155,12 @@ pub(super) fn name(word: &str) -> Result<PluginName, PluginError> {
     })
 }
 
-/// A plugin that is in a plugins directory or in its lock file.
-#[derive(Clone, Debug)]
-pub(super) struct KnownPlugin {
-    /// `org/repo`, or a name made of the directory's if that is not `org@repo`.
-    pub(super) name: String,
-    /// The name to install and remove it by.
-    pub(super) id: Option<PluginName>,
-    /// The name of its directory.
-    pub(super) dir: String,
-    pub(super) path: PathBuf,
-    /// The entry of the lock file.
-    pub(super) locked: Option<Locked>,
-    /// True if its directory exists.
-    pub(super) is_here: bool,
-}
-
-impl From<Installed> for KnownPlugin {
-    fn from(installed: Installed) -> Self {
-        let Installed { name, dir, path, locked } = installed;
-        Self { name: name.to_string(), id: Some(name), dir, path, locked, is_here: true }
-    }
-}
-
-impl KnownPlugin {
-    /// A plugin with a directory of this name, which is not here.
-    fn unseen(plugins: &Plugins, dir: String) -> Self {
-        // The names of its hooks begin with this.
-        let name = dir.replacen('@', "/", 1);
-        let (id, path) = (PluginName::from_dir(&dir).ok(), plugins.path().join(&dir));
-        Self { name, id, dir, path, locked: None, is_here: false }
-    }
-
-    /// Returns the error about a plugin that only the lock file names.
-    pub(super) fn missing(&self, plugins: &Plugins) -> PluginError {
-        let mut flags = String::new();
-        if plugins.location() == Location::Global {
-            flags.push_str(" --global");
-        }
-        if plugins.root() != ".hookbox" {
-            flags.push_str(&format!(" --root {}", escape(plugins.root(), 200)));
-        }
-        let what = "is named by plugins.lock, and is not here".to_owned();
-        PluginError::new(&self.name, PluginErrorKind::Unexpected(what))
-            .hint(format!("install what plugins.lock names with `hookbox plugin add{flags}`"))
-    }
-}
-
-/// Returns all plugins of a plugins directory and its lock file, by name.
-pub(super) fn plugins(plugins: &Plugins) -> anyhow::Result<Vec<KnownPlugin>> {
-    let installed = hookbox_plugins::installed(plugins)?;
-    let mut all: Vec<KnownPlugin> = installed.into_iter().map(KnownPlugin::from).collect();
-    let by_hand = by_hand(plugins).into_iter();
-    all.extend(by_hand.map(|dir| KnownPlugin { is_here: true, ..KnownPlugin::unseen(plugins, dir) }));
-    let lock = plugins.lock()?;
-    for locked in lock.iter() {
-        let dir = locked.name.dir();
-        if !all.iter().any(|it| it.dir == dir) {
-            let locked = Some(locked.clone());
-            all.push(KnownPlugin { locked, ..KnownPlugin::unseen(plugins, dir) });
-        }
-    }
-    all.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(all)
-}
-
-/// Returns the names of the directories that discovery searches although they are not `org@repo`.
-fn by_hand(plugins: &Plugins) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(plugins.path()) else { return Vec::new() };
-    let entries = entries.take(MAX_NAMES).filter_map(|entry| entry.ok());
-    let directories = entries.filter(|entry| entry.file_type().is_ok_and(|it| it.is_dir()));
-    let names = directories.filter_map(|entry| entry.file_name().into_string().ok());
-    names.filter(|name| !name.starts_with(".hookbox-") && PluginName::from_dir(name).is_err()).collect()
-}
-
 /// Finds the plugin of this name (`org/repo`, or that of its directory), and its plugins directory.
 pub(super) fn find<'p>(all: &'p [Plugins], word: &str) -> anyhow::Result<(&'p Plugins, KnownPlugin)> {
     let mut found = Vec::new();
     for dir in all {
         found.extend(
-            plugins(dir)?.into_iter().filter(|it| it.name == word || it.dir == word).map(|it| (dir, it)),
+            known(dir)?.into_iter().filter(|it| it.name == word || it.dir == word).map(|it| (dir, it)),
         );
     }
     if found.len() > 1 {

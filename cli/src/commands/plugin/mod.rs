@@ -1,7 +1,6 @@
 //! `hookbox plugin`: plugins of the repository and of the home directory.
 
 mod add;
-mod carried_trust;
 mod consent;
 mod describe;
 mod fetch_options;
@@ -9,7 +8,6 @@ mod fetched;
 mod list;
 mod locations;
 mod publish;
-mod record_trust;
 mod remove;
 mod row;
 mod show;
@@ -19,7 +17,6 @@ use std::fmt;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use hookbox_plugins::{PluginError, PluginErrorKind};
 use serde_json::Value;
 
 use crate::error::{EXIT_FAILED, complain, say};
@@ -55,14 +52,6 @@ impl Plugin {
             Command::Remove(command) => command.run().await,
             Command::Publish(command) => command.run().await,
         }
-    }
-}
-
-/// Names the source in the error about an empty plugin.
-fn of_source(error: PluginError, shown: &str) -> PluginError {
-    match error.kind {
-        PluginErrorKind::Empty => PluginError { what: shown.to_owned(), ..error },
-        _ => error,
     }
 }
 

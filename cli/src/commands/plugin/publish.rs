@@ -13,8 +13,7 @@ use hookbox_plugins::{
 };
 use serde_json::json;
 
-use super::fetched::check_contents;
-use super::{describe, of_source};
+use super::describe;
 use crate::compiler;
 use crate::error::{InputError, say};
 use crate::{approval, input, output};
@@ -120,7 +119,7 @@ async fn staged(path: &Path, name: &PluginName, scratch: &Path) -> anyhow::Resul
     let path = path.canonicalize()?;
     fetch::directory(&path, &mut stage, &Silent)?;
     let shown = escape(&path.to_string_lossy(), 1024);
-    let staged = stage.finish().map_err(|error| of_source(error, &shown))?;
+    let staged = stage.finish().map_err(|error| error.of_source(&shown))?;
     let hooks = staged.path().join("hooks");
     let mut components = Vec::new();
     for entry in hooks.read_dir().into_iter().flatten() {
@@ -136,7 +135,7 @@ async fn staged(path: &Path, name: &PluginName, scratch: &Path) -> anyhow::Resul
         input::load(&runtime, &path.join("hooks").join(&file), bytes).await?;
     }
     let contents = Contents::look(&staged.path(), &name.dir(), Location::Local, &runtime).await;
-    check_contents(&contents, &shown)?;
+    contents.check(&shown)?;
     describe::problems(&shown, &contents);
     if !contents.others.is_empty() {
         say(format_args!("publishing everything in {shown}, also {}", describe::list(&contents.others)));

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use clap::Args;
 use hookbox::escape;
 use hookbox::manager::Manager;
-use hookbox_plugins::{PluginError, PluginErrorKind, Plugins, Silent};
+use hookbox_plugins::{KnownPlugin, PluginError, PluginErrorKind, Plugins};
 use serde_json::{Value, json};
 
-use super::locations::{self, Environment, KnownPlugin};
-use super::{Results, record_trust};
+use super::locations::{self, Environment};
+use super::{Results, describe};
 use crate::{human, options, output};
 
 /// Remove plugins, with the trust in their hooks and their grants.
@@ -37,6 +37,7 @@ impl Remove {
         human::required(&self.locate, &[], false)?;
         let env = Environment::new(&self.locate)?;
         let all = env.all(env.bases(self.global, !self.global));
+        all.iter().for_each(locations::repair);
         // All plugins are found before the first one is removed.
         let found: anyhow::Result<Vec<_>> =
             self.names.iter().map(|name| self.find(&env, &all, name)).collect();
@@ -58,16 +59,8 @@ impl Remove {
     }
 
     fn one(&self, plugins: &Plugins, known: &KnownPlugin, manager: &Manager) -> anyhow::Result<Value> {
-        let records = {
-            let lock = locations::lock(plugins)?;
-            // In this order, because a kill in between must not leave trust without a plugin.
-            let records = record_trust::forget(manager, plugins, &known.path, &[])?;
-            match &known.id {
-                Some(name) => drop(hookbox_plugins::remove(&lock, name, &Silent)?),
-                None => drop(hookbox_plugins::remove_by_hand(&lock, &known.dir)?),
-            }
-            records
-        };
+        let records = known.remove(plugins, manager)?;
+        describe::forgotten(&records);
         let location = plugins.location().as_str();
         if !self.json {
             output::line(&format!("Removed {} ({location})", escape(&known.name, 200)))?;

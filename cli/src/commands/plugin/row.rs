@@ -6,12 +6,12 @@ use hookbox::manager::Manager;
 use hookbox::manager::{Entry, EntryStatus};
 use hookbox::trust::{Record, Records};
 use hookbox::{EventName, Subscription};
-use hookbox_plugins::{Contents, Locked, PluginHook, Plugins};
+use hookbox_plugins::{Contents, KnownPlugin, Locked, PluginHook, Plugins, entries_of, known};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::locations::{self, Base, Environment, KnownPlugin};
-use super::{describe, record_trust};
+use super::describe;
+use super::locations::{self, Base, Environment};
 use crate::approval;
 use crate::error::{warn, warn_with_hint};
 
@@ -69,12 +69,11 @@ pub(super) fn of(
     contents: &Contents,
     manager: &Manager,
 ) -> anyhow::Result<Row> {
-    let (entries, approvable) = (manager.entries(), manager.entries());
+    let entries = manager.entries();
     // Without a private directory there are no records.
     let records = manager.trust_file().map(|file| approval::read(&file)).transpose()?.unwrap_or_default();
     let hooks = contents.hooks.iter();
-    let hooks: Vec<HookRow> =
-        hooks.map(|it| HookRow::of(it, known, &entries, &approvable, &records)).collect();
+    let hooks: Vec<HookRow> = hooks.map(|it| HookRow::of(it, known, &entries, &records)).collect();
     let locked = known.locked.as_ref();
     let is_changed =
         |it: &Locked| hookbox_plugins::digest(&known.path, Some(it)).map_or(true, |now| now != it.tree);
@@ -109,7 +108,7 @@ pub(super) async fn all(env: &Environment<'_>, bases: Vec<Base>) -> anyhow::Resu
     let mut rows = Vec::new();
     let manager = env.manager().await?;
     for plugins in &all {
-        let known = match locations::plugins(plugins) {
+        let known = match known(plugins) {
             Ok(known) => known,
             // The plugins of the other directories are listed all the same.
             Err(error) => {
@@ -152,11 +151,6 @@ impl Row {
         untrusted.map(|it| it.hook.full_name.as_str())
     }
 
-    /// Returns true if the hook of this full name is trusted.
-    pub(super) fn is_trusted(&self, hook: &str) -> bool {
-        self.details.hooks.iter().any(|it| it.hook.full_name == hook && it.trusted)
-    }
-
     /// Returns the trusted hooks that ask for rights without having them, with these rights.
     pub(super) fn without_grants(&self) -> impl Iterator<Item = (&str, Vec<&Capability>)> {
         let hooks = self.details.hooks.iter().filter(|it| it.is_usable() && it.trusted);
@@ -182,22 +176,14 @@ impl Row {
 }
 
 impl HookRow {
-    fn of(
-        hook: &PluginHook,
-        known: &KnownPlugin,
-        entries: &[Entry],
-        approvable: &[Entry],
-        records: &Records,
-    ) -> Self {
+    fn of(hook: &PluginHook, known: &KnownPlugin, entries: &[Entry], records: &Records) -> Self {
         let mut hook = hook.clone();
-        let approvable = record_trust::hooks(approvable, &known.path)
-            .find(|it| it.name == hook.full_name && it.kind == hook.kind);
-        let record = approvable.and_then(|it| current(it, records));
-        let trusted = approvable.is_some_and(|it| it.trusted) || record.is_some_and(|it| it.trusted);
-        let file = known.path.join(&hook.file);
-        let is_this = |it: &&Entry| it.name == hook.full_name && it.path.as_ref() == Some(&file);
+        let is_this = |it: &&Entry| it.name == hook.full_name && it.kind == hook.kind;
+        let entry = entries_of(entries, &known.path).find(is_this);
+        let record = entry.and_then(|it| current(it, records));
+        let trusted = entry.is_some_and(|it| it.trusted) || record.is_some_and(|it| it.trusted);
         let mut events = hook.events();
-        if let Some(entry) = entries.iter().find(is_this) {
+        if let Some(entry) = entry {
             hook.status = entry.status;
             if hook.status == EntryStatus::Invalid {
                 hook.problem = hook.problem.or_else(|| entry.problem.clone());

@@ -5,18 +5,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hookbox::escape;
-use hookbox_plugins::{
-    Contents, Difference, Files, Hosts, Locked, PluginError, PluginErrorKind, Plugins, Replace, Source,
-};
+use hookbox_plugins::{KnownPlugin, PluginError, PluginErrorKind, Plugins, Preview, Request, known};
 use serde_json::{Value, json};
 
-use super::carried_trust::TrustChanges;
+use super::Results;
 use super::consent::Consent;
 use super::fetch_options::FetchOptions;
-use super::fetched::{FetchRequest, FetchedPlugin, summary};
-use super::locations::{self, Environment, KnownPlugin};
-use super::record_trust::Decision;
-use super::{Results, row};
+use super::fetched::{fetch, install, show, summary};
+use super::locations::{self, Environment};
 use crate::error::{say, warn};
 use crate::{human, options, output};
 
@@ -55,13 +51,6 @@ pub(crate) struct Update {
     locate: options::Locate,
 }
 
-/// The installed plugin.
-struct Old {
-    known: KnownPlugin,
-    locked: Locked,
-    contents: Contents,
-}
-
 impl Update {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         self.locate.enter()?;
@@ -95,17 +84,17 @@ impl Update {
 
     /// Returns the named plugins, or all that have a source.
     fn find<'p>(&self, all: &'p [Plugins]) -> anyhow::Result<Vec<(&'p Plugins, KnownPlugin)>> {
-        let mut known = Vec::new();
+        let mut all_known = Vec::new();
         for plugins in all {
-            known.extend(locations::plugins(plugins)?.into_iter().map(|it| (plugins, it)));
+            all_known.extend(known(plugins)?.into_iter().map(|it| (plugins, it)));
         }
         if self.names.is_empty() {
-            known.retain(|(_, it)| it.locked.is_some());
-            return Ok(known);
+            all_known.retain(|(_, it)| it.locked.is_some());
+            return Ok(all_known);
         }
         let mut found = Vec::new();
         for word in &self.names {
-            let Some(at) = known.iter().position(|(_, it)| it.name == *word) else {
+            let Some(at) = all_known.iter().position(|(_, it)| it.name == *word) else {
                 let error =
                     PluginError::new(locations::name(word)?.to_string(), PluginErrorKind::NotInstalled);
                 let hint = match self.global {
@@ -114,7 +103,7 @@ impl Update {
                 };
                 return Err(error.hint(hint).into());
             };
-            found.push(known.remove(at));
+            found.push(all_known.remove(at));
         }
         Ok(found)
     }
@@ -126,25 +115,13 @@ impl Update {
         known: KnownPlugin,
         options: &FetchOptions,
     ) -> anyhow::Result<Value> {
-        let Some(locked) = known.locked.clone() else {
-            let what = "was not installed by hookbox, so its source is not known".to_owned();
-            let error = PluginError::new(&known.name, PluginErrorKind::Unexpected(what));
-            return Err(error.hint("install it: hookbox plugin add SOURCE --force").into());
+        let request = Request::update(plugins, &known, self.reference.as_deref())?;
+        let request = match &known.locked {
+            // A key on the command line is for the plugins that it names.
+            Some(locked) if self.names.is_empty() => options.apply_to_one_of_all(request, locked)?,
+            _ => options.apply(request)?,
         };
-        if !known.is_here {
-            return Err(known.missing(plugins).into());
-        }
-        let name = locked.name.clone();
-        // The path of a directory is relative to the base.
-        let source = Source::parse(&locked.source, &Hosts::new(plugins.base()))?;
-        let reference = self.reference.as_deref().or(locked.reference.as_deref());
-        let source = source.at(reference)?;
-        // A key on the command line is for the plugins that it names.
-        let verified = Some(&locked).filter(|it| it.key.is_some() || self.names.is_empty());
-        let key = options.key(&source, verified)?;
-        let fetched = FetchRequest { name, source, locked: None, key }.fetch(env, plugins, options).await?;
-        let contents = Contents::look(&known.path, &known.dir, plugins.location(), &env.runtime).await;
-        self.replace(env, plugins, Old { known, locked, contents }, fetched).await
+        self.replace(env, plugins, &known, fetch(request, env, plugins).await?).await
     }
 
     /// Shows the differences, asks, and replaces the plugin.
@@ -152,43 +129,37 @@ impl Update {
         &self,
         env: &Environment<'_>,
         plugins: &Plugins,
-        old: Old,
-        fetched: FetchedPlugin,
+        known: &KnownPlugin,
+        preview: Preview<'_>,
     ) -> anyhow::Result<Value> {
-        let name = fetched.name.to_string();
-        let now = hookbox_plugins::digest(&old.known.path, Some(&old.locked))?;
-        let by_hand = now != old.locked.tree;
-        let same_bytes = now == *fetched.tree();
-        let new = fetched.locked.clone();
-        let is_current =
-            same_bytes && revision(&old.locked) == revision(&new) && old.locked.reference == new.reference;
-        let difference = difference(&old, &fetched);
+        let name = preview.name().to_string();
+        let update = preview.update(known, &env.runtime).await?;
+        update.problem.iter().for_each(warn);
+        let (old, new) = (&update.old, preview.locked.clone());
         let row = |updated: bool, trusted: Option<bool>| {
             json!({
-                "name": name, "location": plugins.location().as_str(), "updated": updated, "current": is_current,
-                "from": {"commit": old.locked.commit, "digest": old.locked.manifest, "tree": now},
+                "name": name, "location": plugins.location().as_str(),
+                "updated": updated, "current": update.is_current,
+                "from": {"commit": old.commit, "digest": old.manifest, "tree": update.tree},
                 "to": {"commit": new.commit, "digest": new.manifest, "tree": new.tree},
-                "difference": difference, "trusted": trusted,
+                "difference": update.difference, "trusted": trusted,
             })
         };
-        if is_current {
+        if update.is_current {
             self.print(&format!("{name} is up to date"))?;
             return Ok(row(false, None));
         }
-        let (from, to) = (revision(&old.locked), revision(&new));
+        let (from, to) = update.revisions(&preview);
         let mut lines = vec![format!("{name}: {from} -> {to}")];
-        let shown = difference.to_string();
+        let shown = update.difference.to_string();
         lines.extend((!shown.is_empty()).then_some(shown));
-        if same_bytes {
+        if update.same_bytes {
             lines.push("  the same bytes: trust and grants stay".to_owned());
-        } else if difference.is_empty() {
+        } else if update.difference.is_empty() {
             lines.push("  other files of it".to_owned());
         }
-        let manager = env.manager().await?;
-        let trusted = row::of(plugins, &old.known, &old.contents, &manager)?;
-        let is_trusted = |hook: &str| trusted.is_trusted(hook);
-        let changes = TrustChanges::between(&old.contents, &fetched.contents, same_bytes, is_trusted);
-        if by_hand {
+        let changes = update.trust(&preview, &env.manager().await?);
+        if update.by_hand {
             warn(format_args!("{name} was changed by hand since it was installed, and an update loses that"));
         }
         if self.dry_run {
@@ -196,15 +167,10 @@ impl Update {
             self.print(&lines.join("\n"))?;
             return Ok(row(false, None));
         }
-        if by_hand && !self.force {
-            let what = "was changed by hand since it was installed".to_owned();
-            let error = PluginError::new(&name, PluginErrorKind::Mismatch(what));
-            let hint = "give --force to replace it; what is switched off in hookbox.toml stays so, what is renamed to .disable does not";
-            return Err(error.hint(hint).into());
-        }
+        update.check_by_hand(self.force)?;
         lines.iter().for_each(say);
         let trust = if changes.is_asked() {
-            fetched.show();
+            show(&preview);
             changes.lines().iter().for_each(say);
             let grant = if self.consent.grant { ", and grant what they ask for" } else { "" };
             let question = format!(
@@ -214,11 +180,9 @@ impl Update {
         } else {
             false
         };
-        let besides = changes.besides();
         // The same bytes keep their records.
-        let decision = Decision { trust, grant: self.consent.grant && changes.is_asked(), besides: &besides };
-        let decision = (!same_bytes).then_some(decision);
-        let installed = fetched.install(env, plugins, Replace::Yes, decision).await?;
+        let decision = (!update.same_bytes).then(|| changes.decision(trust, self.consent.grant));
+        let installed = install(preview, env, plugins, decision).await?;
         self.print(&summary("Updated", &installed))?;
         Ok(row(true, Some(installed.details.trusted)))
     }
@@ -229,26 +193,5 @@ impl Update {
             output::line(text)?;
         }
         Ok(())
-    }
-}
-
-/// Returns the differences, with those of the files if they can be read.
-fn difference(old: &Old, fetched: &FetchedPlugin) -> Difference {
-    let files = Files::of(&old.known.path).and_then(|before| Ok((before, fetched.files()?)));
-    match files {
-        Ok((before, after)) => Difference::of_files((&old.contents, &before), (&fetched.contents, &after)),
-        Err(error) => {
-            warn(error);
-            Difference::between(&old.contents, &fetched.contents)
-        }
-    }
-}
-
-/// Returns the revision of a plugin: its commit, manifest or tree.
-fn revision(locked: &Locked) -> String {
-    match (&locked.commit, &locked.manifest) {
-        (Some(commit), _) => commit.clone(),
-        (None, Some(manifest)) => manifest.to_string(),
-        (None, None) => locked.tree.to_string(),
     }
 }

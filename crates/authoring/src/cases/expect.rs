@@ -196,9 +196,7 @@ impl Expect {
 /// Reads a size such as `"16MiB"`, or a number of bytes.
 fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     match Value::deserialize(deserializer)? {
-        Value::String(text) => {
-            hookbox::internal::discovery::parse_size(&text).map(Some).map_err(D::Error::custom)
-        }
+        Value::String(text) => hookbox_system::units::parse_size(&text).map(Some).map_err(D::Error::custom),
         Value::Number(bytes) if bytes.as_u64().is_some_and(|bytes| bytes > 0) => Ok(bytes.as_u64()),
         _ => Err(D::Error::custom("expected a size such as \"16MiB\", or a number of bytes")),
     }

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use hookbox::capability::Capability;
 use hookbox::dialect::Dialect;
-use hookbox::internal::discovery::parse_duration;
-use hookbox::internal::text;
 use hookbox::{Context, EventName, OnFailure};
+use hookbox_system::text;
+use hookbox_system::units::parse_duration;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toml::Spanned;

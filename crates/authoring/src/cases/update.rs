@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use hookbox::internal::files::write_atomic;
+use hookbox_system::files::write_atomic;
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 

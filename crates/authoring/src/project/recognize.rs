@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hookbox::internal::files::FileAccess;
 use hookbox::rules;
+use hookbox_system::files::FileAccess;
 use serde::Deserialize;
 
 use super::error::BuildError;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hookbox::internal::files::changes::WatchedDirectories;
+use hookbox_system::files::changes::WatchedDirectories;
 use thiserror::Error;
 
 /// Directories at the top of a project that tools write, or that are not part of the hook. Elsewhere they may be modules.

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use super::{PluginHook, problem};
 use crate::{Contents, PluginError, PluginErrorKind};
 use hookbox::escape;
-use hookbox::internal::files::{self, EntryKind, FileAccess};
-use hookbox::internal::text;
 use hookbox::manager::Problem;
+use hookbox_system::files::{self, EntryKind, FileAccess};
+use hookbox_system::text;
 
 /// The endings that programs add to the name of a script.
 const ENDINGS: [&str; 4] = ["js", "mjs", "cjs", "ts"];
@@ -23,11 +23,7 @@ pub struct MissingFile {
 
 impl Contents {
     /// Checks that the files that its commands run are in the plugin: otherwise a guard could not start.
-    ///
-    /// # Errors
-    ///
-    /// [`PluginErrorKind::MissingFile`] with a hook and its file. `shown` names the plugin and is escaped.
-    pub fn check_command_files(&self, shown: &str) -> Result<(), PluginError> {
+    pub(super) fn check_command_files(&self, shown: &str) -> Result<(), PluginError> {
         let Some(MissingFile { hook, path }) = self.missing.first() else { return Ok(()) };
         let more = match self.missing.len() - 1 {
             0 => String::new(),

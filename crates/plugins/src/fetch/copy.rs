@@ -14,7 +14,7 @@ use cap_std::fs::{Dir, FileTypeExt as _, MetadataExt as _, OpenOptions, OpenOpti
 use rustix::fs::OFlags;
 
 use crate::{EntryPath, LOCK_FILE, PluginError, PluginErrorKind, Stage};
-use hookbox::internal::text;
+use hookbox_system::text;
 
 /// The bits of a file's mode that give rights to the user who runs it: set-user-ID, set-group-ID, and the
 /// sticky bit. On a directory they have another meaning, and are not copied.

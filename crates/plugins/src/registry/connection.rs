@@ -13,7 +13,7 @@ use super::transport::{EXCERPT, Transport};
 use super::{Options, credentials, login};
 use crate::{OciReference, PluginError};
 use hookbox::escape;
-use hookbox::internal::text::shell_word;
+use hookbox_system::text::shell_word;
 
 /// The most bytes of an error message that are read.
 const MAX_FAILURE: u64 = 16 << 10;

@@ -13,7 +13,7 @@ use tokio_rustls::rustls::RootCertStore;
 use super::{Options, Timeouts, address};
 use crate::{OciReference, PluginError, PluginErrorKind};
 use hookbox::escape;
-use hookbox::internal::tls;
+use hookbox_system::tls;
 
 /// The most bytes of a message that are shown.
 pub(super) const EXCERPT: usize = 300;

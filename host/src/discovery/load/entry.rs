@@ -182,6 +182,9 @@ impl Found {
 }
 
 impl Entry {
+    /// The longest command line of a hook that can be trusted, in bytes: nobody would read more.
+    pub const MAX_LINE: usize = 4096;
+
     /// Returns the row of the hook with this descriptor.
     pub fn new(descriptor: &Descriptor, status: EntryStatus) -> Self {
         let is_declared = matches!(descriptor.kind, Kind::Command | Kind::Tool);
@@ -220,6 +223,30 @@ impl Entry {
         let mut asked = self.found.manifest.as_ref().map(|it| it.capabilities.clone()).unwrap_or_default();
         asked.retain(|right| *right != Capability::Allow || self.tier.origin() != Origin::Repo);
         asked
+    }
+
+    /// Returns the record of this hook as trusted now, with these grants and without a hook that it replaces. `None` if
+    /// nothing can be recorded: see [`Found::key`].
+    pub fn approved(
+        &self,
+        digest: Digest,
+        asked: Vec<Capability>,
+        grants: Vec<Capability>,
+    ) -> Option<Record> {
+        let (scope, path) = self.found.key.clone()?;
+        Some(Record {
+            scope,
+            name: self.name.clone(),
+            path,
+            kind: self.kind,
+            digest,
+            trusted: true,
+            grants,
+            asked,
+            on_failure: self.on_failure,
+            replaces: Vec::new(),
+            when: crate::trust::now(),
+        })
     }
 
     /// Returns the permissions that it has, of those that it asks for.

@@ -8,11 +8,11 @@ mod typescript;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hookbox::internal::files::FileAccess;
 use hookbox::internal::wasm::{Component, MAX_COMPONENT};
 use hookbox::native;
 use hookbox::rules::{self, Rules};
 use hookbox::{EventName, HookError, Runtime};
+use hookbox_system::files::FileAccess;
 
 use super::error::BuildError;
 use super::language::Language;

@@ -1,13 +1,13 @@
 use std::ffi::OsStr;
 use std::io::Write as _;
 use std::net::TcpListener;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
 
-use super::command::{REMOVED, configure};
 use super::*;
 use crate::{Location, Plugins, Silent};
 
@@ -59,6 +59,11 @@ impl TestSource {
         let mut stage = Stage::new(&plugins, &Silent).unwrap();
         fetch(&url.parse()?, None, None, bounds, &mut stage, &Silent).await
     }
+}
+
+fn git(url: &GitUrl) -> Git<'_> {
+    let bounds = Bounds::default();
+    Git { url, dir: "/nowhere/git".into(), bounds, ends: Instant::now() + bounds.time }
 }
 
 #[tokio::test]
@@ -116,8 +121,9 @@ fn variables_that_git_sets_for_its_hooks_do_not_reach_our_git() {
     let left: Vec<&str> =
         local.lines().filter(|it| !settings.contains(it) && !REMOVED.contains(it)).collect();
     assert_eq!(left, [""; 0]);
-    let mut command = Command::new("git");
-    configure(&mut command, &source.path("source"), &["version"]);
+    let url = source.url().parse().unwrap();
+    let git = Git { dir: source.path("source"), ..git(&url) };
+    let command = git.command(Path::new("/dev/null"), &["version"]);
     let value = |name: &str| command.get_envs().find(|(it, _)| *it == name).map(|(_, value)| value);
     assert_eq!(value("GIT_DIR"), Some(None));
     assert_eq!(value("LC_ALL"), Some(Some(OsStr::new("C"))));
@@ -135,6 +141,83 @@ fn a_reference_that_git_refuses_is_refused_here() {
         let mut command = Command::new("git");
         let allowed =
             command.args(["check-ref-format", "--allow-onelevel", name]).status().unwrap().success();
-        assert_eq!(revision::check(Some(name), None).is_ok(), allowed, "{name:?}");
+        assert_eq!(check(Some(name), None).is_ok(), allowed, "{name:?}");
     }
+}
+
+#[test]
+fn a_pin_is_a_whole_id_and_nothing_reaches_git_that_it_could_take_for_an_option_or_a_command() {
+    let id = "0123456789abcdef0123456789ABCDEF01234567";
+    for pin in [&id.to_lowercase(), &"a".repeat(64)] {
+        assert!(check(Some("main"), Some(pin)).is_ok(), "{pin}");
+    }
+    for pin in ["", "main", "0123abc", id, &"g".repeat(40)] {
+        assert!(check(None, Some(pin)).is_err(), "{pin}");
+    }
+    for reference in ["", "-x", "--upload-pack=x", "a:b", "^a", "a~1", "a^{}", "@", "a\nb"] {
+        assert!(check(Some(reference), None).is_err(), "{reference:?}");
+    }
+}
+
+#[tokio::test]
+async fn no_git_is_started_when_the_time_is_over() {
+    let temp = tempfile::tempdir().unwrap();
+    let url = "https://h/a/b".parse().unwrap();
+    let git = Git { ends: Instant::now(), dir: temp.path().join("git"), ..git(&url) };
+    let error = git.run(&["init", "--bare"]).await.unwrap_err();
+    assert_eq!(error.to_string(), "https://h/a/b: was not fetched within 600 seconds");
+    assert!(!git.dir.exists());
+}
+
+/// What hookbox shows of these words of a git that fetched this address.
+fn shown(url: &str, words: impl AsRef<[u8]>) -> String {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), words).unwrap();
+    let url = url.parse().unwrap();
+    let git = git(&url);
+    git.failed(&git.words(file.path())).to_string()
+}
+
+#[test]
+fn an_error_has_the_words_of_git_without_passwords() {
+    let silent = shown("https://h/a/b", "\r\n");
+    assert_eq!(silent, "https://h/a/b: git failed: it printed no message");
+    let several = shown("https://h/a/b", "remote: no\r\nfatal: \u{fe}end\n");
+    assert_eq!(several, "https://h/a/b: git failed: remote: no; fatal: \u{fe}end");
+    for line in [
+        "fatal: unable to access 'https://me:s3cretpass@h/a/b/': x",
+        "fatal: could not read Password for 'https://me:s3cretpass@h'",
+        "remote: s3cretpass is wrong",
+        "fatal: other 'https://ghp_0123456789abcdefghijABCDEFGHIJ456789@other/x'",
+        "fatal: moved to http://u:s3@o/x",
+    ] {
+        let error = shown("https://me:s3cretpass@h/a/b", line);
+        for secret in ["s3", "ghp_"] {
+            assert!(!error.contains(secret), "{error}");
+        }
+    }
+}
+
+#[test]
+fn of_many_words_of_a_server_the_last_ones_are_shown_and_escaped() {
+    let words = format!("remote: {}\nremote: \u{1b}[31m{}\nfatal: end", "é".repeat(100_000), "x".repeat(500));
+    let error = shown("https://h/a/b", words);
+    assert!(error.contains("remote: \\u{1b}[31mxxx") && error.ends_with("x; fatal: end"), "{error}");
+    assert!(error.len() < 1000, "{error}");
+}
+
+#[test]
+fn a_program_on_the_leash_ends_with_it_unless_all_is_well() {
+    let script = ["-c", LEASH, "sh", "2048", "/dev/null"];
+    // It would end by itself after a minute, which is a failure.
+    let mut command = Command::new("/bin/sh");
+    let mut child = command.args(script).args(["sleep", "60"]).stdin(Stdio::piped()).spawn().unwrap();
+    drop(child.stdin.take());
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    let mut command = Command::new("/bin/sh");
+    command.args(script).args(["/bin/sh", "-c", "cat; ulimit -d"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.success(), output.stdout.as_slice()), (true, &b"2048\n"[..]));
 }

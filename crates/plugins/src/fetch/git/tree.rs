@@ -8,12 +8,11 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use super::revision::is_id;
-use super::run::{Failure, Git};
+use super::{Git, is_id};
 use crate::blocking::blocking;
 use crate::limits::{MAX_TARGET, Usage};
 use crate::{EntryPath, PluginError, PluginErrorKind, Stage};
-use hookbox::internal::text;
+use hookbox_system::text;
 
 /// The most bytes of one record of the list. A path that can be opened has at most 4096.
 const MAX_RECORD: u64 = 64 << 10;
@@ -47,16 +46,15 @@ impl Git<'_> {
     pub(super) async fn list(&self, commit: &str, stage: &Stage<'_>) -> Result<Vec<Entry>, PluginError> {
         let args = ["ls-tree", "-r", "-t", "-z", "-l", "--full-tree", commit];
         let most = self.bounds.listed;
-        let too_large = || {
-            self.error(PluginErrorKind::TooLarge(format!(
-                "has too many files to look at, or too long names: expected at most {most} files"
-            )))
-        };
         let max = MEAN_RECORD.saturating_mul(most as u64);
-        let (listed, is_whole) = match self.output(&args, Path::new("/dev/null"), max).await {
-            // An error in the first part of the list is more helpful.
-            Err(Failure::Output(list)) => (list, false),
-            list => (list.map_err(|failure| self.failed(failure))?, true),
+        let listed = self.output(&args, Path::new("/dev/null"), max).await;
+        // An error in the first part of a list without end is more helpful.
+        let (listed, ended) = match listed {
+            Err(error) if matches!(error.kind, PluginErrorKind::TooLarge(_)) => {
+                let part = File::open(self.dir.with_extension("out"));
+                (part.map_err(|error| self.unusable(&error))?, Err(error))
+            }
+            listed => (listed?.map_err(|words| self.failed(&words))?, Ok(())),
         };
         let (mut entries, mut usage) = (Vec::new(), Usage::new(stage.limits()));
         let mut from = BufReader::new(listed);
@@ -68,11 +66,11 @@ impl Git<'_> {
                 break;
             }
             if number >= most || record.pop() != Some(0) {
-                return Err(too_large());
+                return Err(self.too_long());
             }
             entries.extend(Entry::checked(&record, &mut usage, stage)?);
         }
-        if is_whole { Ok(entries) } else { Err(too_large()) }
+        ended.map(|()| entries)
     }
 
     /// Writes these entries into the stage.
@@ -81,7 +79,7 @@ impl Git<'_> {
         let input = self.dir.with_extension("ids");
         std::fs::write(&input, ids).map_err(|error| self.unusable(&error))?;
         let output = self.output(&["cat-file", "--batch"], &input, self.bounds.disk).await;
-        let output = output.map_err(|failure| self.failed(failure))?;
+        let output = output?.map_err(|words| self.failed(&words))?;
         let mut objects = Objects(BufReader::with_capacity(64 << 10, output));
         blocking(|| entries.iter().try_for_each(|entry| objects.next(entry, stage)))
     }

@@ -1,20 +1,20 @@
 //! The hooks that keep their trust when a plugin is replaced, and those that need a new yes. No I/O.
 
+use super::{Contents, Decision, PluginHook};
 use hookbox::escape;
 use hookbox::manager::EntryStatus;
-use hookbox_plugins::{Contents, PluginHook};
 
 /// The usable hooks of the new plugin, by their full names.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct TrustChanges {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrustChanges {
     /// Trusted, and identical.
-    pub(super) kept: Vec<String>,
+    pub kept: Vec<String>,
     /// Identical and not trusted: the user is not asked about them.
-    pub(super) left: Vec<String>,
+    pub left: Vec<String>,
     /// New or changed.
-    pub(super) changed: Vec<String>,
+    pub changed: Vec<String>,
     /// Identical, but the digest of such a hook covers other files of the plugin, which changed.
-    pub(super) beside: Vec<String>,
+    pub beside: Vec<String>,
 }
 
 impl TrustChanges {
@@ -46,17 +46,18 @@ impl TrustChanges {
     }
 
     /// Returns true if the user has to be asked.
-    pub(super) fn is_asked(&self) -> bool {
+    pub fn is_asked(&self) -> bool {
         !self.changed.is_empty() || !self.beside.is_empty()
     }
 
-    /// Returns the hooks that the user is not asked about.
-    pub(super) fn besides(&self) -> Vec<String> {
-        self.kept.iter().chain(&self.left).cloned().collect()
+    /// Returns the decision about the hooks that the user was asked about. The others stay as they are.
+    pub fn decision(&self, trust: bool, grant: bool) -> Decision {
+        let besides = self.kept.iter().chain(&self.left).cloned().collect();
+        Decision { trust, grant: grant && self.is_asked(), besides }
     }
 
     /// Describes the changes in lines, escaped.
-    pub(super) fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         let lists = [
             ("unchanged byte for byte, so that trust and grants stay", &self.kept),
             ("unchanged byte for byte and not trusted, which stays so", &self.left),
@@ -139,7 +140,7 @@ mod tests {
         };
         assert_eq!(changes, want);
         assert_eq!(
-            (changes.is_asked(), changes.besides()),
+            (changes.is_asked(), changes.decision(true, true).besides),
             (true, names(&["a.wasm", "taken-back.wasm"])),
             "what is not asked about is neither trusted nor taken back"
         );
