@@ -22,7 +22,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion};
-use hookbox::internal::wasm::ComponentHook;
+use hookbox::ComponentHook;
 use hookbox::manager::Manager;
 use hookbox::native::NativeHook;
 use hookbox::session::{Session, ToolDecision};

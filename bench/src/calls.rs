@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hookbox::internal::wasm::ComponentHook;
+use hookbox::ComponentHook;
 use hookbox::manager::Manager;
 use hookbox::session::{Session, ToolDecision};
 use hookbox::{Allocation, Budget, Descriptor, Document, EventName, Kind, Runtime, Settings, ToolCall};

@@ -6,7 +6,6 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use hookbox::internal::wasm::{Component, ComponentHook};
 use hookbox::manager::Manager;
 use hookbox::report::Status;
 use hookbox::session::{Session, ToolVerdict};
@@ -14,6 +13,7 @@ use hookbox::trust::TrustPolicy;
 use hookbox::{
     Allocation, Descriptor, Document, EventName, FunctionHook, Kind, Outcome, Runtime, Settings, ToolCall,
 };
+use hookbox::{Component, ComponentHook};
 use serde_json::json;
 use tempfile::TempDir;
 

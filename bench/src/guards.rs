@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use hookbox::ComponentHook;
 use hookbox::hook::Subscription;
-use hookbox::internal::wasm::ComponentHook;
 use hookbox::manager::Manager;
 use hookbox::session::{Session, ToolDecision};
 use hookbox::{Allocation, Cause, Descriptor, Kind, Runtime, Settings, Status, ToolCall, ToolResult};

@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hookbox::internal::wasm::ComponentHook;
+use hookbox::ComponentHook;
 use hookbox::{Allocation, Descriptor, Hook, Kind, Runtime, Settings};
 use hookbox_agents::Agent;
 use hookbox_journal::backtest::{self, Options, Progress, SessionFile};

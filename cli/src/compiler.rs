@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use hookbox::MAX_COMPONENT;
 use hookbox::internal::discovery::{self, Options};
-use hookbox::internal::wasm::MAX_COMPONENT;
 use hookbox::{Allocation, Compiler, Runtime, compile_here};
 use hookbox_system::files::private_dir;
 

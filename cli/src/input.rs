@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
 use std::path::Path;
 
-use hookbox::internal::wasm::Component;
+use hookbox::Component;
 use hookbox::rules::Rules;
 use hookbox::{HookError, Runtime};
 use hookbox_system::json;
@@ -135,7 +135,7 @@ pub(crate) fn loaded(path: &Path, loaded: Result<Component, HookError>) -> Resul
 /// Reads a component.
 pub(crate) fn component(path: &Path) -> Result<Vec<u8>, InputError> {
     regular_file(path)?;
-    bounded_file(path, hookbox::internal::wasm::MAX_COMPONENT).map_err(|error| {
+    bounded_file(path, hookbox::MAX_COMPONENT).map_err(|error| {
         let hint = "give a component (.wasm) that you may read";
         InputError::new(format!("{}: {error}", path.display()), hint)
     })

@@ -111,7 +111,7 @@ enum Command {
 /// Returns the program's version, the WIT versions that it serves, and the commit that it was built from with
 /// its date, if that is known.
 pub(crate) fn version() -> String {
-    let wit = hookbox::internal::wasm::WIT_VERSIONS.join(", ");
+    let wit = hookbox::WIT_VERSIONS.join(", ");
     let commit = option_env!("HOOKBOX_COMMIT").map(|it| format!("; {it}")).unwrap_or_default();
     format!("{} (hookbox:hook@{wit}{commit})", env!("CARGO_PKG_VERSION"))
 }

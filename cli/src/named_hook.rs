@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use hookbox::internal::wasm::{Component, ComponentHook};
 use hookbox::native;
 use hookbox::rules::RulesHook;
+use hookbox::{Component, ComponentHook};
 use hookbox::{Descriptor, Hook, Kind, Manifest, Settings, escape};
 
 use crate::error::InputError;

@@ -78,7 +78,9 @@
 //!
 //! [`manager`] finds hooks, [`session`] sends events and has the verdicts, [`event`] has the events, [`hook`]
 //! the trait, [`outcome`] the answers of hooks, [`report`] the reports, [`capability`] the rights of
-//! components, [`trust`] the user's decisions, [`journal`] the receiver of every event. A feature only adds names. The hidden module `internal` is for
+//! components, [`trust`] the user's decisions, [`journal`] the receiver of every event. [`dialect`], [`rules`] and
+//! [`lockfile`] are the formats, [`native`] and [`builtin`] kinds of hooks, [`source`] further places of hooks, and [`redact`]
+//! takes secrets out of text. A feature only adds names. The hidden module `internal` is for
 //! hookbox's own crates: any version may change it.
 //!
 //! # Features
@@ -92,7 +94,7 @@
 //! * `watch`: `Manager::watch` follows changes of hooks and settings on disk.
 
 mod book;
-mod builtin;
+pub mod builtin;
 pub mod capability;
 mod chain;
 mod clock;
@@ -108,7 +110,7 @@ pub mod internal;
 pub mod journal;
 mod journal_settings;
 mod live;
-mod lockfile;
+pub mod lockfile;
 pub mod manager;
 #[cfg(feature = "mcp")]
 pub mod mcp;
@@ -153,8 +155,8 @@ pub use crate::hook::{
 pub use crate::network::{Network, NetworkError};
 pub use crate::outcome::{Action, Answers, Callback, Outcome, Verdict};
 pub use crate::report::{HookReport, Report, Status};
-pub use crate::wasm::Runtime;
+pub use crate::wasm::{Access, Component, ComponentHook, MAX_COMPONENT, Places, Runtime};
 #[cfg(feature = "component")]
-pub use crate::wasm::{Allocation, CachedCode, Compiler, RemovedCode, compile_here};
+pub use crate::wasm::{Allocation, CachedCode, Compiler, Known, RemovedCode, WIT_VERSIONS, compile_here};
 pub use hookbox_system::Hint;
 pub use hookbox_system::text::{escape, escape_lines, prefix};

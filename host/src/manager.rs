@@ -20,7 +20,8 @@ pub use self::watch::{WatchError, Watcher};
 pub use crate::builtin::Protection;
 use crate::discovery::LastGood;
 pub use crate::discovery::{
-    DEFAULT_ROOTS, Entry, EntryStatus, Found, Kept, Namesake, Problem, Progress, SwitchedOff, Tightened,
+    DEFAULT_ROOTS, Entry, EntryStatus, Found, Kept, Namesake, PluginFile, Problem, Progress, SwitchedOff,
+    Tightened,
 };
 use crate::event::EventName;
 pub use crate::facts::CommandFiles;

@@ -127,7 +127,7 @@ fn each_is_one_clear_problem_and_other_hooks_still_work() {
     }
     assert_eq!(
         entries.as_array().unwrap().len(),
-        cases.len() + 2 + hookbox::internal::builtin::ALL.len(),
+        cases.len() + 2 + hookbox::builtin::ALL.len(),
         "and the built-in hooks"
     );
 

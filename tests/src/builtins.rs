@@ -1,8 +1,8 @@
 //! The built-in hooks for the context window, the budget monitor, and the switches that hold for all hooks.
 
+use hookbox::builtin::{ALL, BUDGET, COMPACT_TRIGGER};
 use hookbox::dialect::Dialect;
 use hookbox::event::AfterTurn;
-use hookbox::internal::builtin::{ALL, BUDGET, COMPACT_TRIGGER};
 use hookbox::manager::Manager;
 use hookbox::session::{AtThreshold, Decision, GateVerdict, Session, Thresholds, Turn};
 use hookbox::{EventName, Outcome, Usage};

@@ -6,9 +6,9 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
+use hookbox::Component;
 use hookbox::Runtime;
 use hookbox::event::{AgentStop, ErrorEvent, ErrorSource, EventData, InvokedBy};
-use hookbox::internal::wasm::Component;
 use hookbox::manager::Manager;
 use hookbox::session::{Decision, OutputDecision, Session};
 use hookbox::{Event, EventName, Hook, Outcome, Status, ToolCall};

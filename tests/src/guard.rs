@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use hookbox::internal::wasm::ComponentHook;
+use hookbox::ComponentHook;
 use hookbox::manager::Manager;
 use hookbox::session::{Session, ToolDecision};
 use hookbox::{Descriptor, Digest, Kind, Settings, Subscription, ToolCall};

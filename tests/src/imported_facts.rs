@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hookbox::capability::{Capability, Rights};
 use hookbox::event::EventData;
-use hookbox::internal::wasm::{Access, Component, ComponentHook};
+use hookbox::{Access, Component, ComponentHook};
 use hookbox::{Budget, Context, Descriptor, Event, Hook, HookError, Kind, Outcome, Settings, ToolCall};
 use hookbox_shell::{Known, runs};
 use serde_json::{Value, json};

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use hookbox::event::EventData;
 use hookbox::hook::Cause;
-use hookbox::internal::chain::Fired;
 use hookbox::report::HookReport;
+use hookbox::session::Fired;
 use hookbox::{Status, ToolCall};
 use serde_json::{Value, json};
 

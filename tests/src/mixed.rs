@@ -1,7 +1,7 @@
 //! Hooks of several kinds in one event: their common decision, and its report.
 
+use hookbox::builtin::{COMPACT_TRIGGER, SELF_PROTECTION};
 use hookbox::event::{AfterTurn, EventData};
-use hookbox::internal::builtin::{COMPACT_TRIGGER, SELF_PROTECTION};
 use hookbox::manager::Builder;
 use hookbox::outcome::{Callback, MAX_CONTEXT};
 use hookbox::session::ToolDecision;

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use hookbox::capability::{Capability, Rights};
 use hookbox::event::{AgentStop, EventData};
-use hookbox::internal::chain::{self, ChainOptions, Fired};
-use hookbox::internal::wasm::{Access, ComponentHook, Places};
+use hookbox::internal::chain::{self, ChainOptions};
+use hookbox::session::Fired;
+use hookbox::{Access, ComponentHook, Places};
 use hookbox::{Cause, Context, Descriptor, Event, Hook, Kind, Settings, ToolCall};
 use serde_json::{Value, json};
 

@@ -310,11 +310,11 @@ fn the_state_of_a_native_hook_is_private() {
 }
 
 /// slack-notify with these rights, and a Slack of our own.
-async fn slack(grants: &[&str], url: &str) -> (hookbox::internal::chain::Fired, usize) {
+async fn slack(grants: &[&str], url: &str) -> (hookbox::session::Fired, usize) {
     use hookbox::Network;
     use hookbox::capability::{Capability, Rights};
     use hookbox::internal::chain;
-    use hookbox::internal::wasm::{Access, ComponentHook};
+    use hookbox::{Access, ComponentHook};
     use hookbox::{Context, Descriptor, Event, EventName, Hook, Kind, Settings};
     use std::sync::Arc;
     use std::sync::atomic::Ordering;

@@ -1,7 +1,7 @@
 //! `builtin:self-protection`: the agent's tools do not change what guards the agent.
 
 use hookbox::ToolCall;
-use hookbox::internal::builtin::SELF_PROTECTION;
+use hookbox::builtin::SELF_PROTECTION;
 use hookbox::session::ToolDecision;
 use serde_json::{Value, json};
 

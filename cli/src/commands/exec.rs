@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
+use hookbox::Known;
 use hookbox::dialect::{exact, kodelet};
 use hookbox::hook::Subscription;
-use hookbox::internal::wasm::Known;
 use hookbox::internal::{discovery, facts};
 use hookbox::{
     Budget, Cause, Context, Descriptor, Digest, Event, EventName, Hook, HookError, Kind, OnFailure, Outcome,

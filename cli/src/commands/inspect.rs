@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use hookbox::Component;
 use hookbox::capability::{Capability, Rights};
 use hookbox::internal::discovery::Options;
-use hookbox::internal::wasm::Component;
 use hookbox::manager::Progress;
 use hookbox::rules::Rules;
 use hookbox::trust::{Record, Records, TrustFile};

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::{Args, ValueHint};
-use hookbox::internal::wasm::Component;
+use hookbox::Component;
 use hookbox::{Digest, Kind, Runtime, escape};
 use hookbox_guards::GUARDS;
 use hookbox_journal::journal::{DIRECTORY, Entry, Filter, Reader};

@@ -37,7 +37,7 @@ mod session_files_tests;
 mod source;
 mod spec;
 
-use hookbox::internal::{builtin, chain};
+use hookbox::builtin;
 use hookbox::{dialect, event, hook, manager, native, outcome, session};
 use hookbox_system::{files, json, text};
 

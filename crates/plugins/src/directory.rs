@@ -7,7 +7,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use super::{PluginError, dir_ops};
-use hookbox::internal::lockfile::{self, Lock, LockError};
+use hookbox::lockfile::{self, Lock, LockError};
 
 /// The hint for a root or a plugins directory that cannot be opened.
 const OPENED: &str =

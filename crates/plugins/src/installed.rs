@@ -11,7 +11,7 @@ use super::{
     remove_by_hand,
 };
 use hookbox::escape;
-use hookbox::internal::lockfile::OWN;
+use hookbox::lockfile::OWN;
 use hookbox::manager::Manager;
 use hookbox::trust::Record;
 

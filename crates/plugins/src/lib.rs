@@ -1,5 +1,5 @@
 //! Plugins: directories with skills, recipes and hooks, installed from git repositories, local directories
-//! and OCI registries, and pinned in a [`plugins.lock`](hookbox::internal::lockfile).
+//! and OCI registries, and pinned in a [`plugins.lock`](hookbox::lockfile).
 //!
 //! A [`Request`] is prepared: the plugin is fetched and checked. The [`Preview`] shows it, and [`Preview::accept`] installs
 //! it and records the user's decision:
@@ -60,7 +60,7 @@ pub use directory::{Location, Plugins};
 pub use entry_path::{EntryPath, EntryPathError};
 pub use error::{PluginError, PluginErrorKind};
 pub use files::Files;
-pub use hookbox::internal::lockfile::{
+pub use hookbox::lockfile::{
     FILE as LOCK_FILE, InstalledFiles, Lock, LockError, Locked, LockedHook, NameError, PluginName,
 };
 pub use installed::{Installed, KnownPlugin, installed, known};

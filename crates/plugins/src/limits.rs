@@ -11,7 +11,7 @@ pub const MAX_ENTRIES: usize = tree::MAX_FILES;
 pub const MAX_BYTES: u64 = 256 << 20;
 
 /// The most bytes of one file: as many as a component may have.
-pub const MAX_FILE: u64 = hookbox::internal::wasm::MAX_COMPONENT;
+pub const MAX_FILE: u64 = hookbox::MAX_COMPONENT;
 
 /// The most nested directories.
 pub const MAX_DEPTH: usize = 32;

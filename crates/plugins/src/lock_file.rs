@@ -5,7 +5,7 @@ use std::io;
 
 use super::dir_ops::{self, EntryKind};
 use super::{Lock, LockError, PluginError, PluginErrorKind, Plugins, lock_text};
-use hookbox::internal::lockfile::{FILE, MAX_FILE, PENDING};
+use hookbox::lockfile::{FILE, MAX_FILE, PENDING};
 
 /// Writes and syncs the lock file of a change, beside the one in use.
 pub(super) fn prepare(plugins: &Plugins, lock: &Lock) -> Result<(), PluginError> {

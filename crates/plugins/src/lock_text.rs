@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hookbox::internal::lockfile::VERSION;
+use hookbox::lockfile::VERSION;
 use serde::Serialize;
 
 use super::{Lock, Locked, LockedHook};
@@ -77,7 +77,7 @@ impl<'a> Plugin<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hookbox::internal::lockfile::InstalledFiles;
+    use hookbox::lockfile::InstalledFiles;
 
     #[test]
     fn a_printed_lock_file_is_read_back() {

@@ -6,7 +6,7 @@ use std::io;
 use super::dir_ops::{self, EntryKind};
 use super::staging::{self, ASIDE};
 use super::{Lock, PluginError, PluginName, Plugins, PluginsLock, digest, lock_file};
-use hookbox::internal::lockfile::PENDING;
+use hookbox::lockfile::PENDING;
 use hookbox_system::text;
 
 /// A repair, or the failure of one: a sentence for the user.

@@ -15,7 +15,7 @@ use super::limits::{Limits, MAX_TARGET, Usage};
 use super::staging::{BESIDE, StagingDirectory, TREE};
 use super::{EntryPath, Observer, PARTS, PluginError, PluginErrorKind, Plugins, Step, other_kind};
 use hookbox::hook::Digest;
-use hookbox::internal::lockfile::InstalledFiles;
+use hookbox::lockfile::InstalledFiles;
 use hookbox_system::text;
 
 /// A written entry.

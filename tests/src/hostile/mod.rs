@@ -11,10 +11,10 @@ mod random;
 
 use std::sync::Arc;
 
+use hookbox::ComponentHook;
 use hookbox::event::EventData;
 use hookbox::hook::Settings;
-use hookbox::internal::chain::Fired;
-use hookbox::internal::wasm::ComponentHook;
+use hookbox::session::Fired;
 use hookbox::{Budget, Context, Descriptor, Event, EventName, Hook, HookError, Kind, Outcome, ToolCall};
 use serde_json::json;
 

@@ -3,9 +3,9 @@
 use std::fs;
 use std::time::Duration;
 
+use hookbox::ComponentHook;
 use hookbox::hook::Cause;
 use hookbox::hook::Settings;
-use hookbox::internal::wasm::ComponentHook;
 use hookbox::{Allocation, Runtime};
 use hookbox::{Budget, Descriptor, EventName, Kind};
 

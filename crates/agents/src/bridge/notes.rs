@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::chain::Fired;
 use crate::hook::{Cause, Kind};
 use crate::manager::{Entry, EntryStatus, Manager};
 use crate::outcome::{Ruling, Verdict, Warning};
+use crate::session::Fired;
 use crate::text;
 
 /// Adds to the reason of a block or a question who decided it, and the file in which the user changes that.

@@ -13,8 +13,8 @@ use tokio::net::UnixStream;
 use super::above;
 use super::serve::Bridge;
 use crate::agent::{Fate, Request};
-use crate::chain::Fired;
 use crate::outcome::Ruling;
+use crate::session::Fired;
 use crate::text;
 
 /// The name of the socket.

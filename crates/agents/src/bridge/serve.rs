@@ -11,11 +11,11 @@ use super::sessions::Note;
 use super::told::Told;
 use crate::agent::failed_calls::Withheld;
 use crate::agent::{Agent, AgentEvent, EventKind, ReadError, Reply, Request};
-use crate::chain::Fired;
 use crate::event::{AgentStop, Context, Event, EventData, EventName, InvokedBy};
 use crate::hook::OnFailure;
 use crate::manager::Manager;
 use crate::outcome::Warning;
+use crate::session::Fired;
 use crate::session::{Checkout, Decided, MAX_FOLLOW_UPS};
 use crate::text;
 

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hookbox::event::ToolKind;
-use hookbox::internal::chain::{self, ChainOptions, Fired};
+use hookbox::internal::chain::{self, ChainOptions};
 use hookbox::internal::facts;
+use hookbox::session::Fired;
 use hookbox::{Context, Event, EventData, Hook, Status, ToolCall, escape, prefix};
 use jiff::Timestamp;
 use tokio::runtime::Runtime;

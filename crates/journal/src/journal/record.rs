@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use hookbox::dialect::exact::{self, Exact};
 use hookbox::dialect::{Dialect, kodelet};
-use hookbox::internal::chain::Fired;
 use hookbox::journal::{Record, RecordedHook};
 use hookbox::redact;
 use hookbox::report::HookReport;
+use hookbox::session::Fired;
 use hookbox::{Context, Event, EventName};
 use hookbox_system::json;
 use jiff::Timestamp;

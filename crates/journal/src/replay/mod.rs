@@ -13,9 +13,9 @@ use std::time::Duration;
 use hookbox::capability::Capability;
 use hookbox::hook::{OnFailure, Subscription, Tier};
 use hookbox::internal::chain::{self, ChainOptions, work_out_facts};
-use hookbox::internal::wasm::{Component, ComponentHook};
 use hookbox::outcome::Answers;
 use hookbox::report::{HookReport, Input};
+use hookbox::{Component, ComponentHook};
 use hookbox::{Descriptor, Event, Hook, Kind};
 use serde_json::Value;
 

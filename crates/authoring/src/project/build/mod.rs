@@ -8,9 +8,9 @@ mod typescript;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hookbox::internal::wasm::{Component, MAX_COMPONENT};
 use hookbox::native;
 use hookbox::rules::{self, Rules};
+use hookbox::{Component, MAX_COMPONENT};
 use hookbox::{EventName, HookError, Runtime};
 use hookbox_system::files::FileAccess;
 
