@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::Secret;
 use crate::names::{Sensitivity, marker_length};
 use crate::values::{self, Before};
 
@@ -31,10 +32,9 @@ enum Joined {
     Maybe,
 }
 
-/// Returns the ranges of the secrets, in order. `classify` judges names; [`classify`](crate::classify) is the
-/// default.
-pub fn find(text: &str, classify: &dyn Fn(&str) -> Option<Sensitivity>) -> Vec<Range<usize>> {
-    let mut found: Vec<Range<usize>> = Vec::new();
+/// Returns the secrets, in order. `classify` judges names.
+pub(crate) fn find(text: &str, classify: &dyn Fn(&str) -> Option<Sensitivity>) -> Vec<Secret> {
+    let mut found = Vec::new();
     let mut from = 0;
     let mut last = b' ';
     for (at, byte) in text.bytes().enumerate() {
@@ -52,7 +52,7 @@ pub fn find(text: &str, classify: &dyn Fn(&str) -> Option<Sensitivity>) -> Vec<R
         };
         if let Some(secret) = secret.filter(|secret| !secret.is_empty() && secret.start >= from) {
             from = secret.end;
-            found.push(secret);
+            found.push(("field", secret));
         }
     }
     found

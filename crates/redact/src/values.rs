@@ -54,7 +54,7 @@ const MIN_VALUE: usize = 4;
 /// The shortest value that looks like a secret by itself, in characters.
 const MIN_PERHAPS: usize = 8;
 /// The part of a value that is examined, in bytes. The limit keeps the time linear in a text of many names.
-const LOOK: usize = 256;
+pub(crate) const LOOK: usize = 256;
 /// The longest name that ends the value before it, in bytes.
 const MAX_NEXT: usize = 32;
 
@@ -100,6 +100,12 @@ pub(crate) fn prefix(text: &str, max: usize) -> &str {
         end -= 1;
     }
     text.get(..end).unwrap_or_default()
+}
+
+/// Returns the length of the ASCII letters, digits and these other characters at the beginning.
+pub(crate) fn run(text: &str, more: &str) -> usize {
+    let goes_on = |c: char| c.is_ascii_alphanumeric() || more.contains(c);
+    text.find(|c| !goes_on(c)).unwrap_or(text.len())
 }
 
 fn quote(text: &str) -> Option<(char, usize)> {

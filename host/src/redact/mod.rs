@@ -2,34 +2,16 @@
 //!
 //! A best effort by a table of patterns, and by the names of fields. What is found is replaced by `[REDACTED:kind]`.
 //!
-//! | kind | what |
-//! | --- | --- |
-//! | `private_key` | a private key in PEM, to its end or the end of the text |
-//! | `jwt` | a JSON Web Token |
-//! | `aws` | an AWS access key id (`AKIA…`, `ASIA…`) |
-//! | `github` | a token of GitHub (`ghp_…`, `gho_…`, `ghu_…`, `ghs_…`, `ghr_…`, `github_pat_…`) or GitLab (`glpat-…`) |
-//! | `slack` | a token of Slack (`xoxb-…` and the like, `xapp-…`) or a webhook's path |
-//! | `api_key` | a key that begins with `sk-` (OpenAI, Anthropic), `sk_live_`, `sk_test_`, `rk_live_` (Stripe), `AIza` (Google), `npm_`, `hf_`, `pypi-` or `SG.` (SendGrid) |
-//! | `url` | the password, or the lone user name, of a URL: `https://user:…@host` |
-//! | `bearer` | what follows `Bearer` or `Basic` in a header |
-//! | `field` | the value of a name that marks a secret: `password=…`, `api_key: …`, `--token …`, `<password>…`, and the password in `-u user:…`, `mysql -p…`, `sshpass -p …`, `redis-cli -a …` |
-//! | `entropy` | a long random value of a name that ends in `key`: `SIGNING_KEY=…` |
-//!
-//! A name marks a secret if it ends, whatever its case and separators and with or without an `s`, in `password`,
-//! `passwd`, `passphrase`, `token`, `secret`, `api_key`, `access_key`, `secret_key`, `private_key`, `authorization` or
-//! `credential`, or if its last part is `pwd`, `pass`, `cookie` or `bearer`; a signature and `…tokens` if the value looks
-//! like a secret. In a text values shorter than four characters, variables (`$PASSWORD`), types (`password: String`) and
-//! plain words of code stay; in JSON every string and number below such a name goes. Numbers of tokens stay.
+//! [`hookbox_redact`] has the kinds and their table. In JSON every string and number below the name of a secret goes.
 //!
 //! Time is linear in the length of the text, and no more than [`MAX_TEXT`] bytes of one are read.
 
-mod patterns;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 
-use hookbox_redact::{Sensitivity, classify, is_marker, looks_secret};
+use hookbox_redact::{Sensitivity, classify, is_marker, looks_secret, redact};
 use serde_json::{Map, Value};
 
 use hookbox_system::text as plain;
@@ -38,8 +20,6 @@ use hookbox_system::text as plain;
 pub(crate) const MAX_TEXT: usize = 1 << 20;
 /// The depth to which a JSON value is followed; deeper values are left out.
 const MAX_DEPTH: usize = 64;
-/// One replacement may lay bare the beginning of another secret; how often that is looked for.
-const MAX_ROUNDS: usize = 8;
 /// The text that replaces a value that is too deep.
 const LEFT_OUT: &str = "…";
 
@@ -54,12 +34,12 @@ pub fn text(text: &str) -> Cow<'_, str> {
 /// The text without its secrets, however long it is: for text that goes on to the model, of which nothing may be
 /// left out. The limits of hooks bound it.
 pub(crate) fn whole_text(text: &str) -> Cow<'_, str> {
-    let mut clean = Cow::Borrowed(text);
-    for _ in 0..MAX_ROUNDS {
-        let Some(cleaner) = patterns::apply(&clean) else { break };
-        clean = Cow::Owned(cleaner);
-    }
-    clean
+    redact(text, &[], &classify, &marker).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// Returns the text that replaces a secret of this kind.
+fn marker(kind: &str) -> String {
+    format!("[REDACTED:{kind}]")
 }
 
 /// The value without its secrets, in the same shape: in strings, in names of fields, and whatever is in a field
@@ -105,7 +85,7 @@ fn inside(value: &Value, depth: usize, class: Option<Sensitivity>, extent: &Exte
 }
 
 fn covered(text: &str) -> Value {
-    if is_marker(text) { text.into() } else { patterns::marker("field").into() }
+    if is_marker(text) { text.into() } else { marker("field").into() }
 }
 
 /// A part of the value with at most about `max` bytes of text, to be redacted later. A secret is never cut in two: the
