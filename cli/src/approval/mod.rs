@@ -11,7 +11,7 @@ use hookbox::escape;
 use hookbox::hook::{Kind, Origin};
 use hookbox::manager::Entry;
 use hookbox::manager::Manager;
-use hookbox::trust::{Records, TrustFile, TrustFileError, TrustFileErrorKind};
+use hookbox::trust::{Contents, PrivateFile, PrivateFileError, PrivateFileErrorKind, TrustFile};
 
 pub(crate) use self::find::{find, find_plugin, find_record, records_of_plugin};
 pub(crate) use self::show::{answers, line, list, means, show, show_namesakes, showable, whole};
@@ -42,24 +42,24 @@ pub(crate) fn trust_file(manager: &Manager) -> Result<TrustFile, InputError> {
     })
 }
 
-/// Reads the trust file.
-pub(crate) fn read(file: &TrustFile) -> anyhow::Result<Records> {
+/// Reads a file of trust or of allowances.
+pub(crate) fn read<T: Contents>(file: &PrivateFile<T>) -> anyhow::Result<T> {
     file.read().map_err(broken)
 }
 
-/// Changes the trust file.
-pub(crate) fn update<T>(file: &TrustFile, change: impl FnOnce(&mut Records) -> T) -> anyhow::Result<T> {
+/// Changes a file of trust or of allowances.
+pub(crate) fn update<T: Contents, R>(
+    file: &PrivateFile<T>,
+    change: impl FnOnce(&mut T) -> R,
+) -> anyhow::Result<R> {
     file.update(change).map_err(broken)
 }
 
-/// Describes a broken trust file with a hint; any other error is a failure of the system.
-fn broken(error: TrustFileError) -> anyhow::Error {
+/// Describes a broken file with a hint; any other error is a failure of the system.
+fn broken(error: PrivateFileError) -> anyhow::Error {
     match &error.kind {
-        TrustFileErrorKind::Io(_) | TrustFileErrorKind::Locked => error.into(),
-        _ => {
-            let path = escape(&error.path.to_string_lossy(), 4096);
-            InputError::new(error.to_string(), format!("move it aside: mv {path} {path}.old")).into()
-        }
+        PrivateFileErrorKind::Io(_) | PrivateFileErrorKind::Locked(_) => error.into(),
+        _ => InputError::new(error.to_string(), error.advice()).into(),
     }
 }
 

@@ -6,10 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use hookbox::escape;
-use hookbox::trust::{
-    AllowError, Allowance, AllowanceFile, AllowanceFileError, AllowanceFileErrorKind, BlockedCall, Code,
-    Pending, Term, now_ms,
-};
+use hookbox::trust::{AllowError, Allowance, AllowanceFile, BlockedCall, Code, Pending, Term, now_ms};
 use serde_json::{Value, json};
 
 use crate::error::{InputError, hint, say};
@@ -91,13 +88,13 @@ impl Allow {
 
     fn allow(&self, file: &AllowanceFile, code: &Code) -> anyhow::Result<ExitCode> {
         let term = self.term();
-        let held = file.read().map_err(broken)?;
+        let held = approval::read(file)?;
         let pending = held.allowable(code, term, now_ms()).map_err(|error| refused(error, code))?;
         // The agent may work elsewhere than here.
         human::required_in(&self.locate, Path::new(&pending.call.directory), &[], !self.yes)?;
         show(pending);
         approval::confirm(&format!("Let this through {}?", words(term)), self.yes)?;
-        let granted = file.update(|all| all.grant(code, term, now_ms())).map_err(broken)?;
+        let granted = approval::update(file, |all| all.grant(code, term, now_ms()))?;
         let granted = granted.map_err(|error| refused(error, code))?;
         if self.json {
             return output::json(&as_json(&granted));
@@ -108,12 +105,12 @@ impl Allow {
     fn remove(&self, file: &AllowanceFile, code: Option<&Code>) -> anyhow::Result<ExitCode> {
         let removed: Vec<Allowance> = match code {
             Some(code) => {
-                let removed = file.update(|all| all.remove(code)).map_err(broken)?;
+                let removed = approval::update(file, |all| all.remove(code))?;
                 let unknown =
                     || InputError::new(format!("{code}: allows nothing"), "see `hookbox allow --list`");
                 vec![removed.ok_or_else(unknown)?]
             }
-            None => file.update(|all| std::mem::take(&mut all.granted)).map_err(broken)?,
+            None => approval::update(file, |all| std::mem::take(&mut all.granted))?,
         };
         if self.json {
             return output::json(&removed.iter().map(as_json).collect::<Vec<_>>());
@@ -125,7 +122,7 @@ impl Allow {
     }
 
     fn show_blocked(&self, file: &AllowanceFile) -> anyhow::Result<ExitCode> {
-        let mut held = file.read().map_err(broken)?;
+        let mut held = approval::read(file)?;
         held.prune(now_ms());
         if self.json {
             return output::json(&held.pending.iter().rev().map(pending_json).collect::<Vec<_>>());
@@ -139,7 +136,7 @@ impl Allow {
     }
 
     fn show_allowed(&self, file: &AllowanceFile) -> anyhow::Result<ExitCode> {
-        let mut held = file.read().map_err(broken)?;
+        let mut held = approval::read(file)?;
         held.prune(now_ms());
         if self.json {
             return output::json(&held.granted.iter().map(as_json).collect::<Vec<_>>());
@@ -172,14 +169,6 @@ fn refused(error: AllowError, code: &Code) -> InputError {
         _ => "see the codes of blocked calls: hookbox allow".to_owned(),
     };
     InputError::new(format!("{code}: {error}"), hint)
-}
-
-/// Describes a broken file with a hint; any other error is a failure of the system.
-fn broken(error: AllowanceFileError) -> anyhow::Error {
-    match &error.kind {
-        AllowanceFileErrorKind::Io(_) | AllowanceFileErrorKind::Locked(_) => error.into(),
-        _ => InputError::new(error.to_string(), AllowanceFile::advice(&error.path)).into(),
-    }
 }
 
 /// Shows what would run, whole, on standard error.

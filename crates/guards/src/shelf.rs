@@ -8,12 +8,9 @@ use cap_std::fs::Dir;
 use hookbox::Digest;
 use hookbox_system::files::{FileAccess, FileLock, NewFile};
 
-use hookbox::trust::{Inventory, Written};
+use hookbox::trust::{Inventory, PrivateFile, Written};
 
 use crate::{Guard, GuardsError};
-
-/// The file that is locked while guards are added or removed.
-const LOCK: &str = "guards.lock";
 
 /// The mode of a component, before the umask: as `cp` makes one.
 const MODE: u32 = 0o666;
@@ -133,7 +130,7 @@ impl Shelf {
     }
 
     fn inventory(&self) -> Result<Inventory, GuardsError> {
-        Inventory::read(&self.data).map_err(|error| GuardsError::inventory(&self.data, error))
+        Ok(PrivateFile::new(&self.data).read()?)
     }
 
     fn status_in(&self, record: &Inventory, guard: &Guard) -> Status {
@@ -157,13 +154,10 @@ impl Shelf {
         guard: &Guard,
         change: impl FnOnce(&mut Inventory, String, &Path) -> io::Result<T>,
     ) -> Result<T, GuardsError> {
-        let (lock, path) = (self.data.join(LOCK), self.path(guard));
-        let _lock = FileLock::private(&lock).map_err(|error| GuardsError::lock(&lock, error))?;
-        let mut record = self.inventory()?;
-        let done = change(&mut record, key(&path), &path).map_err(|error| GuardsError::io(&path, error))?;
-        let file = self.data.join(Inventory::FILE);
-        record.write(&self.data).map_err(|error| GuardsError::io(&file, error))?;
-        Ok(done)
+        let path = self.path(guard);
+        PrivateFile::new(&self.data).try_update(FileLock::PATIENCE, |record| {
+            change(record, key(&path), &path).map_err(|error| GuardsError::io(&path, error))
+        })
     }
 }
 
@@ -218,11 +212,13 @@ mod tests {
         let old = b"an older component";
         fs::write(shelf.path(git()), old).unwrap();
         assert_eq!(shelf.status(git()).unwrap(), Status::Changed);
-        let mut record = shelf.inventory().unwrap();
-        for written in record.written.values_mut() {
-            *written = Written { digest: Digest::of(old), version: "0.0.9".to_owned() };
-        }
-        record.write(&shelf.data).unwrap();
+        let file = PrivateFile::<Inventory>::new(&shelf.data);
+        file.update(|record| {
+            for written in record.written.values_mut() {
+                *written = Written { digest: Digest::of(old), version: "0.0.9".to_owned() };
+            }
+        })
+        .unwrap();
         assert_eq!(shelf.status(git()).unwrap(), Status::Older("0.0.9".to_owned()));
         shelf.add(git()).unwrap();
         assert_eq!(shelf.status(git()).unwrap(), Status::Current);
@@ -251,10 +247,15 @@ mod tests {
     #[test]
     fn a_broken_record_is_an_error_and_nothing_is_written() {
         let (_temp, shelf) = shelf();
-        for text in ["", "[]", "{\"version\": 2, \"written\": {}}", "{\"version\": 1, \"more\": 0}"] {
+        for (text, want) in [
+            ("", "contains no record of guards"),
+            ("[]", "contains no record of guards"),
+            ("{\"version\": 2, \"written\": {}}", "has version 2"),
+            ("{\"version\": 1, \"more\": 0}", "contains no record of guards"),
+        ] {
             fs::write(shelf.data.join(Inventory::FILE), text).unwrap();
             let error = shelf.status(git()).unwrap_err().to_string();
-            assert!(error.contains("expected a record of guards"), "{text}: {error}");
+            assert!(error.contains(want), "{text}: {error}");
             shelf.add(git()).unwrap_err();
             assert!(!shelf.directory().exists(), "{text}");
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{EntryPathError, LockError, NameError};
 use hookbox::Hint;
-use hookbox::trust::TrustFileErrorKind;
+use hookbox::trust::PrivateFileErrorKind;
 use hookbox_system::files;
 
 /// An error about a plugin. Nothing has changed, unless its kind says so.
@@ -71,7 +71,7 @@ pub enum PluginErrorKind {
     SameName(String),
     /// The plugin is installed or unchanged, and the trust file cannot be used.
     #[error(transparent)]
-    Trust(#[from] TrustFileErrorKind),
+    Trust(#[from] PrivateFileErrorKind),
     /// The lock file cannot be used.
     #[error(transparent)]
     Lock(#[from] LockError),

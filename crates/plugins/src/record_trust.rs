@@ -8,7 +8,7 @@ use hookbox::capability::Capability;
 use hookbox::escape;
 use hookbox::manager::Entry;
 use hookbox::manager::{EntryStatus, Manager};
-use hookbox::trust::{Record, Scope, TrustFileError, TrustFileErrorKind};
+use hookbox::trust::{Record, Scope, PrivateFileError, PrivateFileErrorKind};
 
 /// The next step after a change that the user has not seen.
 const AGAIN: &str = "look at what has changed, then `hookbox trust`";
@@ -207,12 +207,12 @@ pub(super) fn forget(
     })?)
 }
 
-impl From<TrustFileError> for PluginError {
-    fn from(error: TrustFileError) -> Self {
+impl From<PrivateFileError> for PluginError {
+    fn from(error: PrivateFileError) -> Self {
         let path = escape(&error.path.to_string_lossy(), 4096);
         let hint = match error.kind {
-            TrustFileErrorKind::Io(_) | TrustFileErrorKind::Locked => None,
-            _ => Some(Hint::from(format!("move it aside: mv {path} {path}.old"))),
+            PrivateFileErrorKind::Io(_) | PrivateFileErrorKind::Locked(_) => None,
+            _ => Some(Hint::from(error.advice())),
         };
         Self { what: path, kind: error.kind.into(), hint }
     }

@@ -5,7 +5,7 @@ use crate::event::{Document, Event, EventName, now_ms};
 use crate::hook::{Cause, Descriptor, Kind, Origin};
 use crate::outcome::{Author, Ruling};
 use crate::report::{HookReport, Status};
-use crate::trust::{AllowanceFile, AllowanceFileError, Allowances, BlockedCall, Term};
+use crate::trust::{AllowanceFile, Allowances, BlockedCall, PrivateFileError, Term};
 
 /// The allowances that count for the events of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) struct Door {
     file: AllowanceFile,
     session: Option<String>,
     /// The allowances at the first block.
-    held: Option<Result<Allowances, AllowanceFileError>>,
+    held: Option<Result<Allowances, PrivateFileError>>,
     lifted: Vec<Blocked>,
     /// The block that remains.
     closed: Option<Blocked>,

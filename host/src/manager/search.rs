@@ -8,7 +8,7 @@ use crate::builtin::{self, SELF_PROTECTION, Surroundings};
 use crate::discovery::{self, Discovery, Entry, EntryStatus, GlobalSettings, LastGood, Problem, SwitchedOff};
 use crate::hook::Hook;
 use crate::live::Snapshot;
-use crate::trust::{AllowanceFile, AllowanceFileError, TrustFile};
+use crate::trust::{AllowanceFile, TrustFile};
 use hookbox_system::account;
 use hookbox_system::files::private_dir::{self, PrivateError};
 use hookbox_system::text;
@@ -128,10 +128,9 @@ impl Builder {
     /// Returns the problem of a file of allowances that cannot be read. A process for one event tells of it at a block.
     fn broken_allowances(&self, data: &Path) -> Option<Problem> {
         let file = AllowanceFile::new(data);
-        let AllowanceFileError { path, kind } =
-            if self.discovery.one_event { None } else { file.read().err() }?;
-        let hint = AllowanceFile::advice(&path);
-        Some(Problem::new(path, format!("{kind}; nothing is allowed by it")).hint(hint))
+        let error = if self.discovery.one_event { None } else { file.read().err() }?;
+        let message = format!("{}; nothing is allowed by it", error.kind);
+        Some(Problem::new(&error.path, message).hint(error.advice()))
     }
 
     /// Returns the reason why the user's hooks may be elsewhere than in this home directory.

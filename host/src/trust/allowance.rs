@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Code;
+use super::private_file::Version;
 use crate::event::{Document, rfc3339};
 use crate::hook::{Cause, Digest};
 
@@ -217,8 +218,10 @@ pub enum AllowError {
 }
 
 /// The blocked calls that have a code, and the calls that the user allowed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Allowances {
+    version: Version,
     /// The blocked calls, the oldest first.
     pub pending: Vec<Pending>,
     /// The allowed calls, the oldest first.

@@ -8,6 +8,7 @@ mod command_line_files;
 mod file;
 mod inventory;
 pub(crate) mod native_digest;
+mod private_file;
 mod protected_dirs;
 mod record;
 pub(crate) mod tree_digest;
@@ -15,11 +16,12 @@ pub(crate) mod tree_digest;
 use std::path::Path;
 
 pub use self::allowance::{AllowError, Allowance, Allowances, BlockedCall, LONGEST, Pending, Term};
-pub use self::allowance_file::{AllowanceFile, AllowanceFileError, AllowanceFileErrorKind};
+pub use self::allowance_file::AllowanceFile;
 pub use self::code::{Code, CodeError};
-pub use self::file::{TrustFile, TrustFileError, TrustFileErrorKind};
+pub use self::file::TrustFile;
 #[doc(hidden)]
-pub use self::inventory::{Inventory, InventoryError, Written};
+pub use self::inventory::{Inventory, Written};
+pub use self::private_file::{Contents, PrivateFile, PrivateFileError, PrivateFileErrorKind};
 pub use self::protected_dirs::{Bases, ProtectedDirs};
 pub use self::record::{Record, Records, Scope};
 pub use self::tree_digest::TreeError;

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 
+use super::private_file::Version;
 use crate::capability::Capability;
 use crate::hook::{Digest, Kind, OnFailure};
 
@@ -77,9 +79,24 @@ pub struct Record {
 }
 
 /// All records. There is at most one for each file in each scope.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Records {
+    version: Version,
+    #[serde(rename = "records", deserialize_with = "unique")]
     list: Vec<Record>,
+}
+
+/// Reads records, of which no two are of the same file.
+fn unique<'de, D: Deserializer<'de>>(list: D) -> Result<Vec<Record>, D::Error> {
+    let mut records = Records::default();
+    for record in Vec::<Record>::deserialize(list)? {
+        if records.get(&record.scope, &record.path).is_some() {
+            return Err(D::Error::custom("two records of the same file"));
+        }
+        records.insert(record);
+    }
+    Ok(records.list)
 }
 
 impl Records {

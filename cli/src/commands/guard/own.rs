@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hookbox::escape;
 use hookbox::internal::discovery;
+use hookbox::trust::PrivateFileErrorKind;
 use hookbox_guards::{GUARDS, Guard, GuardsError, GuardsErrorKind, Preset, SettingsFile, Shelf, Status};
 use hookbox_system::files::private_dir;
 
@@ -108,8 +109,12 @@ pub(crate) fn explained(error: GuardsError) -> anyhow::Error {
     let path = escape(&error.path.to_string_lossy(), 4096);
     let hint = match &error.kind {
         GuardsErrorKind::Settings(_) => "correct the file".to_owned(),
-        GuardsErrorKind::Inventory(_) => format!("move it aside: mv {path} {path}.old"),
-        GuardsErrorKind::Changed | GuardsErrorKind::Locked => "run the command again".to_owned(),
+        GuardsErrorKind::Changed | GuardsErrorKind::Inventory(PrivateFileErrorKind::Locked(_)) => {
+            "run the command again".to_owned()
+        }
+        GuardsErrorKind::Inventory(PrivateFileErrorKind::Garbage(..) | PrivateFileErrorKind::Version(_)) => {
+            format!("move it aside: mv {path} {path}.old")
+        }
         _ => "check that the directory and its files are yours".to_owned(),
     };
     InputError::refused(error.to_string(), hint).into()
