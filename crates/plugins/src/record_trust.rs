@@ -8,7 +8,7 @@ use hookbox::capability::Capability;
 use hookbox::escape;
 use hookbox::manager::Entry;
 use hookbox::manager::{EntryStatus, Manager};
-use hookbox::trust::{Record, Scope, PrivateFileError, PrivateFileErrorKind};
+use hookbox::trust::{PrivateFileError, PrivateFileErrorKind, Record, Scope};
 
 /// The next step after a change that the user has not seen.
 const AGAIN: &str = "look at what has changed, then `hookbox trust`";
