@@ -34,7 +34,7 @@ use hookbox_system::text;
 pub use crate::native::start::{DEPTH_VARIABLE, depth};
 
 /// Holds a hook's own settings, a JSON object, when its table of hookbox.toml has some.
-pub(crate) const SETTINGS_VARIABLE: &str = "HOOKBOX_SETTINGS";
+pub const SETTINGS_VARIABLE: &str = "HOOKBOX_SETTINGS";
 
 /// The variables with the repository and the branch of an event, if they are known.
 pub(crate) const CHECKOUT_VARIABLES: [&str; 2] = ["HOOKBOX_REPOSITORY", "HOOKBOX_BRANCH"];

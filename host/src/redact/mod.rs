@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use hookbox_system::text as plain;
 
 /// The part of one text that is read, in bytes; the rest is left out, with a note.
-pub(crate) const MAX_TEXT: usize = 1 << 20;
+pub const MAX_TEXT: usize = 1 << 20;
 /// The depth to which a JSON value is followed; deeper values are left out.
 const MAX_DEPTH: usize = 64;
 /// The text that replaces a value that is too deep.

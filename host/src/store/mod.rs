@@ -27,15 +27,15 @@ use tokio::sync::Mutex;
 use self::database::{Database, Failure};
 
 /// The largest size of a bucket: 16 MiB.
-pub(crate) const QUOTA: u64 = 16 << 20;
+pub const QUOTA: u64 = 16 << 20;
 /// The bytes that an entry counts in addition to its key and its value.
-pub(crate) const OVERHEAD: u64 = 64;
+pub const OVERHEAD: u64 = 64;
 /// The longest key, in bytes.
-pub(crate) const MAX_KEY: usize = 1 << 10;
+pub const MAX_KEY: usize = 1 << 10;
 /// The largest number of keys in one page of [`Bucket::list_keys`].
-pub(crate) const PAGE: usize = 1_000;
+pub const PAGE: usize = 1_000;
 /// The largest number of entries in one call of a `_many` method.
-pub(crate) const MAX_BATCH: usize = 1_000;
+pub const MAX_BATCH: usize = 1_000;
 
 /// The number of notices that are kept; later ones are only logged.
 const MAX_NOTICES: usize = 16;
@@ -119,7 +119,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Names the store in a directory that was opened with [`private_dir::open`](crate::private_dir::open). Nothing is
+    /// Names the store in a directory that was opened with [`private_dir::open`](hookbox_system::files::private_dir::open). Nothing is
     /// read or created before the first operation.
     pub fn at(directory: PathBuf) -> Self {
         let notices = Notices::default();
