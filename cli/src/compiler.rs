@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use hookbox::MAX_COMPONENT;
-use hookbox::internal::discovery::{self, Options};
+use hookbox::discovery::{self, Options};
 use hookbox::{Allocation, Compiler, Runtime, compile_here};
 use hookbox_system::files::private_dir;
 

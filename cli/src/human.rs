@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use hookbox::discovery;
 use hookbox::escape;
-use hookbox::internal::discovery;
 use hookbox_agents::bridge::above::{self, Sign, sign};
 use hookbox_system::files::private_dir;
 use hookbox_system::text::shell_word;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
 use hookbox::Limits;
-use hookbox::internal::discovery;
+use hookbox::discovery;
 use hookbox::manager::{self, Builder, DEFAULT_ROOTS, Manager};
 use hookbox::trust::TrustPolicy;
 use hookbox::{Allocation, Runtime};

@@ -14,15 +14,6 @@ pub mod clock {
     pub use crate::clock::TestClock;
 }
 
-pub mod discovery {
-    //! Sources of hooks, and what is found of them.
-
-    pub use crate::discovery::{
-        Discovery, FoundComponent, MANIFEST, MARKETPLACE, Options, components, examine_plugin, forget,
-        git_host, names, remembered, repository,
-    };
-}
-
 pub mod facts {
     //! Facts about a tool call.
 

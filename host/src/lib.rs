@@ -79,7 +79,7 @@
 //! [`manager`] finds hooks, [`session`] sends events and has the verdicts, [`event`] has the events, [`hook`]
 //! the trait, [`outcome`] the answers of hooks, [`report`] the reports, [`capability`] the rights of
 //! components, [`trust`] the user's decisions, [`journal`] the receiver of every event. [`dialect`], [`rules`] and
-//! [`lockfile`] are the formats, [`native`] and [`builtin`] kinds of hooks, [`source`] further places of hooks, and [`redact`]
+//! [`lockfile`] are the formats, [`native`] and [`builtin`] kinds of hooks, [`discovery`] finds hooks without a session, and [`redact`]
 //! takes secrets out of text. A feature only adds names. The hidden module `internal` is for
 //! hookbox's own crates: any version may change it.
 //!
@@ -99,7 +99,7 @@ pub mod capability;
 mod chain;
 mod clock;
 pub mod dialect;
-mod discovery;
+pub mod discovery;
 pub mod event;
 mod facts;
 mod function;
@@ -126,7 +126,6 @@ pub mod redact;
 pub mod report;
 pub mod rules;
 pub mod session;
-pub mod source;
 #[cfg(feature = "store")]
 pub mod store;
 #[cfg(feature = "otel")]

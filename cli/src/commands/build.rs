@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use hookbox::internal::discovery::Options;
+use hookbox::discovery::Options;
 use hookbox::{Runtime, escape};
 use hookbox_authoring::project::{BuildError, Built, Hook, Project, Sources};
 use serde_json::{Value, json};

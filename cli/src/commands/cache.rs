@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use clap::{Args, Subcommand, ValueHint};
-use hookbox::internal::discovery::{self, FoundComponent};
+use hookbox::discovery::{self, FoundComponent};
 use hookbox::manager::{EntryStatus, Progress};
 use hookbox::{CachedCode, Digest, Kind, Runtime, escape};
 use hookbox_system::files::private_dir;

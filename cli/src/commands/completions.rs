@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, Args, Command};
 use clap_complete::Shell;
-use hookbox::internal::discovery;
+use hookbox::discovery;
 use hookbox_system::text::shell_word;
 
 use crate::named::HOOKS;

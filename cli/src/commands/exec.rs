@@ -8,8 +8,9 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use hookbox::Known;
 use hookbox::dialect::{exact, kodelet};
+use hookbox::discovery;
 use hookbox::hook::Subscription;
-use hookbox::internal::{discovery, facts};
+use hookbox::internal::facts;
 use hookbox::{
     Budget, Cause, Context, Descriptor, Digest, Event, EventName, Hook, HookError, Kind, OnFailure, Outcome,
 };

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use hookbox::Component;
 use hookbox::capability::{Capability, Rights};
-use hookbox::internal::discovery::Options;
+use hookbox::discovery::Options;
 use hookbox::manager::Progress;
 use hookbox::rules::Rules;
 use hookbox::trust::{Record, Records, TrustFile};

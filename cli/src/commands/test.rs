@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use anyhow::Context as _;
 use clap::Args;
-use hookbox::internal::discovery::Options;
+use hookbox::discovery::Options;
 use hookbox::{escape, escape_lines};
 use hookbox_agents::Agent;
 use hookbox_authoring::cases::{self, CaseError, Difference, Found, Played, Player};
@@ -136,7 +136,7 @@ fn player(dialect: Option<Agent>) -> Result<Player, InputError> {
     }
     let cwd = std::env::current_dir().unwrap_or_default();
     let options = Options::new(cwd, std::env::home_dir());
-    let repository = hookbox::internal::discovery::repository(&options);
+    let repository = hookbox::discovery::repository(&options);
     let cache = private_dir::default_cache(options.home.as_deref());
     Ok(Player {
         program: compiler::program().unwrap_or_else(|| "hookbox".into()),

@@ -1,6 +1,6 @@
 //! A path inside a plugin.
 
-use hookbox::internal::discovery::MANIFEST;
+use hookbox::discovery::MANIFEST;
 use std::fmt;
 use std::path::{Path, PathBuf};
 

@@ -3,8 +3,8 @@
 use std::io::Read as _;
 
 use cap_std::fs::Dir;
+use hookbox::discovery::MARKETPLACE;
 use hookbox::escape;
-use hookbox::internal::discovery::MARKETPLACE;
 use serde_json::Value;
 
 use super::{PluginError, PluginErrorKind};

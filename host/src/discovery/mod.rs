@@ -3,6 +3,10 @@
 //! Finding reads directories, declarations and settings, and runs nothing. Loading uses its candidates: the gate of
 //! [`crate::trust`] decides which of them run, native hooks are asked for their events, and components are
 //! compiled. Discovery never fails: one bad file or directory is one [`Problem`].
+//!
+//! A [`Manager`](crate::manager::Manager) does this for an agent. The functions here are for programs that look at hooks
+//! without a session. Hooks in files that hookbox does not know, such as the configuration of an agent, come from a
+//! [`HookSource`], which is given to [`Builder::source`](crate::manager::Builder::source).
 
 mod find;
 mod load;
@@ -16,11 +20,13 @@ pub(crate) use find::global_settings::GlobalSettings;
 pub use find::global_settings::{SwitchedOff, git_host};
 pub use find::last_read::Kept;
 pub use find::options::{DEFAULT_ROOTS, Options};
+pub(crate) use find::outermost_repository;
+pub use find::source::{Area, Finder, HookSource, MAX_FILES, MAX_HOOKS};
+pub use find::source_file::{ReadFile, SourceFile};
 pub use find::{
     Declared, FoundComponent, Handler, MANIFEST, MARKETPLACE, PluginFile, WiredCommand, components, document,
     group, names, reader, repository,
 };
-pub(crate) use find::{outermost_repository, source, source_file};
 pub use load::{
     Discovery, Entry, EntryStatus, Found, Namesake, Tightened, examine_plugin, forget, remembered,
 };

@@ -9,7 +9,7 @@ use super::{Manager, Plan};
 use crate::builtin::Protection;
 use crate::chain::ChainOptions;
 use crate::discovery;
-use crate::discovery::source::HookSource;
+use crate::discovery::HookSource;
 use crate::event::{Event, EventName};
 use crate::function::FunctionHook;
 use crate::hook::{GRACE, Hook, HookError, Kind, Limits};

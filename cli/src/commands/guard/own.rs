@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use hookbox::discovery;
 use hookbox::escape;
-use hookbox::internal::discovery;
 use hookbox::trust::PrivateFileErrorKind;
 use hookbox_guards::{GUARDS, Guard, GuardsError, GuardsErrorKind, Preset, SettingsFile, Shelf, Status};
 use hookbox_system::files::private_dir;

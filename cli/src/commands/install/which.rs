@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use hookbox::discovery;
 use hookbox::escape;
-use hookbox::internal::discovery;
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure, InstallOptions, Installer};
 use hookbox_agents::config::{Level, Surroundings};

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use hookbox::Runtime;
+use hookbox::discovery::{self, Options};
 use hookbox::escape;
-use hookbox::internal::discovery::{self, Options};
 use hookbox::manager::Manager;
 use hookbox_plugins::{
     Hosts, KnownPlugin, Location, PluginError, PluginErrorKind, PluginName, Plugins, known, needs_repair,

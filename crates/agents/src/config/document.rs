@@ -11,8 +11,8 @@ use super::error::{BY_HAND, DocumentError};
 use super::toml_hooks::hooks_json;
 use crate::spec::Spec;
 use crate::text;
-use hookbox::source::document::{Document, Form, Member, Node, Object};
-use hookbox::source::reader::at;
+use hookbox::discovery::document::{Document, Form, Member, Node, Object};
+use hookbox::discovery::reader::at;
 
 /// The largest configuration file, in bytes.
 pub const MAX_BYTES: usize = 4 << 20;

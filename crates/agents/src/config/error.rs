@@ -2,8 +2,8 @@
 
 use hookbox::Hint;
 
-use hookbox::source::document::{Form, Node};
-use hookbox::source::reader::at;
+use hookbox::discovery::document::{Form, Node};
+use hookbox::discovery::reader::at;
 
 /// The reason why a configuration file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -13,8 +13,8 @@ use super::switch::{Switch, kept_on, switches};
 use crate::Agent;
 use crate::spec::{EntryForm, Groups, Spec};
 use crate::text;
-use hookbox::source::document::{Form, Node, Object};
-use hookbox::source::reader::Reader as Faults;
+use hookbox::discovery::document::{Form, Node, Object};
+use hookbox::discovery::reader::Reader as Faults;
 
 /// The number of entries that are read from one file.
 const MAX_ENTRIES: usize = 4096;

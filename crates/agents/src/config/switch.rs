@@ -6,8 +6,8 @@ use super::document::last;
 use crate::agent::disable_settings::{DisableSetting, LeavesOut};
 use crate::spec::Spec;
 use crate::text;
-use hookbox::source::document::{Form, Node, Object};
-use hookbox::source::reader::{Reader, wrong};
+use hookbox::discovery::document::{Form, Node, Object};
+use hookbox::discovery::reader::{Reader, wrong};
 
 /// A setting with which an agent does not run hooks of its configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,9 +15,9 @@ use crate::config::{
     Switch, hooks_json, switches, toml_settings, toml_settings_hooks, toml_switches, without_comments,
 };
 use crate::text;
-use hookbox::source::document::{Document, Form, Member, Node};
-use hookbox::source::reader::{Fault, Reader, at, unknown, wrong};
-use hookbox::source::{Declared, MAX_HOOKS};
+use hookbox::discovery::document::{Document, Form, Member, Node};
+use hookbox::discovery::reader::{Fault, Reader, at, unknown, wrong};
+use hookbox::discovery::{Declared, MAX_HOOKS};
 
 /// The number of plugins that a file may switch on or off.
 const MAX_PLUGINS: usize = 256;

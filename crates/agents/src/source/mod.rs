@@ -11,7 +11,7 @@ use self::file::{Outside, Within};
 use crate::agent::{Agent, Level, Surroundings};
 use crate::manager::Problem;
 use crate::spec::places::{Holds, HookPlace};
-use hookbox::source::{Area, Declared, Finder, Handler, HookSource, MAX_FILES, ReadFile, SourceFile};
+use hookbox::discovery::{Area, Declared, Finder, Handler, HookSource, MAX_FILES, ReadFile, SourceFile};
 
 /// The largest configuration file, in bytes: it may contain more than hooks.
 const MAX_FILE: u64 = 4 << 20;

@@ -9,7 +9,7 @@ use super::{Look, MAX_FILE};
 use crate::agent::{Agent, Level};
 use crate::manager::Problem;
 use crate::text;
-use hookbox::source::{Area, MAX_FILES, ReadFile};
+use hookbox::discovery::{Area, MAX_FILES, ReadFile};
 
 /// The file with the list of the installed plugins.
 const INSTALLED: &str = "installed_plugins.json";

@@ -29,7 +29,7 @@ pub const MAX_FILES: usize = MAX_CANDIDATES;
 /// The number of hooks of one file that a source takes.
 pub const MAX_HOOKS: usize = MAX_CANDIDATES;
 
-/// A source of hooks beside the roots; see [`Builder::source`](crate::manager::Builder::source). The types that it needs are in [`hookbox::source`](crate::source).
+/// A source of hooks beside the roots; see [`Builder::source`](crate::manager::Builder::source). The types that it needs are in this module.
 ///
 /// The names of its hooks are `FILE#LABEL`, such as `.agent/hooks.json#PreToolUse[0]`. `FILE` begins with a dot in a
 /// repository, with `~/` in the home directory, and with `AGENT:` elsewhere. The settings of a root use these names.

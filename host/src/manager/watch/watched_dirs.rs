@@ -159,7 +159,7 @@ impl WatchedDirs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discovery::source::{Finder, HookSource};
+    use crate::discovery::{Finder, HookSource};
     use std::fs;
     use std::os::unix::fs::symlink;
 

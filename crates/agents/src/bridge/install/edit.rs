@@ -10,7 +10,7 @@ use crate::agent::bridge_command::is_ours;
 use crate::agent::disable_settings::{DisableSetting, LeavesOut};
 use crate::config::{ConfigText, DocumentError, only, read};
 use crate::spec::{EntryForm, Groups};
-use hookbox::source::document::Form;
+use hookbox::discovery::document::Form;
 
 /// An entry of ours, with the nodes around it.
 struct Node {

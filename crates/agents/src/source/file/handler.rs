@@ -13,10 +13,10 @@ use crate::event::EventName;
 use crate::hook::OnFailure;
 use crate::native::command::CommandLine;
 use crate::spec::{CommandHooks, Spec};
-use hookbox::source::document::{Form, Member, Node};
-use hookbox::source::group::{Command, CommandForm, Group};
-use hookbox::source::reader::{at, wrong};
-use hookbox::source::{Declared, Handler, WiredCommand};
+use hookbox::discovery::document::{Form, Member, Node};
+use hookbox::discovery::group::{Command, CommandForm, Group};
+use hookbox::discovery::reader::{at, wrong};
+use hookbox::discovery::{Declared, Handler, WiredCommand};
 
 /// A time limit in milliseconds below this one was probably meant in seconds.
 const SHORT: Duration = Duration::from_millis(300);

@@ -1,7 +1,7 @@
 //! The tree of a commit: names, modes and sizes are checked before any file is read. Then the files are read
 //! one by one into the stage.
 
-use hookbox::internal::discovery::MARKETPLACE;
+use hookbox::discovery::MARKETPLACE;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
