@@ -1,5 +1,6 @@
 //! The five guards as components: the time of a shell call, and generated lines that must not make one fail.
 
+use hookbox::internal::tool_result;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use hookbox::ComponentHook;
 use hookbox::hook::Subscription;
 use hookbox::manager::Manager;
 use hookbox::session::{Session, ToolDecision};
-use hookbox::{Allocation, Cause, Descriptor, Kind, Runtime, Settings, Status, ToolCall, ToolResult};
+use hookbox::{Allocation, Cause, Descriptor, Kind, Runtime, Settings, Status, ToolCall};
 use serde_json::{Value, json};
 
 use crate::Extent;
@@ -49,7 +50,7 @@ async fn guards(place: &Place, settings: Settings, change: fn(Subscription) -> S
 /// Sends a shell call and its output through a session, and returns the time.
 async fn shell_call(session: &Session, line: &str, output: &str) -> Duration {
     let call = ToolCall::new("bash", json!({ "command": line }));
-    let result = ToolResult::new(call.clone(), Value::from(output));
+    let result = tool_result(call.clone(), Value::from(output));
     let started = Instant::now();
     drop(session.before_tool_call(call).await);
     drop(session.after_tool_call(result).await);
@@ -132,7 +133,7 @@ pub(crate) fn lines(path: &Path, place: &Place) -> usize {
         let line: String = serde_json::from_str(line).unwrap();
         let reports = tokio.block_on(async {
             let call = ToolCall::new("bash", json!({ "command": line }));
-            let result = ToolResult::new(call.clone(), Value::from(line.as_str()));
+            let result = tool_result(call.clone(), Value::from(line.as_str()));
             let other = all.before_tool_call(call.clone()).await.notes.report;
             let before = seen.before_tool_call(call).await.notes.report;
             let unseen = before.hooks.iter().filter(|it| it.passed_over.is_some());

@@ -32,3 +32,8 @@ pub mod tree {
 
     pub use crate::trust::tree_digest::{MAX_FILES, of_plugin};
 }
+
+/// Creates the result of a call that another agent made.
+pub fn tool_result(call: crate::ToolCall, output: impl Into<crate::Document>) -> crate::ToolResult {
+    crate::ToolResult::new(call, output)
+}

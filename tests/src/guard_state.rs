@@ -1,9 +1,10 @@
 //! The guards with the right to know the state of the repository, over real repositories. No line runs.
 
+use hookbox::internal::tool_result;
 use std::process::{Command, Stdio};
 
+use hookbox::ToolCall;
 use hookbox::session::{Session, ToolDecision};
-use hookbox::{ToolCall, ToolResult};
 use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, program};
@@ -189,7 +190,7 @@ async fn call(session: &Session, call: ToolCall, work: impl FnOnce()) {
     let verdict = session.before_tool_call(call.clone()).await;
     assert!(!matches!(verdict.decision, ToolDecision::Block(_)), "{verdict:?}");
     work();
-    let after = session.after_tool_call(ToolResult::new(call, Value::from("done"))).await;
+    let after = session.after_tool_call(tool_result(call, Value::from("done"))).await;
     assert!(after.notes.warnings.is_empty(), "{:?}", after.notes.warnings);
 }
 

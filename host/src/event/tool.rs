@@ -118,9 +118,8 @@ pub struct ToolResult {
 
 impl ToolResult {
     /// Creates the result of a call with this output. `success` and `error` are taken from the output if it
-    /// is a kodelet `StructuredToolResult`. An agent gets results from the call that the verdict permits
-    /// ([`PermittedCall::finished`](crate::session::PermittedCall::finished)); this one is for a call that another program made.
-    pub fn new(call: ToolCall, output: impl Into<Document>) -> Self {
+    /// is a kodelet `StructuredToolResult`. An agent gets results from the call that the verdict permits.
+    pub(crate) fn new(call: ToolCall, output: impl Into<Document>) -> Self {
         let output = output.into();
         let success = output.pointer("/success").and_then(Value::as_bool);
         let error = output.pointer("/error").and_then(Value::as_str).map(str::to_owned);

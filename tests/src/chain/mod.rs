@@ -11,10 +11,11 @@ use hookbox::FunctionHook;
 use hookbox::event::{AfterTurn, AgentStop, ErrorEvent, ErrorSource, EventData};
 use hookbox::hook::Descriptor;
 use hookbox::hook::Kind;
+use hookbox::internal::tool_result;
 use hookbox::report::HookReport;
 use hookbox::session::Fired;
 use hookbox::trust::TrustPolicy;
-use hookbox::{Document, EventName, Outcome, Status, ToolCall, ToolResult};
+use hookbox::{Document, EventName, Outcome, Status, ToolCall};
 use serde_json::{Value, json};
 
 use crate::answers::{each, each_pair, user};
@@ -30,7 +31,7 @@ fn before(input: Value) -> EventData {
 }
 
 fn after(output: Value) -> EventData {
-    EventData::AfterToolCall(ToolResult::new(ToolCall::new("bash", json!({"command": "ls"})), output))
+    EventData::AfterToolCall(tool_result(ToolCall::new("bash", json!({"command": "ls"})), output))
 }
 
 /// Some data for any event.

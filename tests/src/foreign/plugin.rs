@@ -1,12 +1,13 @@
 //! A plugin of Claude Code runs unchanged: from where Claude Code installed it, and from a directory that an agent names.
 
+use hookbox::internal::tool_result;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use hookbox::ToolCall;
 use hookbox::manager::EntryStatus;
 use hookbox::session::ToolDecision;
-use hookbox::{ToolCall, ToolResult};
 use hookbox_agents::{Agent, AgentHooks};
 use serde_json::{Value, json};
 
@@ -237,7 +238,7 @@ async fn an_embedding_agent_runs_a_plugin_from_its_directory() {
         ToolDecision::Block(ruling) => assert_eq!(ruling.for_user(), "rm -rf is not allowed here"),
         other => panic!("{other:?}"),
     }
-    let after = session.after_tool_call(ToolResult::new(call("ls"), json!("out"))).await;
+    let after = session.after_tool_call(tool_result(call("ls"), json!("out"))).await;
     assert_eq!(after.context, ["run the linter before you go on"]);
 }
 

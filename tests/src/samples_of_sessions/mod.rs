@@ -3,6 +3,7 @@
 mod watchers;
 
 use hookbox::event::{AfterTurn, AgentStop, Document, Usage};
+use hookbox::internal::tool_result;
 use hookbox::manager::Manager;
 use hookbox::report::HookReport;
 use hookbox::session::Session;
@@ -61,7 +62,7 @@ fn shell(line: &str) -> ToolCall {
 }
 
 fn result(line: &str, output: Value, success: bool) -> ToolResult {
-    let mut result = ToolResult::new(shell(line), output);
+    let mut result = tool_result(shell(line), output);
     result.success = Some(success);
     result
 }

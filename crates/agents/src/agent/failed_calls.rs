@@ -1,6 +1,7 @@
 //! Failed calls, in agents whose event after a call means success. Their outputs reach the model, so the hooks after a call
 //! judge them at the end of the batch.
 
+use hookbox::internal::tool_result;
 use serde_json::{Map, Value};
 
 use super::Reply;
@@ -32,7 +33,7 @@ fn failed(spec: &Spec, call: &Map<String, Value>) -> Option<ToolResult> {
     // A call without a name is for the hooks of every tool.
     let mut of = ToolCall::new(text("tool_name").unwrap_or_default(), input);
     of.id = text("tool_call_id").or(text("tool_use_id")).map(str::to_owned);
-    let mut result = ToolResult::new(of, output);
+    let mut result = tool_result(of, output);
     result.success = Some(false);
     Some(result)
 }

@@ -1,6 +1,7 @@
 //! Reads the fields of a payload. Most agents use the same names; of two names, the second is Copilot CLI's
 //! or Cursor's.
 
+use hookbox::internal::tool_result;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -137,7 +138,7 @@ impl Reader {
         let told = || (self.spec.tools.exit_status)(&output).filter(|_| is_shell);
         let exit_status = exit_status.or(own_status).or_else(told);
         let success = (self.spec.tool_success)(&output, exit_status);
-        let mut result = ToolResult::new(call, output);
+        let mut result = tool_result(call, output);
         result.success = success.or(result.success);
         result.duration_ms = duration_ms;
         result.exit_status = exit_status;

@@ -306,14 +306,15 @@ mod tests {
 
     use super::*;
     use crate::Agent;
-    use crate::event::{Context, ToolCall, ToolResult};
+    use crate::event::{Context, ToolCall};
+    use hookbox::internal::tool_result;
 
     #[test]
     fn a_change_that_an_agent_leaves_out_is_a_warning_and_no_block() {
         let at = AgentEvent::new("postToolUse", EventKind::AfterToolCall).modify(Fate::LeftOut);
         let event = |output| Event {
             context: Arc::new(Context::new("c", "/w")),
-            data: EventData::AfterToolCall(ToolResult::new(ToolCall::new("bash", json!({})), output)),
+            data: EventData::AfterToolCall(tool_result(ToolCall::new("bash", json!({})), output)),
         };
         let mut verdict = Verdict::default();
         verdict.modified = true;

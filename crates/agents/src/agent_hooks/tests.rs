@@ -1,11 +1,12 @@
+use hookbox::internal::tool_result;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::agent::EventKind;
+use crate::event::ToolCall;
 use crate::event::{AgentStop, Context, Document, InvokedBy};
-use crate::event::{ToolCall, ToolResult};
 use crate::hook::Cause;
 
 fn hook(agent: Agent, name: &str) -> AgentHook {
@@ -23,7 +24,7 @@ fn before(name: &str, input: Value) -> Event {
 fn of(name: &str) -> Event {
     event(match name {
         "before_tool_call" => return before("bash", json!({"command": "ls"})),
-        "after_tool_call" => EventData::AfterToolCall(ToolResult::new(
+        "after_tool_call" => EventData::AfterToolCall(tool_result(
             ToolCall::new("bash", json!({"command": "ls"})),
             json!("out"),
         )),
@@ -481,7 +482,7 @@ fn a_hook_is_for_the_one_of_its_agents_events_that_an_event_is() {
     let mut inner = of("agent_stop");
     Arc::make_mut(&mut inner.context).invoked_by = InvokedBy::Subagent;
     let failed = {
-        let mut result = ToolResult::new(ToolCall::new("bash", json!({})), json!("out"));
+        let mut result = tool_result(ToolCall::new("bash", json!({})), json!("out"));
         result.success = Some(false);
         event(EventData::AfterToolCall(result))
     };

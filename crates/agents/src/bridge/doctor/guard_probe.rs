@@ -1,5 +1,6 @@
 //! The proof that a guard fires: the answers of the configured command to payloads of the agent.
 
+use hookbox::internal::tool_result;
 use hookbox::report::Status as Reported;
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
@@ -8,7 +9,7 @@ use super::configured::{Configured, HookCommand};
 use super::{Doctor, SESSION, Trial};
 use crate::agent::{Agent, AgentEvent, Effect};
 use crate::builtin::SELF_PROTECTION;
-use crate::event::{Context, EventData, EventName, ToolCall, ToolResult};
+use crate::event::{Context, EventData, EventName, ToolCall};
 use crate::finding::Examination;
 use crate::hook::{Mode, OnFailure};
 use crate::manager::Manager;
@@ -136,7 +137,7 @@ impl GuardProbe<'_> {
         let session = session.cwd(self.doctor.project().to_string_lossy());
         let call = |line: &str| ToolCall::new("bash", json!({ "command": line }));
         let data = if trial.is_output {
-            EventData::AfterToolCall(ToolResult::new(call(HARMLESS), json!(trial.text)))
+            EventData::AfterToolCall(tool_result(call(HARMLESS), json!(trial.text)))
         } else {
             EventData::BeforeToolCall(call(&trial.text))
         };
