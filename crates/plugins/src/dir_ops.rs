@@ -115,19 +115,6 @@ pub(super) fn unlink(dir: &Dir, name: &str) -> io::Result<()> {
     }
 }
 
-/// Syncs the entries of a directory to the disk.
-pub(super) fn sync(dir: &Dir) -> io::Result<()> {
-    // `dir` may have been opened with O_PATH, which cannot be synced.
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let dir = rustix::fs::openat(dir, ".", flags, Mode::empty())?;
-    match rustix::fs::fsync(dir) {
-        // Some file systems have nothing to sync.
-        Ok(()) | Err(Errno::INVAL | Errno::NOSYS) => Ok(()),
-        Err(error) if error == Errno::NOTSUP || error == Errno::OPNOTSUPP => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// Renames a file over another one.
 pub(super) fn replace(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     Ok(rustix::fs::renameat(dir, from, dir, to)?)
@@ -231,7 +218,7 @@ mod tests {
         assert_eq!(fs::read_to_string(temp.path().join("victim")).unwrap(), "whole");
         assert_eq!(read(&dir, "new", 9).unwrap().unwrap(), b"text");
         replace(&dir, "new", "victim").unwrap();
-        sync(&dir).unwrap();
+        hookbox_system::files::sync_directory(&dir).unwrap();
         assert_eq!(fs::read_to_string(temp.path().join("victim")).unwrap(), "text");
     }
 

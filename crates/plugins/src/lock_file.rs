@@ -6,6 +6,7 @@ use std::io;
 use super::dir_ops::{self, EntryKind};
 use super::{Lock, LockError, PluginError, PluginErrorKind, Plugins, lock_text};
 use hookbox::lockfile::{FILE, MAX_FILE, PENDING};
+use hookbox_system::files::sync_directory;
 
 /// Writes and syncs the lock file of a change, beside the one in use.
 pub(super) fn prepare(plugins: &Plugins, lock: &Lock) -> Result<(), PluginError> {
@@ -28,7 +29,7 @@ pub(super) fn prepare(plugins: &Plugins, lock: &Lock) -> Result<(), PluginError>
         Err(error) => return Err(unexpected(format!("would not be read back: it {error}"))),
     }
     dir_ops::write(plugins.dir(), PENDING, text.as_bytes())
-        .and_then(|()| dir_ops::sync(plugins.dir()))
+        .and_then(|()| sync_directory(plugins.dir()))
         .map_err(wrong)
 }
 
@@ -57,7 +58,7 @@ pub(super) fn prepared(plugins: &Plugins) -> Result<Option<Lock>, PluginError> {
 /// Puts the prepared file in the place of `plugins.lock`.
 pub(super) fn commit(plugins: &Plugins) -> Result<(), PluginError> {
     dir_ops::replace(plugins.dir(), PENDING, FILE)
-        .and_then(|()| dir_ops::sync(plugins.dir()))
+        .and_then(|()| sync_directory(plugins.dir()))
         .map_err(|error| PluginError::io(plugins.lock_path(), error))
 }
 

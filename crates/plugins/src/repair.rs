@@ -7,6 +7,7 @@ use super::dir_ops::{self, EntryKind};
 use super::staging::{self, ASIDE};
 use super::{Lock, PluginError, PluginName, Plugins, PluginsLock, digest, lock_file};
 use hookbox::lockfile::PENDING;
+use hookbox_system::files::sync_directory;
 use hookbox_system::text;
 
 /// A repair, or the failure of one: a sentence for the user.
@@ -63,7 +64,7 @@ fn put_back(lock: &PluginsLock<'_>) -> io::Result<()> {
         let Some(name) = old.strip_prefix(ASIDE) else { continue };
         if dir_ops::entry_kind(lock.dir(), name)?.is_none() {
             dir_ops::move_to((lock.dir(), &old), (lock.dir(), name))?;
-            dir_ops::sync(lock.dir())?;
+            sync_directory(lock.dir())?;
         }
     }
     Ok(())

@@ -20,6 +20,7 @@ use super::{
     Installed, Lock, Locked, Observer, PluginError, PluginErrorKind, PluginName, Plugins, PluginsLock,
     Staged, Step, lock_file, repair,
 };
+use hookbox_system::files::sync_directory;
 use hookbox_system::text;
 
 /// The treatment of an installed plugin of the same name by [`install`].
@@ -246,8 +247,8 @@ impl Change<'_> {
     }
 
     fn sync(&self) -> io::Result<()> {
-        dir_ops::sync(self.staging.dir())?;
-        dir_ops::sync(self.lock.dir())
+        sync_directory(self.staging.dir())?;
+        sync_directory(self.lock.dir())
     }
 
     /// Discards the prepared lock file after the directories were moved back, and returns the error, with a hint

@@ -129,7 +129,11 @@ fn prefix(name: &Path) -> String {
 }
 
 /// Puts the names of a directory on the disk.
-fn sync_directory(dir: &Dir) -> io::Result<()> {
+///
+/// # Errors
+///
+/// If the system cannot. A file system that cannot sync a directory is no error.
+pub fn sync_directory(dir: &Dir) -> io::Result<()> {
     // The handle of a `Dir` may be one that can only look up paths.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let dir = rustix::fs::openat(dir, ".", flags, Mode::empty())?;

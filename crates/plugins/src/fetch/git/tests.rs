@@ -169,7 +169,7 @@ async fn no_git_is_started_when_the_time_is_over() {
     assert!(!git.dir.exists());
 }
 
-/// What hookbox shows of these words of a git that fetched this address.
+/// Returns the words of a git that fetched this address, as hookbox shows them.
 fn shown(url: &str, words: impl AsRef<[u8]>) -> String {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), words).unwrap();
