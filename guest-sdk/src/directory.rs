@@ -13,23 +13,15 @@ use crate::Error;
 /// directory is open under its absolute path as well. So the [`cwd`](crate::Context::cwd) of the context and
 /// the paths of a tool call can be opened unchanged if they are in it.
 ///
-/// In a native hook `$HOME` is the variable `HOME`; `$REPO` is the nearest ancestor of the current directory
-/// with `.git`, `.hookbox` or `.kodelet`, else the current directory; and `$DATA` is
-/// `$XDG_DATA_HOME/hookbox/native/NAME` for a program NAME, which is created for its user only.
-///
-/// ```
-/// use std::path::Path;
-///
-/// assert_eq!(hookbox_sdk::directory("/var/log/agent")?, Path::new("/var/log/agent"));
-/// assert!(hookbox_sdk::directory("$REPO/docs")?.ends_with("docs"));
-/// assert!(hookbox_sdk::directory("$HOME/../etc").is_err());
+/// ```no_run
+/// let notes = std::fs::read_to_string(hookbox_sdk::directory("$REPO/docs")?.join("notes.md"))?;
 /// # Ok::<(), hookbox_sdk::Error>(())
 /// ```
 ///
 /// # Errors
 ///
-/// It is not a directory of a right: it starts with something else, or has `..` in it. In a native hook also:
-/// a variable is not set, or the directory of the data cannot be created.
+/// It is not a directory of a right: it starts with something else, or has `..` in it. A [native](crate::native) hook has no
+/// such directories.
 pub fn directory(right: &str) -> Result<PathBuf, Error> {
     let (base, below) = right.split_once('/').unwrap_or((right, ""));
     let known = matches!(base, "" | "$REPO" | "$HOME" | "$DATA") && !right.is_empty();
@@ -43,8 +35,7 @@ pub fn directory(right: &str) -> Result<PathBuf, Error> {
     #[cfg(target_arch = "wasm32")]
     return Ok(PathBuf::from(right));
     #[cfg(not(target_arch = "wasm32"))]
-    crate::native::directory::base(base)
-        .map(|base| if below == Path::new("") { base } else { base.join(below) })
+    Err(Error::needs_hookbox().within(right))
 }
 
 /// Appends a line to a file, in one write, so that the lines of several writers do not mix. The file is
@@ -66,15 +57,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_directory_of_a_right_has_a_place() {
+    fn only_a_directory_of_a_right_may_have_a_place() {
         for wrong in
             ["", "docs", "./docs", "$data", "$DATAx", "$REPO/../x", "$HOME//etc", "/a/../b", "~/x", "$TMP/x"]
         {
             let error = directory(wrong).unwrap_err().to_string();
             assert!(error.starts_with("expected an absolute path or"), "{wrong}: {error}");
         }
-        assert_eq!(directory("/").unwrap(), Path::new("/"));
-        assert_eq!(directory("/a/b").unwrap(), Path::new("/a/b"));
+        for right in ["/", "/a/b", "$DATA", "$REPO/docs", "$HOME/notes"] {
+            assert!(
+                directory(right).unwrap_err().to_string().ends_with("run the hook as a component"),
+                "{right}"
+            );
+        }
     }
 
     #[test]

@@ -21,6 +21,12 @@ impl Error {
         Self(message.into())
     }
 
+    /// Makes the error of a service that a native hook does not have.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn needs_hookbox() -> Self {
+        Self::new("needs hookbox: run the hook as a component")
+    }
+
     /// Adds the context to the message.
     #[must_use]
     pub fn within(self, place: impl fmt::Display) -> Self {

@@ -5,7 +5,7 @@
 //! run at once: [`increment`] counts all of them, but if two calls each read a value and then set it, the
 //! later one wins.
 //!
-//! In a native hook the bucket is the file `state.json` below [`$DATA`](crate::directory()).
+//! A [native](crate::native) hook has no bucket: this needs hookbox. For [`answer`](crate::testing::answer) it is in memory.
 //!
 //! ```no_run
 //! use hookbox_sdk::state;
@@ -19,7 +19,7 @@
 //!
 //! # Errors
 //!
-//! Every function fails if the right was not granted, or if the store does not work or is full.
+//! Every function fails if the right was not granted, if the store does not work or is full, and in a native hook.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ use crate::Error;
 #[cfg(target_arch = "wasm32")]
 use crate::component::state as bucket;
 #[cfg(not(target_arch = "wasm32"))]
-use crate::native::state as bucket;
+use crate::testing::surroundings as bucket;
 
 /// The value of a key; `None` where nothing was set.
 ///

@@ -1,6 +1,9 @@
 //! Tool calls and their results.
 
+use std::path::{Component, Path, PathBuf};
+
 pub use hookbox_calls::{CallFacts, File, FileUse, ToolKind};
+use hookbox_calls::{command_of, kind_of, named};
 
 use crate::{Context, Document, Value};
 
@@ -35,7 +38,15 @@ impl ToolCall {
     /// Makes a call of this tool with this input, for tests. The facts are derived as in
     /// [`native`](crate::native), with `/` as the working directory.
     pub fn new(name: impl Into<String>, input: Value) -> Self {
-        crate::native::facts::tool_call(name.into(), input, "/")
+        Self::derived(name.into(), input, "/")
+    }
+
+    /// Makes a call with the facts that the host would derive, by an agent that works in `cwd`.
+    pub(crate) fn derived(name: String, input: Value, cwd: &str) -> Self {
+        let kind = kind_of(&name);
+        let command = if kind == ToolKind::Shell { command_of(&name, &input) } else { None };
+        let paths = if kind.is_of_files() { paths(&name, &input, Path::new(cwd)) } else { Vec::new() };
+        Self { id: None, name, kind, command, paths, input: input.into() }
     }
 
     /// Returns the directory in which a shell tool runs its line, if the input names one: absolute, or from the agent's.
@@ -46,6 +57,41 @@ impl ToolCall {
         let call = hookbox_calls::Call { name: &self.name, kind, command, input: &input };
         hookbox_calls::directory(&call).map(str::to_owned)
     }
+}
+
+fn paths(name: &str, input: &Value, cwd: &Path) -> Vec<ResolvedPath> {
+    let here = resolve(cwd);
+    let resolved = named(name, input).into_iter().map(|path| resolve(&cwd.join(path)));
+    resolved
+        .map(|path| ResolvedPath {
+            inside: path.starts_with(&here),
+            path: path.to_string_lossy().into_owned(),
+        })
+        .collect()
+}
+
+/// The path without `.` and `..`, with symlinks followed as far as it exists.
+fn resolve(path: &Path) -> PathBuf {
+    for ancestor in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (ancestor.canonicalize(), path.strip_prefix(ancestor)) {
+            return lexical(&real.join(rest));
+        }
+    }
+    lexical(path)
+}
+
+fn lexical(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            other => clean.push(other),
+        }
+    }
+    clean
 }
 
 impl Context {
@@ -142,6 +188,19 @@ mod tests {
         ] {
             let call = ToolCall { kind, input: input.into(), ..ToolCall::default() };
             assert_eq!(call.directory().as_deref(), directory);
+        }
+    }
+
+    #[test]
+    fn a_path_is_absolute_and_knows_whether_it_is_inside() {
+        for (path, expected, inside) in [
+            ("a.txt", "/no/such/work/a.txt", true),
+            ("./x/../a.txt", "/no/such/work/a.txt", true),
+            ("../a.txt", "/no/such/a.txt", false),
+            ("/etc/../no/such/workshop", "/no/such/workshop", false),
+        ] {
+            let call = ToolCall::derived("write".to_owned(), json!({"file_path": path}), "/no/such/work");
+            assert_eq!(call.paths, [ResolvedPath { path: expected.to_owned(), inside }]);
         }
     }
 }

@@ -11,42 +11,33 @@
 //! # let _ = is_clean;
 //! ```
 
+#![cfg_attr(not(target_arch = "wasm32"), allow(unused_variables, reason = "only hookbox answers"))]
+
 pub(crate) mod state;
 
-#[cfg(not(target_arch = "wasm32"))]
-use self::nothing as host;
 pub use self::state::{PathKind, PathState, Tree};
-#[cfg(target_arch = "wasm32")]
-use crate::component::facts as host;
 
 /// Returns the state of the work tree of a directory, which is absolute, or relative to that of the event.
 pub fn tree(directory: &str) -> Option<Tree> {
-    host::tree(directory)
+    #[cfg(target_arch = "wasm32")]
+    return crate::component::facts::tree(directory);
+    #[cfg(not(target_arch = "wasm32"))]
+    None
 }
 
 /// Returns true if each commit of a branch, a tag or another reference is at a remote, as far as this machine knows.
 pub fn is_pushed(directory: &str, reference: &str) -> Option<bool> {
-    host::is_pushed(directory, reference)
+    #[cfg(target_arch = "wasm32")]
+    return crate::component::facts::is_pushed(directory, reference);
+    #[cfg(not(target_arch = "wasm32"))]
+    None
 }
 
 /// Returns the state of a path, which is absolute, or relative to the directory of the event. A symbolic link at its end
 /// is not followed.
 pub fn path(path: &str) -> Option<PathState> {
-    host::path(path)
-}
-
-/// The answers outside a component.
-#[cfg(not(target_arch = "wasm32"))]
-mod nothing {
-    pub(super) fn tree(_: &str) -> Option<super::Tree> {
-        None
-    }
-
-    pub(super) fn is_pushed(_: &str, _: &str) -> Option<bool> {
-        None
-    }
-
-    pub(super) fn path(_: &str) -> Option<super::PathState> {
-        None
-    }
+    #[cfg(target_arch = "wasm32")]
+    return crate::component::facts::path(path);
+    #[cfg(not(target_arch = "wasm32"))]
+    None
 }

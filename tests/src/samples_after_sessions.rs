@@ -4,7 +4,6 @@ use hookbox::Context;
 use hookbox::dialect::kodelet;
 use serde_json::{Value, json};
 
-use crate::environment::{TestEnvironment, twin};
 use crate::samples_of_sessions::{bucket, place};
 
 /// A session that leaves something behind in every sample, one event after the other.
@@ -46,63 +45,41 @@ fn is_for_later_sessions(key: &str) -> bool {
 #[tokio::test]
 async fn a_session_that_ended_leaves_no_counter_in_any_sample() {
     const STATEFUL: [&str; 5] = ["budget-rotate", "error-kb", "loop-detector", "session-memory", "telemetry"];
-    for native in [false, true] {
-        let env = if native { TestEnvironment::new() } else { place(&STATEFUL) };
-        for name in STATEFUL.iter().filter(|_| native) {
-            env.copy(&format!("home/.hookbox/hooks/{name}"), &twin(name));
+    let env = place(&STATEFUL);
+    let keys = async |name: &str| bucket(&env, name).list_keys(None).await.unwrap().0;
+    let manager = env.builder().build().await;
+    let fire = async |events: Vec<Value>| {
+        for event in events {
+            let name = event["event"].as_str().unwrap().parse().unwrap();
+            let payload = event.as_object().unwrap().clone();
+            let event = kodelet::decode(&name, payload, &Context::new("", "/w")).unwrap().event;
+            let report = manager.session("c").fire_event(event).await.report;
+            let failed = report.hooks.iter().find(|hook| hook.cause.is_some());
+            assert!(failed.is_none(), "{failed:#?}");
         }
-        let keys = async |name: &str| -> Vec<String> {
-            if native {
-                let file = format!("home/.local/share/hookbox/native/{name}/state.json");
-                let state: Value = serde_json::from_str(&env.read(&file).unwrap_or("{}".into())).unwrap();
-                state.as_object().unwrap().keys().cloned().collect()
-            } else {
-                bucket(&env, name).list_keys(None).await.unwrap().0
-            }
-        };
-        let manager = env.builder().build().await;
-        let fire = async |events: Vec<Value>| {
-            for event in events {
-                if native {
-                    for stateful in STATEFUL {
-                        let mut command = env.command(env.path(format!("home/.hookbox/hooks/{stateful}")));
-                        let output = env.run(command.arg("run"), event.to_string());
-                        assert_eq!(output.code, Some(0), "{stateful}: {output:#?}");
-                    }
-                } else {
-                    let name = event["event"].as_str().unwrap().parse().unwrap();
-                    let payload = event.as_object().unwrap().clone();
-                    let event = kodelet::decode(&name, payload, &Context::new("", "/w")).unwrap().event;
-                    let report = manager.session("c").fire_event(event).await.report;
-                    let failed = report.hooks.iter().find(|hook| hook.cause.is_some());
-                    assert!(failed.is_none(), "{failed:#?}");
-                }
-            }
-        };
-        // Another session is at work all the time.
-        let mut others = events_of_a_session("other", "exit");
-        let end = others.split_off(others.len() - 1);
-        fire(others).await;
-        let mut before = Vec::new();
-        for name in STATEFUL {
-            before.push(keys(name).await);
-        }
-        for reason in ["exit", "rotate", "interrupt"] {
-            fire(events_of_a_session(reason, reason)).await;
-        }
-        for (name, before) in STATEFUL.into_iter().zip(&before) {
-            let left: Vec<_> = keys(name).await;
-            let new: Vec<_> =
-                left.iter().filter(|key| !before.contains(key) && !is_for_later_sessions(key)).collect();
-            assert!(new.is_empty(), "{name}, native {native}: {new:?}");
-            let lost: Vec<_> = before.iter().filter(|key| !left.contains(key)).collect();
-            assert!(lost.is_empty(), "{name}, native {native}: of the other session: {lost:?}");
-        }
-        fire(end).await;
-        for name in STATEFUL {
-            let left: Vec<_> =
-                keys(name).await.into_iter().filter(|key| !is_for_later_sessions(key)).collect();
-            assert!(left.is_empty(), "{name}, native {native}: {left:?}");
-        }
+    };
+    // Another session is at work all the time.
+    let mut others = events_of_a_session("other", "exit");
+    let end = others.split_off(others.len() - 1);
+    fire(others).await;
+    let mut before = Vec::new();
+    for name in STATEFUL {
+        before.push(keys(name).await);
+    }
+    for reason in ["exit", "rotate", "interrupt"] {
+        fire(events_of_a_session(reason, reason)).await;
+    }
+    for (name, before) in STATEFUL.into_iter().zip(&before) {
+        let left = keys(name).await;
+        let new: Vec<_> =
+            left.iter().filter(|key| !before.contains(key) && !is_for_later_sessions(key)).collect();
+        assert!(new.is_empty(), "{name}: {new:?}");
+        let lost: Vec<_> = before.iter().filter(|key| !left.contains(key)).collect();
+        assert!(lost.is_empty(), "{name}: of the other session: {lost:?}");
+    }
+    fire(end).await;
+    for name in STATEFUL {
+        let left: Vec<_> = keys(name).await.into_iter().filter(|key| !is_for_later_sessions(key)).collect();
+        assert!(left.is_empty(), "{name}: {left:?}");
     }
 }

@@ -1,12 +1,10 @@
 //! The sample hooks that need rights, with the real thing: a directory, a store that outlives the process.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, sample, twin};
-use crate::schemas::assert_answer;
 
 /// Makes an environment with one component of the user, who granted its rights.
 fn granted(name: &str) -> TestEnvironment {
@@ -24,13 +22,6 @@ fn installed(name: &str) -> TestEnvironment {
 fn trust(env: &TestEnvironment, name: &str) {
     let output = env.hookbox(["trust", &format!("{name}.wasm"), "--yes"]);
     assert_eq!(output.code, Some(0), "{output:#?}");
-}
-
-/// A place with the native form of the same source.
-fn native(name: &str) -> TestEnvironment {
-    let env = TestEnvironment::new();
-    env.copy(&format!("home/.hookbox/hooks/{name}"), &twin(name));
-    env
 }
 
 fn settings(env: &TestEnvironment, name: &str, table: &str) {
@@ -70,28 +61,14 @@ fn result(line: &str, success: bool) -> Value {
 }
 
 #[test]
-fn the_audit_log_has_a_line_for_every_call_in_both_forms() {
-    let long = "x".repeat(10_000);
-    let lines = |env: &TestEnvironment| {
-        for (line, success) in [("ls", true), ("cat \"a\nb\"", false), (&long, true)] {
-            let hook = report(env, "after_tool_call", &result(line, success));
-            assert_eq!(hook["cause"], Value::Null, "{hook:#}");
-        }
-        let [file] = find(&env.path("home/.local/share"), "audit.jsonl").try_into().unwrap();
-        std::fs::read_to_string(file).unwrap()
-    };
-    let written = lines(&granted("audit-log"));
-    // The payload of a native hook has no time and no duration.
-    let calls = |text: &str| -> Vec<Value> {
-        let parse = |line: &str| {
-            let mut call: Value = serde_json::from_str(line).unwrap();
-            let fields = call.as_object_mut().unwrap();
-            fields.retain(|name, _| !["time", "duration_ms", "command"].contains(&name.as_str()));
-            call
-        };
-        text.lines().map(parse).collect()
-    };
-    assert_eq!(calls(&written), calls(&lines(&native("audit-log"))));
+fn the_audit_log_has_a_line_for_every_call() {
+    let env = granted("audit-log");
+    for (line, success) in [("ls", true), ("cat \"a\nb\"", false), (&"x".repeat(10_000), true)] {
+        let hook = report(&env, "after_tool_call", &result(line, success));
+        assert_eq!(hook["cause"], Value::Null, "{hook:#}");
+    }
+    let [file] = find(&env.path("home/.local/share"), "audit.jsonl").try_into().unwrap();
+    let written = std::fs::read_to_string(file).unwrap();
     let [first, second, third] = written.lines().collect::<Vec<_>>().try_into().unwrap();
     assert_eq!(
         first,
@@ -102,23 +79,21 @@ fn the_audit_log_has_a_line_for_every_call_in_both_forms() {
 }
 
 #[test]
-fn the_intro_logger_writes_the_answers_of_its_recipe_in_both_forms() {
-    for env in [granted("intro-logger"), native("intro-logger")] {
-        for (recipe, response) in
-            [("", "no"), ("other", "no"), ("intro", "hello \u{1b}[2J\nthere"), ("intro", "again")]
-        {
-            let event =
-                json!({"conv_id": "c", "recipe_name": recipe, "turn_number": 1, "response": response});
-            let verdict = env.event(&["turn_end"], &event);
-            assert_eq!(verdict["warnings"], Value::Null, "{verdict}");
-        }
-        let [file] = find(&env.path("home/.local/share"), "intro.jsonl").try_into().unwrap();
-        let written = std::fs::read_to_string(file).unwrap();
-        let lines: Vec<Value> = written.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!(lines.len(), 2, "{written}");
-        assert_eq!((&lines[0]["response"], &lines[0]["conv_id"]), (&json!("hello [2J there"), &json!("c")));
-        assert_eq!(lines[1]["response"], "again");
+fn the_intro_logger_writes_the_answers_of_its_recipe() {
+    let env = granted("intro-logger");
+    for (recipe, response) in
+        [("", "no"), ("other", "no"), ("intro", "hello \u{1b}[2J\nthere"), ("intro", "again")]
+    {
+        let event = json!({"conv_id": "c", "recipe_name": recipe, "turn_number": 1, "response": response});
+        let verdict = env.event(&["turn_end"], &event);
+        assert_eq!(verdict["warnings"], Value::Null, "{verdict}");
     }
+    let [file] = find(&env.path("home/.local/share"), "intro.jsonl").try_into().unwrap();
+    let written = std::fs::read_to_string(file).unwrap();
+    let lines: Vec<Value> = written.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2, "{written}");
+    assert_eq!((&lines[0]["response"], &lines[0]["conv_id"]), (&json!("hello [2J there"), &json!("c")));
+    assert_eq!(lines[1]["response"], "again");
     // Another recipe, and only the log: that needs no right.
     let env = installed("intro-logger");
     settings(&env, "intro-logger", r#"{ recipe = "deploy", file = "" }"#);
@@ -162,54 +137,35 @@ fn without_its_right_the_audit_log_says_what_is_missing() {
 /// Every `hookbox run` is a process: later ones depend on state that outlived the earlier ones.
 #[test]
 fn the_third_failure_of_a_command_blocks_the_next_call_in_another_process() {
-    for env in [granted("loop-detector"), native("loop-detector")] {
-        // The native form gets one event, which is in the name of its file here.
-        let is_native = env.path("home/.hookbox/hooks/loop-detector").exists();
-        let fire = |event: &str, payload: &Value| {
-            if is_native {
-                let args = ["run", "--event", event];
-                let output = env.run(
-                    env.command(env.path("home/.hookbox/hooks/loop-detector")).args(args),
-                    payload.to_string(),
-                );
-                assert_eq!(output.code, Some(0), "{output:#?}");
-                assert_answer(event, &output.stdout);
-                return serde_json::from_str(&output.stdout).unwrap_or(json!({"blocked": false}));
-            }
-            let hook = report(&env, event, payload);
-            assert_eq!(hook["cause"], Value::Null, "{hook:#}");
-            env.event(&[event], payload)
-        };
-        // With `--report` an event of a component runs twice: failures are sent plainly.
-        let fail = |line: &str, success: bool| {
-            if is_native {
-                fire("after_tool_call", &result(line, success));
-            } else {
-                env.event(&["after_tool_call"], &result(line, success));
-            }
-        };
-        let blocked = |line: &str| fire("before_tool_call", &call(line));
-        for _ in 0..2 {
-            fail("make test", false);
-            fail("make", false);
-        }
-        assert_eq!(blocked("make test")["blocked"], false);
+    let env = granted("loop-detector");
+    let fire = |event: &str, payload: &Value| {
+        let hook = report(&env, event, payload);
+        assert_eq!(hook["cause"], Value::Null, "{hook:#}");
+        env.event(&[event], payload)
+    };
+    // With `--report` an event of a component runs twice: failures are sent plainly.
+    let fail = |line: &str, success: bool| env.event(&["after_tool_call"], &result(line, success));
+    let blocked = |line: &str| fire("before_tool_call", &call(line));
+    for _ in 0..2 {
         fail("make test", false);
-        let verdict = blocked("make test");
-        assert_eq!(verdict["blocked"], true, "{verdict}");
-        assert!(
-            verdict["reason"].as_str().unwrap().contains("failing command executed 3 times in 6 minutes"),
-            "{verdict}"
-        );
-        for other in ["make", "make test2"] {
-            assert_eq!(blocked(other)["blocked"], false, "{other}");
-        }
-        let mut later = call("make test");
-        later["timestamp"] = json!(1_745_779_351_007_u64 + 360_000);
-        assert_eq!(fire("before_tool_call", &later)["blocked"], false);
-        fail("make test", true);
-        assert_eq!(blocked("make test")["blocked"], false);
+        fail("make", false);
     }
+    assert_eq!(blocked("make test")["blocked"], false);
+    fail("make test", false);
+    let verdict = blocked("make test");
+    assert_eq!(verdict["blocked"], true, "{verdict}");
+    assert!(
+        verdict["reason"].as_str().unwrap().contains("failing command executed 3 times in 6 minutes"),
+        "{verdict}"
+    );
+    for other in ["make", "make test2"] {
+        assert_eq!(blocked(other)["blocked"], false, "{other}");
+    }
+    let mut later = call("make test");
+    later["timestamp"] = json!(1_745_779_351_007_u64 + 360_000);
+    assert_eq!(fire("before_tool_call", &later)["blocked"], false);
+    fail("make test", true);
+    assert_eq!(blocked("make test")["blocked"], false);
 }
 
 #[test]
@@ -266,47 +222,6 @@ fn slack_is_told_nothing_where_no_address_is_set() {
         "{hook:#}"
     );
     assert!(!hook.to_string().contains("secret"), "{hook:#}");
-}
-
-/// A stand-in for `curl` shows the request of the native form, and that its command line has no secret.
-#[test]
-fn natively_slack_is_told_through_curl() {
-    let url = "https://hooks.slack.com/services/T/B/secret";
-    let env = TestEnvironment::new().variable("SLACK_WEBHOOK_URL", url);
-    let answer = |status: &str| {
-        let script = format!(
-            "#!/bin/sh\necho \"$@\" > args\ncat > config\n\
-             cat \"$(sed -n 's/^data-binary = \"@\\(.*\\)\"$/\\1/p' config)\" > body\nprintf 'HTTP/1.1 {status}\\r\\n\\r\\n'\n"
-        );
-        env.script("bin/curl", &script);
-        let event = json!({"conv_id": "42", "cwd": "/w", "invoked_by": "main"});
-        env.run(env.command(twin("slack-notify")).arg("run"), event.to_string())
-    };
-    let output = answer("200 OK");
-    assert_eq!((output.code, output.stdout.as_str()), (Some(0), ""), "{output:#?}");
-    assert_eq!(env.read("repo/args").unwrap().trim(), "-q -K -");
-    assert!(env.read("repo/config").unwrap().contains(&format!("url = \"{url}\"\n")));
-    let body = env.read("repo/body").unwrap();
-    assert_eq!(body, r#"{"text":"The agent is done in /w (conversation 42)."}"#);
-    assert_eq!(std::fs::read_dir(env.path("tmp")).unwrap().count(), 0, "the body's file is gone");
-    let output = answer("404 Not Found");
-    assert_eq!(output.code, Some(1), "{output:#?}");
-    assert!(output.stderr.contains("it answered 404") && !output.stderr.contains("secret"), "{output:#?}");
-}
-
-#[test]
-fn the_state_of_a_native_hook_is_private() {
-    let env = native("loop-detector");
-    let run = ["run", "--event", "after_tool_call"];
-    let file = env.path("home/.hookbox/hooks/loop-detector");
-    let output = env.run(env.command(file).args(run), result("make", false).to_string());
-    assert_eq!(output.code, Some(0), "{output:#?}");
-    let dir = "home/.local/share/hookbox/native/loop-detector";
-    for (path, expected) in [(dir.to_owned(), 0o700), (format!("{dir}/state.json"), 0o600)] {
-        let mode = env.path(&path).metadata().unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode, expected, "{path}");
-    }
-    assert!(!env.read(&format!("{dir}/state.json")).unwrap().contains("make"));
 }
 
 /// slack-notify with these rights, and a Slack of our own.

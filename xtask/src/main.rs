@@ -28,7 +28,7 @@ usage: cargo run -p xtask -- COMMAND
   hooks       build every sample hook into target/hooks/NAME.wasm, and the sample plugin into target/plugin
   demo        build every sample, and start the demo of the reference agent
   plugin      build the sample plugin into target/plugin, and nothing else
-  twins       build the native form of every sample hook into target/hooks/native/NAME
+  twins       build the native form of the sample hooks that have one into target/hooks/native/NAME
   test-twins  build it for the tests, without optimization, into target/test-hooks/native/NAME
   test        run the tests of the README (`--under-load`: beside eight busy processes; `--beside PROGRAM`: beside this)
   test-all    run the tests, and those that need tools of PyPI or npm, node, a browser or a registry (same options)
@@ -156,8 +156,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Builds the native form of every sample into this directory: for the tests with the profile `dev`, because fifteen
-    /// programs with link-time optimization take a minute.
+    /// Builds the native form of the samples that have one into this directory: for the tests with the profile `dev`, because
+    /// link-time optimization takes long.
     fn twins(&self, profile: &str, out: &str) -> Result<(), Box<dyn Error>> {
         let mut build = nested::cargo(&self.root.join("sample-hooks"), &self.guests());
         build.args(["build", "--quiet", "--workspace", "--bins", "--profile", profile]);

@@ -3,7 +3,7 @@
 //! A redirect is an answer like any other: the hook decides whether to follow it, and needs a right for the
 //! new origin. An error names only the origin of an address, since the rest may be a secret.
 //!
-//! In a native hook the program `curl` sends the request, with the user's proxy variables.
+//! A [native](crate::native) hook sends no request: this needs hookbox.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -35,11 +35,11 @@ impl Request {
     /// with a status such as 404 is not an error.
     pub fn send(self) -> Result<Response, Error> {
         let target = self.target()?;
-        let origin = format!("{}://{}", target.scheme(), target.authority);
+        let origin = format!("{}://{}", if target.https { "https" } else { "http" }, target.authority);
         #[cfg(target_arch = "wasm32")]
         let sent = crate::component::http::send(&self, &target);
         #[cfg(not(target_arch = "wasm32"))]
-        let sent = crate::native::http::send(&self, &target);
+        let sent = Err(Error::needs_hookbox());
         sent.map_err(|error| error.within(origin))
     }
 }

@@ -7,6 +7,7 @@ use crate::Error;
 
 /// A request.
 #[derive(Clone)]
+#[cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "only a component sends it"))]
 #[must_use = "it is sent by `send`"]
 pub struct Request {
     pub(crate) method: String,
@@ -113,6 +114,7 @@ impl fmt::Debug for Request {
 
 /// The parts of a URL.
 #[derive(Debug, PartialEq)]
+#[cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "only a component sends a request there"))]
 pub(crate) struct Target<'a> {
     pub(crate) https: bool,
     pub(crate) authority: &'a str,
@@ -136,10 +138,6 @@ impl<'a> Target<'a> {
         }
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         Some(Self { https, authority, path })
-    }
-
-    pub(crate) fn scheme(&self) -> &'static str {
-        if self.https { "https" } else { "http" }
     }
 }
 

@@ -29,19 +29,12 @@
 //! error and exit code 1, and so is a wrong command line. There is no sandbox and no budget: the tools,
 //! priority, answers, capabilities and failure policy of the manifest have no effect here.
 //!
-//! A native hook also has the services that a component gets by a right: [`state`](crate::state) is a file
-//! below `$DATA`, which is `$XDG_DATA_HOME/hookbox/native/NAME` for a program NAME; [`http`](crate::http)
-//! runs the program `curl`.
+//! The services that a component gets by a right need hookbox. [`state`](crate::state), [`http`](crate::http) and
+//! [`directory()`](crate::directory()) return an error here, and [`work_tree`](crate::work_tree) returns `None`. A hook that
+//! passes the error on with `?` fails, so that its guard does not pass unseen. The standard library works as in any program.
 
-#[cfg(not(target_arch = "wasm32"))]
-pub(crate) mod directory;
-pub(crate) mod facts;
-#[cfg(not(target_arch = "wasm32"))]
-pub(crate) mod http;
 pub(crate) mod payload;
 mod reply;
-#[cfg(not(target_arch = "wasm32"))]
-pub(crate) mod state;
 
 use std::ffi::OsString;
 use std::io::{Read as _, Write as _};
@@ -131,9 +124,7 @@ pub(crate) fn settings() -> Result<Vec<(String, String)>, Error> {
         return Ok(settings);
     }
     match std::env::var("HOOKBOX_SETTINGS") {
-        Ok(text) => {
-            parse_settings(&text).map_err(|error| error.within("HOOKBOX_SETTINGS is not a JSON object"))
-        }
+        Ok(text) => parse_settings(&text),
         Err(std::env::VarError::NotPresent) => Ok(Vec::new()),
         Err(error) => Err(Error::from(error).within("HOOKBOX_SETTINGS")),
     }
@@ -141,7 +132,8 @@ pub(crate) fn settings() -> Result<Vec<(String, String)>, Error> {
 
 #[cfg(not(target_arch = "wasm32"))]
 fn parse_settings(text: &str) -> Result<Vec<(String, String)>, Error> {
-    Ok(pairs(serde_json::from_str(text)?))
+    let settings = serde_json::from_str(text).map_err(Error::from);
+    settings.map(pairs).map_err(|error| error.within("HOOKBOX_SETTINGS is not a JSON object"))
 }
 
 /// Returns settings in the form in which a component gets them.
@@ -237,6 +229,50 @@ mod tests {
         let pairs = parse_settings(r#"{"a":"text","b":0.5,"c":["x"]}"#).unwrap();
         let expected = [("a", "text"), ("b", "0.5"), ("c", "[\"x\"]")];
         assert_eq!(pairs, expected.map(|(key, text)| (key.to_owned(), text.to_owned())));
-        assert!(parse_settings("[]").is_err());
+        let error = parse_settings("[]").unwrap_err().to_string();
+        assert!(error.starts_with("HOOKBOX_SETTINGS is not a JSON object: "), "{error}");
+    }
+
+    /// A hook whose event names the service that it needs.
+    struct Served;
+
+    impl Hook for Served {
+        fn manifest() -> Manifest {
+            Manifest::new("served", "0.1.0", "Needs services.").on(Event::UserMessageSend)
+        }
+
+        fn user_message_send(_cx: &Context, event: &UserMessage) -> Result<Answer, Error> {
+            match event.message.as_str() {
+                "get" => drop(crate::state::get("key")?),
+                "set" => crate::state::set("key", "value")?,
+                "delete" => crate::state::delete("key")?,
+                "increment" => drop(crate::state::increment("key", 1)?),
+                "keys" => drop(crate::state::keys()?),
+                "load" => crate::state::load::<()>("key", 1)?,
+                "http" => drop(crate::http::Request::get("https://example.com/secret").send()?),
+                directory => drop(crate::directory(directory)?),
+            }
+            Ok(Answer::pass())
+        }
+    }
+
+    #[test]
+    fn a_hook_that_needs_a_service_fails_and_says_that_it_needs_hookbox() {
+        for (service, place) in [
+            ("get", "state: "),
+            ("set", "state: "),
+            ("delete", "state: "),
+            ("increment", "state: "),
+            ("keys", "state: "),
+            ("load", "state: "),
+            ("http", "https://example.com: "),
+            ("$DATA", "$DATA: "),
+            ("$HOME/notes", "$HOME/notes: "),
+            ("/var/log/agent", "/var/log/agent: "),
+        ] {
+            let event = json!({"event": "user_message_send", "message": service}).to_string();
+            let error = call::<Served>(&["run".into()], None, || Ok(event.into_bytes())).unwrap_err();
+            assert_eq!(error.to_string(), format!("{place}needs hookbox: run the hook as a component"));
+        }
     }
 }

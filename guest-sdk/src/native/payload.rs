@@ -3,7 +3,6 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::facts;
 use crate::event::EventData;
 use crate::{
     AfterTurn, AgentStop, BudgetExceeded, Context, Document, Error, ErrorEvent, ErrorSource, Event,
@@ -107,7 +106,7 @@ fn variable(name: &str) -> Option<String> {
 fn tool_call(fields: &Fields<'_>, cx: &Context) -> Result<ToolCall, Error> {
     let name = fields.get("tool_name")?.unwrap_or_default();
     let input = fields.0.get("tool_input").cloned().unwrap_or_default();
-    Ok(ToolCall { id: fields.get("tool_user_id")?, ..facts::tool_call(name, input, &cx.cwd) })
+    Ok(ToolCall { id: fields.get("tool_user_id")?, ..ToolCall::derived(name, input, &cx.cwd) })
 }
 
 fn tool_result(fields: &Fields<'_>, cx: &Context) -> Result<ToolResult, Error> {

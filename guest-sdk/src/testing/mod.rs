@@ -104,13 +104,14 @@ fn judge(output: &Output) -> Result<(), Error> {
 /// the manifest has, and each answer comes back as it is.
 ///
 /// `data` is an object with the fields of the event, as in a case, and `settings` an object with the hook's settings. The
-/// state is empty at each call. The facts of a tool call are those of [`native`](crate::native).
+/// state is empty at each call, and in memory. Other services return an error, as in a [native](crate::native) hook: cases
+/// that need them are for [`run`].
 ///
 /// # Errors
 ///
 /// The hook fails; `data` or `settings` is not an object; or a field has a wrong type.
 pub fn answer<H: Hook>(event: &str, data: Value, settings: Value) -> Result<Answer, Error> {
-    let _entered = Entered::new(pairs(object("settings", settings)?))?;
+    let _entered = Entered::new(pairs(object("settings", settings)?));
     let (cx, data) = payload::read(&Event::named(event), &object("data", data)?)?;
     hook::dispatch::<H>(&cx, &data)
 }

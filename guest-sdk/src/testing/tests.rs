@@ -52,6 +52,44 @@ fn a_hook_answers_an_event_with_its_settings_and_an_empty_state() {
     }
 }
 
+/// A hook that does to its state as it is told.
+struct Keeper;
+
+impl Hook for Keeper {
+    fn manifest() -> Manifest {
+        Manifest::new("keeper", "0.1.0", "Keeps.").on(Event::UserMessageSend).capability(Capability::Store)
+    }
+
+    fn user_message_send(_cx: &Context, event: &UserMessage) -> Result<Answer, Error> {
+        let mut told = Vec::new();
+        for step in event.message.split(' ') {
+            told.push(match step.split_once('=') {
+                Some((key, value)) => state::set(key, value).map(|()| String::new())?,
+                None if step == "keys" => state::keys()?.join(","),
+                None if step.starts_with('+') => state::increment("n", step.parse()?)?.to_string(),
+                None if step.starts_with('-') => state::delete(&step[1..]).map(|()| String::new())?,
+                None => format!("{:?}", state::get(step)?),
+            });
+        }
+        Ok(Answer::block(told.join(" ")))
+    }
+}
+
+#[test]
+fn the_state_of_a_test_is_a_bucket() {
+    for (steps, told) in [
+        ("a a=x keys a -a -a a", "None  a Some([120])   None"),
+        ("+2 +0 n keys", "2 2 Some([50]) n"),
+        ("n=text +1", "error: state: the value of \"n\" is not a counter"),
+        ("+18446744073709551615 +1", "error: state: the counter \"n\" cannot go beyond 18446744073709551615"),
+    ] {
+        let answer = super::answer::<Keeper>("user_message_send", json!({"message": steps}), json!({}));
+        let came = answer.map_or_else(|error| Answer::block(format!("error: {error}")), |it| it);
+        assert_eq!(came, Answer::block(told), "{steps}");
+    }
+    assert!(state::get("a").is_err(), "a test leaves nothing behind");
+}
+
 #[test]
 fn a_run_passes_only_if_each_case_of_the_built_component_passed() {
     let case = |name: &str, text: Option<&str>| json!({"name": name, "passed": text.is_none(), "text": text});

@@ -10,7 +10,7 @@ use hookbox::session::Session;
 use hookbox::{Report, ToolCall, ToolResult};
 use serde_json::{Value, json};
 
-use crate::environment::{TestEnvironment, sample, twin};
+use crate::environment::{TestEnvironment, sample};
 
 /// Makes an environment whose user has these components, and granted their rights.
 pub(crate) fn place(names: &[&str]) -> TestEnvironment {
@@ -303,53 +303,4 @@ async fn a_session_goes_round_with_all_of_them_together() {
     assert_eq!(of(&start.report, "session-memory").metadata["retained_anchors"], 4);
     let two = two.before_tool_call(fetch.clone()).await;
     assert_eq!(two.decision.permitted().unwrap().input, fetch.input);
-}
-
-/// The native forms of the same sources, in a process for each event.
-#[test]
-fn the_native_forms_remember_as_well() {
-    let env = TestEnvironment::new();
-    let run = |name: &str, event: Value| -> Value {
-        let output = env.run(env.command(twin(name)).arg("run"), event.to_string());
-        assert_eq!(output.code, Some(0), "{name}: {output:#?}");
-        serde_json::from_str(&output.stdout).unwrap_or_default()
-    };
-    let with = |fields: Value| {
-        let mut event = json!({"conv_id": "c", "cwd": "/w", "repository": "o/r", "branch": "feat/145-x"});
-        event.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        event
-    };
-    let messages = json!([{"role": "assistant", "content": "Next step: run the tests"}]);
-    run("session-memory", with(json!({"event": "agent_stop", "messages": messages})));
-    let start = run("session-memory", with(json!({"event": "session_start", "source": "startup"})));
-    assert!(start["additionalContext"][0].as_str().unwrap().contains("Next step: run the tests"), "{start}");
-
-    let window = json!({"current_context_window": 82, "max_context_window": 100});
-    run("budget-rotate", with(json!({"event": "pre_compact", "messages": messages})));
-    let exceeded =
-        run("budget-rotate", with(json!({"event": "on_budget_exceeded", "usage": window, "threshold": 0.8})));
-    assert_eq!(exceeded["callback"], "rotate");
-    assert!(exceeded["callback_args"]["handoff"].as_str().unwrap().contains("run the tests"), "{exceeded}");
-    let fetch =
-        with(json!({"event": "before_tool_call", "tool_name": "WebFetch", "tool_input": {"url": "x"}}));
-    assert_eq!(run("budget-rotate", fetch)["blocked"], true);
-
-    let call = |event: &str, output: Value| {
-        with(
-            json!({"event": event, "tool_name": "bash", "tool_input": {"command": "make"}, "tool_output": output}),
-        )
-    };
-    let failed = || json!({"success": false, "error": "error: 5"});
-    run("error-kb", call("after_tool_call", failed()));
-    run("error-kb", call("after_tool_call", failed()));
-    let warned = run("error-kb", call("before_tool_call", Value::Null));
-    assert!(warned["additionalContext"][0].as_str().unwrap().contains("has failed 2 of 2 times"), "{warned}");
-
-    run("telemetry", call("before_tool_call", Value::Null));
-    run("telemetry", call("after_tool_call", failed()));
-    let end = run("telemetry", with(json!({"event": "session_end", "reason": "exit"})));
-    assert_eq!(
-        (&end, env.read("home/.local/share/hookbox/native/telemetry/telemetry.jsonl").is_some()),
-        (&Value::Null, true)
-    );
 }

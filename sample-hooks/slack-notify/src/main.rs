@@ -1,5 +1,0 @@
-//! The native form of the hook.
-
-fn main() -> std::process::ExitCode {
-    hookbox_sdk::native::main::<slack_notify::SlackNotify>()
-}
