@@ -1,11 +1,13 @@
 //! Writes an answer: in kodelet's fields where kodelet has them, else in the Base Coat envelope.
 
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
-use crate::{Action, Answer, Event};
+use serde_json::{Value, json};
+
+use crate::{Action, Answer, Callback, Event};
 
 /// The output of a native hook.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct Reply {
     /// For standard output: a JSON object, or nothing.
     pub(super) output: String,
@@ -17,91 +19,61 @@ pub(super) struct Reply {
 pub(super) fn write(event: &Event, answer: Answer) -> Reply {
     let Answer { action, context, warnings, metadata } = answer;
     let plain = context.is_empty() && warnings.is_empty();
-    let spoken = match action {
-        Action::Block(reason) | Action::Ask(reason) => {
-            if plain && matches!(event, Event::BeforeToolCall | Event::UserMessageSend) {
-                Spoken::Kodelet(json!({"blocked": true, "reason": reason}))
-            } else {
-                Spoken::Envelope("block", json!({"reason": reason}))
-            }
+    // The action of the envelope, or none for kodelet's fields; and the fields.
+    let (envelope, fields) = match (action, event) {
+        (Action::Block(reason) | Action::Ask(reason), Event::BeforeToolCall | Event::UserMessageSend)
+            if plain =>
+        {
+            (None, json!({"blocked": true, "reason": reason}))
         }
+        (Action::Block(reason) | Action::Ask(reason), _) => (Some("block"), json!({"reason": reason})),
         // Neither dialect has a word for it. hookbox accepts those of Claude Code, and kodelet passes over them.
-        Action::Allow(reason) => match event {
-            Event::BeforeToolCall => {
-                let yes = json!({
-                    "hookEventName": "PreToolUse",
-                    "permissionDecision": "allow",
-                    "permissionDecisionReason": reason,
-                });
-                match plain {
-                    true => Spoken::Kodelet(json!({"hookSpecificOutput": yes})),
-                    false => Spoken::Envelope("passThrough", json!({"hookSpecificOutput": yes})),
-                }
-            }
-            _ => return write(event, Answer { action: Action::Pass, context, warnings, metadata }),
-        },
-        Action::Modify(value) => match event {
-            Event::BeforeToolCall if plain => Spoken::Kodelet(json!({"input": value})),
-            Event::AfterToolCall if plain => Spoken::Kodelet(json!({"output": value})),
-            Event::AfterToolCall | Event::OnError => {
-                Spoken::Envelope("modify", json!({"modifiedOutput": value}))
-            }
-            _ => Spoken::Envelope("modify", json!({"modifiedInput": value})),
-        },
-        Action::FollowUp(messages) => Spoken::Kodelet(json!({"follow_up_messages": messages})),
-        Action::Mutate(messages) => Spoken::Kodelet(json!({"result": "mutate", "messages": messages})),
-        Action::Callback(callback) => {
-            let mut object = json!({"result": "callback", "callback": callback.name});
-            if !callback.args.is_empty() {
-                let args: Map<String, Value> =
-                    callback.args.into_iter().map(|(key, value)| (key, Value::from(value))).collect();
-                if let Some(object) = object.as_object_mut() {
-                    object.insert("callback_args".to_owned(), args.into());
-                }
-            }
-            Spoken::Kodelet(object)
+        (Action::Allow(reason), Event::BeforeToolCall) => {
+            let yes = json!({
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "allow",
+                "permissionDecisionReason": reason,
+            });
+            ((!plain).then_some("passThrough"), json!({"hookSpecificOutput": yes}))
         }
-        Action::Pass if plain => return Reply { output: String::new(), notes: Vec::new() },
-        Action::Pass if context.is_empty() => Spoken::Envelope("passThrough", json!({})),
-        Action::Pass => Spoken::Envelope("injectContext", json!({})),
+        (Action::Modify(value), Event::BeforeToolCall) if plain => (None, json!({"input": value})),
+        (Action::Modify(value), Event::AfterToolCall) if plain => (None, json!({"output": value})),
+        (Action::Modify(value), Event::AfterToolCall | Event::OnError) => {
+            (Some("modify"), json!({"modifiedOutput": value}))
+        }
+        (Action::Modify(value), _) => (Some("modify"), json!({"modifiedInput": value})),
+        (Action::FollowUp(messages), _) => (None, json!({"follow_up_messages": messages})),
+        (Action::Mutate(messages), _) => (None, json!({"result": "mutate", "messages": messages})),
+        (Action::Callback(Callback { name, args }), _) if args.is_empty() => {
+            (None, json!({"result": "callback", "callback": name}))
+        }
+        (Action::Callback(Callback { name, args }), _) => {
+            let args: BTreeMap<String, String> = args.into_iter().collect();
+            (None, json!({"result": "callback", "callback": name, "callback_args": args}))
+        }
+        (Action::Pass | Action::Allow(_), _) if plain => return Reply::default(),
+        (Action::Pass | Action::Allow(_), _) => {
+            (Some(if context.is_empty() { "passThrough" } else { "injectContext" }), json!({}))
+        }
     };
-    match spoken {
-        Spoken::Kodelet(object) => Reply {
-            output: object.to_string(),
-            notes: warnings
-                .into_iter()
-                .chain(
-                    context
-                        .into_iter()
-                        .map(|text| format!("context that this answer has no room for: {text}")),
-                )
-                .collect(),
-        },
-        Spoken::Envelope(action, fields) => {
-            let mut object = Map::new();
-            object.insert("action".to_owned(), action.into());
-            if let Value::Object(fields) = fields {
-                object.extend(fields);
+    let Some(action) = envelope else {
+        let lost =
+            context.into_iter().map(|text| format!("context that this answer has no room for: {text}"));
+        return Reply { output: fields.to_string(), notes: warnings.into_iter().chain(lost).collect() };
+    };
+    let mut object = json!({"action": action});
+    if let (Value::Object(object), Value::Object(fields)) = (&mut object, fields) {
+        object.extend(fields);
+        for (name, texts) in [("additionalContext", context), ("warnings", warnings)] {
+            if !texts.is_empty() {
+                object.insert(name.to_owned(), texts.into());
             }
-            for (name, texts) in [("additionalContext", context), ("warnings", warnings)] {
-                if !texts.is_empty() {
-                    object.insert(name.to_owned(), texts.into());
-                }
-            }
-            if !metadata.is_empty() {
-                object.insert("metadata".to_owned(), Value::Object(metadata.into_iter().collect()));
-            }
-            Reply { output: Value::Object(object).to_string(), notes: Vec::new() }
+        }
+        if !metadata.is_empty() {
+            object.insert("metadata".to_owned(), Value::Object(metadata.into_iter().collect()));
         }
     }
-}
-
-/// An answer in one of the dialects.
-enum Spoken {
-    /// Kodelet's fields.
-    Kodelet(Value),
-    /// The Base Coat envelope: its action, and the fields that go with it.
-    Envelope(&'static str, Value),
+    Reply { output: object.to_string(), notes: Vec::new() }
 }
 
 #[cfg(test)]
