@@ -2,6 +2,7 @@
 
 use serde::de::value::MapDeserializer;
 use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
+use serde::forward_to_deserialize_any;
 use serde_json::{Error as JsonError, Value};
 
 use crate::Error;
@@ -60,18 +61,9 @@ struct Setting {
     text: String,
 }
 
-impl Setting {
-    /// The value of the text, as `read` reads it; an error names the setting.
-    fn json<T>(self, read: impl FnOnce(Value) -> Result<T, JsonError>) -> Result<T, JsonError> {
-        // A text in the place of another value is a wrong type, and not wrong JSON.
-        let value = serde_json::from_str(&self.text).unwrap_or_else(|_| excerpt(&self.text).into());
-        read(value).map_err(|error| serde::de::Error::custom(format!("setting `{}`: {error}", self.key)))
-    }
-}
-
-/// The first characters of a text, for a message.
-fn excerpt(text: &str) -> String {
-    text.chars().take(64).collect()
+/// Makes an error name its setting.
+fn named(key: &str) -> impl Fn(JsonError) -> JsonError {
+    move |error| serde::de::Error::custom(format!("setting `{key}`: {error}"))
 }
 
 impl IntoDeserializer<'_, JsonError> for Setting {
@@ -82,34 +74,31 @@ impl IntoDeserializer<'_, JsonError> for Setting {
     }
 }
 
-/// The methods that read JSON, and those that take the text itself.
-macro_rules! methods {
-    (json: $($json:ident)*; text: $($text:ident)*) => {
-        $(fn $json<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
-            self.json(|value| value.$json(visitor))
-        })*
-        $(fn $text<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
-            visitor.visit_string(self.text)
-        })*
-    };
-}
-
 impl<'de> Deserializer<'de> for Setting {
     type Error = JsonError;
 
-    methods! {
-        json: deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
-            deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128 deserialize_f32
-            deserialize_f64 deserialize_seq deserialize_map deserialize_unit deserialize_bytes deserialize_byte_buf;
-        text: deserialize_str deserialize_string deserialize_char deserialize_identifier
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 bytes byte_buf
+        unit unit_struct seq tuple tuple_struct map struct identifier
     }
 
-    /// JSON if it is JSON, else text.
+    /// JSON if it is JSON, else text: a text in the place of another value is a wrong type, and not wrong JSON.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
-        match serde_json::from_str::<Value>(&self.text) {
-            Ok(value) => value.deserialize_any(visitor),
-            Err(_) => visitor.visit_string(self.text),
-        }
+        let Self { key, text } = self;
+        let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        value.deserialize_any(visitor).map_err(named(&key))
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
+        visitor.visit_string(self.text)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
+        visitor.visit_string(self.text)
+    }
+
+    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
+        visitor.visit_string(self.text)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
@@ -135,43 +124,14 @@ impl<'de> Deserializer<'de> for Setting {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, JsonError> {
-        if self.text.starts_with(['{', '"']) {
-            return self.json(|value| value.deserialize_enum(name, variants, visitor));
-        }
         let Self { key, text } = self;
-        visitor
-            .visit_enum(text.into_deserializer())
-            .map_err(|error: JsonError| serde::de::Error::custom(format!("setting `{key}`: {error}")))
-    }
-
-    fn deserialize_unit_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, JsonError> {
-        self.json(|value| value.deserialize_unit_struct(name, visitor))
-    }
-
-    fn deserialize_tuple<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, JsonError> {
-        self.json(|value| value.deserialize_tuple(len, visitor))
-    }
-
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        len: usize,
-        visitor: V,
-    ) -> Result<V::Value, JsonError> {
-        self.json(|value| value.deserialize_tuple_struct(name, len, visitor))
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, JsonError> {
-        self.json(|value| value.deserialize_struct(name, fields, visitor))
+        let read = if text.starts_with(['{', '"']) {
+            serde_json::from_str(&text)
+                .and_then(|value: Value| value.deserialize_enum(name, variants, visitor))
+        } else {
+            visitor.visit_enum(text.into_deserializer())
+        };
+        read.map_err(named(&key))
     }
 }
 
