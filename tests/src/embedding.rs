@@ -1,8 +1,6 @@
 //! The library as an agent uses it, and the reference agent.
 
 use std::cell::RefCell;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
@@ -314,53 +312,6 @@ async fn the_reference_agents_model_sees_the_redacted_output() {
     assert!(because.iter().any(|what| what.contains("another output")), "{because:?}");
     let seen = seen.lock().unwrap();
     assert!(seen.contains("password=[REDACTED]") && !seen.contains("hunter2"), "{seen}");
-}
-
-/// The requests to a model: the head and the body of each.
-pub(crate) type Requests = std::thread::JoinHandle<Vec<(String, Value)>>;
-
-/// Starts an endpoint that gives these answers, then again and again the last, until [`quit`].
-pub(crate) fn endpoint(answers: Vec<Value>) -> (SocketAddr, Requests) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let served = std::thread::spawn(move || {
-        let mut requests = Vec::new();
-        loop {
-            let (stream, _) = listener.accept().unwrap();
-            let mut reader = BufReader::new(stream);
-            let (mut head, mut length) = (String::new(), 0);
-            loop {
-                let mut line = String::new();
-                reader.read_line(&mut line).unwrap();
-                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-                if line.trim().is_empty() {
-                    break;
-                }
-                head.push_str(&line);
-            }
-            if head.starts_with("QUIT") {
-                return requests;
-            }
-            let mut body = vec![0; length];
-            reader.read_exact(&mut body).unwrap();
-            let answer = answers.get(requests.len()).or(answers.last()).unwrap().to_string();
-            let length = answer.len();
-            let response = format!(
-                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
-            );
-            reader.get_mut().write_all((response + &answer).as_bytes()).unwrap();
-            requests.push((head, serde_json::from_slice(&body).unwrap()));
-        }
-    });
-    (address, served)
-}
-
-/// Ends an endpoint; returns its requests.
-pub(crate) fn quit(address: SocketAddr, requests: Requests) -> Vec<(String, Value)> {
-    TcpStream::connect(address).unwrap().write_all(b"QUIT\r\n\r\n").unwrap();
-    requests.join().unwrap()
 }
 
 #[tokio::test]

@@ -370,6 +370,12 @@ fn the_log_says_more_when_it_is_asked_to() {
     assert_eq!(output.json(), json!({"blocked": false}));
     assert!(output.stderr.contains("guardrail.wasm"), "{output:#?}");
     assert!(!output.stderr.contains('\u{1b}'), "no colour in a pipe: {output:#?}");
+    // The log has the text that a native hook writes to standard error.
+    env.native("home/.hookbox/hooks/turns", "after_turn", "echo \"Turn $(cat | wc -l): context 12%\" >&2");
+    let output = env.hookbox_with(["run", "after_turn"], "{}");
+    for part in ["hookbox::output", "context 12%", "turns"] {
+        assert!(output.stderr.contains(part), "{part}: {output:#?}");
+    }
     // An invalid filter does not stop a guard.
     let env = guarded().variable("HOOKBOX_LOG", "=!=,,[");
     assert_eq!(env.event(&["before_tool_call"], &bash("sudo ls"))["blocked"], true);

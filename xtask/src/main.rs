@@ -230,7 +230,7 @@ impl Tree {
             return Err("failed to build the samples".into());
         }
         let mut command = Command::new(self.target.join("debug/hookbox-agent"));
-        run(command.arg("demo").args(args), "show the demo")
+        run(command.args(args), "show the demo")
     }
 
     /// Builds the programs of the test with real clients, and runs it.

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hookbox::event::AbsentTokens;
 use hookbox::session::Session;
 use hookbox::{Document, Message, Role, Usage};
 use serde::{Deserialize, Serialize};
@@ -11,46 +10,26 @@ use serde_json::{Value, json};
 /// The system prompt.
 const PROMPT: &str = "You are a coding agent. Use the tools; stop when the task is done.";
 
-/// The beginning of a tool call in the conversation that hooks see, as kodelet writes it.
-const CALL: &str = "Using tool: ";
-
-/// The beginning of a tool's result there.
-const RESULT: &str = "Tool result:\n";
-
 /// A conversation, in the form of the endpoint, and its usage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Conversation {
-    /// The id: letters, digits, `-`, `_` and `.`, because a file is named after it.
+    /// The id: a file may be named after it.
     pub id: String,
     /// The messages, the system prompt first.
     pub messages: Vec<Value>,
-    /// The tokens: sent and produced in total, and those in the window now.
-    #[serde(with = "SavedUsage")]
-    pub usage: Usage,
-}
-
-/// The tokens in a file. All of them are known.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Usage", deny_unknown_fields)]
-struct SavedUsage {
-    #[serde(default)]
-    input_tokens: u64,
-    #[serde(default)]
-    output_tokens: u64,
-    #[serde(default)]
-    current_context_window: u64,
-    #[serde(default)]
-    max_context_window: u64,
+    /// The tokens: sent and produced in total, and those in the window now. The model counts anew after a resume.
     #[serde(skip)]
-    absent: AbsentTokens,
+    pub usage: Usage,
 }
 
 impl Conversation {
     /// Makes an empty conversation.
-    pub fn new() -> Self {
-        let messages = vec![json!({"role": "system", "content": PROMPT})];
-        Self { id: new_id(), messages, usage: Usage::default() }
+    pub(crate) fn new() -> Self {
+        // The second, the process and a count: no other conversation of this user has the id.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
+        let id = format!("{now}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        Self { id, messages: vec![json!({"role": "system", "content": PROMPT})], usage: Usage::default() }
     }
 
     /// Adds a message.
@@ -71,7 +50,7 @@ impl Conversation {
 
     /// Makes the fresh conversation that continues this one, with `handoff` as its only memory of it.
     pub(crate) fn hand_over(&self, handoff: &str) -> Self {
-        let mut fresh = Self { id: new_id(), ..self.clone() };
+        let mut fresh = Self { id: Self::new().id, ..self.clone() };
         fresh.replace(&[Message::user(handoff)]);
         (fresh.usage.input_tokens, fresh.usage.output_tokens) = (0, 0);
         fresh
@@ -87,31 +66,31 @@ impl Conversation {
         };
     }
 
-    /// The conversation as hooks see it: what the user and the model wrote, with tool calls and their results
-    /// as text. A hook that replaces the conversation by a part of it thus leaves no result without its call.
+    /// Returns the usage for hooks; none before the model has answered.
+    pub(crate) fn known_usage(&self) -> Option<Usage> {
+        (self.usage != Usage::default()).then_some(self.usage)
+    }
+
+    /// The conversation as hooks see it, in kodelet's words: what the user and the model wrote, with tool calls and their
+    /// results as text. A hook that replaces the conversation by a part of it thus leaves no result without its call.
     /// The system prompt and the text of hooks are left out.
     pub(crate) fn document(&self) -> Document {
-        let messages = self.messages.iter().flat_map(|message| {
-            let text = message["content"].as_str().filter(|text| !text.is_empty());
-            let said = |role: Role, text: &str| json!(Message::new(role, text));
-            let (said, calls) = match message["role"].as_str() {
-                Some("user") => (text.map(|text| said(Role::User, text)), &Value::Null),
-                Some("tool") => {
-                    let result = format!("{RESULT}{}", text.unwrap_or_default());
-                    (Some(said(Role::User, &result)), &Value::Null)
-                }
-                Some("assistant") => (text.map(|text| said(Role::Assistant, text)), &message["tool_calls"]),
-                _ => (None, &Value::Null),
-            };
-            let calls = calls.as_array().into_iter().flatten().map(|call| {
-                let function = &call["function"];
-                let name = function["name"].as_str().unwrap_or_default();
-                let input = function["arguments"].as_str().unwrap_or_default();
-                json!(Message::new(Role::Assistant, format!("{CALL}{name} with input: {input}")))
-            });
-            said.into_iter().chain(calls)
-        });
-        Document::new(messages.collect())
+        let mut seen = Vec::new();
+        for message in &self.messages {
+            let text = message["content"].as_str().unwrap_or_default();
+            match message["role"].as_str() {
+                Some("tool") => seen.push(Message::user(format!("Tool result:\n{text}"))),
+                Some("user") if !text.is_empty() => seen.push(Message::user(text)),
+                Some("assistant") if !text.is_empty() => seen.push(Message::new(Role::Assistant, text)),
+                _ => {}
+            }
+            for call in message["tool_calls"].as_array().into_iter().flatten() {
+                let field = |name: &str| call["function"][name].as_str().unwrap_or_default();
+                let using = format!("Using tool: {} with input: {}", field("name"), field("arguments"));
+                seen.push(Message::new(Role::Assistant, using));
+            }
+        }
+        Document::new(json!(seen))
     }
 
     /// Returns whether it has any message.
@@ -119,37 +98,17 @@ impl Conversation {
         self.messages.iter().any(|message| message["role"] != "system")
     }
 
-    /// Returns the user's first message.
-    pub fn title(&self) -> Option<&str> {
-        let first = self.messages.iter().find(|message| message["role"] == "user")?;
-        first["content"].as_str()?.lines().find(|line| !line.trim().is_empty())
-    }
-
     fn bytes(&self) -> u128 {
         self.messages.iter().map(|message| message.to_string().len() as u128).sum()
     }
-}
-
-impl Default for Conversation {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// An id that no other conversation of this user has: the second, the process, and a count.
-fn new_id() -> String {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
-    format!("{now}-{}-{count}", std::process::id())
 }
 
 /// A conversation at work: its session, and what hooks want the model to know next.
 pub(crate) struct Thread {
     /// The session that gets its events.
     pub(crate) session: Session,
-    /// The sessions around the recipes that callbacks run, the outermost first.
-    pub(crate) outer: Vec<Session>,
+    /// The session without the recipe of a callback.
+    pub(crate) outside: Session,
     pub(crate) conversation: Conversation,
     /// Text of hooks that the model has not yet been given.
     pub(crate) notes: Vec<String>,
@@ -161,7 +120,8 @@ pub(crate) struct Thread {
 
 impl Thread {
     pub(crate) fn new(session: Session, conversation: Conversation) -> Self {
-        Self { session, outer: Vec::new(), conversation, notes: Vec::new(), resumed: false, depth: 0 }
+        let outside = session.clone();
+        Self { session, outside, conversation, notes: Vec::new(), resumed: false, depth: 0 }
     }
 
     /// Gives the model what hooks want it to know.
@@ -171,31 +131,17 @@ impl Thread {
         }
     }
 
-    /// Marks the events that follow with a recipe, until [`Thread::leave_recipe`].
-    pub(crate) fn enter_recipe(&mut self, name: &str) {
-        let inside = self.outside().clone().recipe(name);
-        self.outer.push(std::mem::replace(&mut self.session, inside));
-    }
-
-    /// Restores the session before the recipe.
-    pub(crate) fn leave_recipe(&mut self) {
-        if let Some(session) = self.outer.pop() {
-            self.session = session;
-        }
+    /// Marks the events that follow with a recipe, and returns the session before it.
+    pub(crate) fn enter_recipe(&mut self, name: &str) -> Session {
+        let inside = self.outside.clone().recipe(name);
+        std::mem::replace(&mut self.session, inside)
     }
 
     /// Restores the session before every recipe of a callback.
     pub(crate) fn leave_recipes(&mut self) {
-        self.session = self.outside().clone();
-        self.outer.clear();
-    }
-
-    /// The session without the recipe of a callback.
-    pub(crate) fn outside(&self) -> &Session {
-        self.outer.first().unwrap_or(&self.session)
+        self.session = self.outside.clone();
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

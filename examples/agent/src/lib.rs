@@ -3,34 +3,26 @@
 //! It is a real agent with real tools. Read `run.rs` first: it sends each event in its place, and obeys each
 //! verdict on the next lines; that is all an agent has to do. The other files are one idea each.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "serde_json: a key that is missing reads as null and is made by writing"
-)]
+#![allow(clippy::indexing_slicing, reason = "serde_json: a missing key reads as null")]
 
 mod call;
+mod compact;
 mod conversation;
 mod model;
-mod recipe;
-mod rotation;
 mod run;
-mod saved;
-mod subagent;
 mod tools;
+
+use std::collections::BTreeMap;
 
 use hookbox::manager::Manager;
 use hookbox::session::Session;
 use hookbox::{Document, InvokedBy, Report};
 
+pub use call::MAX_DEPTH;
 pub use conversation::Conversation;
 pub use hookbox::session::Checkout;
-#[cfg(feature = "openai")]
-pub use model::OpenAi;
 pub use model::{Model, Reply, Scripted};
-pub use recipe::{Builtin, Recipe, Recipes, Steps};
-pub use run::{MAX_ATTEMPTS, MAX_TURNS, MessageBlocked};
-pub use saved::{Conversations, Saved, SavedError, SavedErrorKind, default_directory};
-pub use subagent::MAX_DEPTH;
+pub use run::{MAX_TURNS, MessageBlocked};
 pub use tools::{Ran, Tools};
 
 use conversation::Thread;
@@ -55,6 +47,8 @@ pub enum Step<'a> {
     Code(&'a str),
     /// A change of the agent's behaviour because of a hook.
     Because(String),
+    /// The conversation is whole, with nothing open: the moment to save it.
+    Conversation(&'a Conversation),
 }
 
 /// An agent: a model, tools, hooks, and the conversation that it is in.
@@ -62,39 +56,25 @@ pub struct Agent<M> {
     model: M,
     tools: Tools,
     manager: Manager,
-    recipes: Recipes,
-    saved: Option<Conversations>,
+    recipes: BTreeMap<String, String>,
     watch: Box<dyn FnMut(Step<'_>)>,
     thread: Thread,
 }
 
 impl<M: Model> Agent<M> {
     /// Makes an agent with these hooks that works in the directory of `tools` and reports its steps to
-    /// `watch`. It begins a new conversation, and saves none.
+    /// `watch`. It begins a new conversation.
     pub fn new(model: M, tools: Tools, manager: Manager, watch: impl FnMut(Step<'_>) + 'static) -> Self {
         let conversation = Conversation::new();
         let session = manager.session(&conversation.id).cwd(tools.path().to_string_lossy()).agent(NAME);
         let thread = Thread::new(session, conversation);
-        let recipes = Recipes::default();
-        Self { model, tools, manager, recipes, saved: None, watch: Box::new(watch), thread }
+        Self { model, tools, manager, recipes: BTreeMap::new(), watch: Box::new(watch), thread }
     }
 
-    /// Returns the hooks, for all its conversations.
-    pub fn manager(&self) -> &Manager {
-        &self.manager
-    }
-
-    /// Sets the recipes (default: the built-in ones).
+    /// Sets the recipes: messages to the model by name, with `{name}` for an argument. `compact` and `rotate` are built in.
     #[must_use]
-    pub fn recipes(mut self, recipes: Recipes) -> Self {
+    pub fn recipes(mut self, recipes: BTreeMap<String, String>) -> Self {
         self.recipes = recipes;
-        self
-    }
-
-    /// Saves the conversations here.
-    #[must_use]
-    pub fn save_in(mut self, conversations: Conversations) -> Self {
-        self.saved = Some(conversations);
         self
     }
 
@@ -102,8 +82,8 @@ impl<M: Model> Agent<M> {
     #[must_use]
     pub fn checkout(mut self, checkout: Checkout) -> Self {
         if let Some(repository) = checkout.repository {
-            let session = self.thread.session.clone();
-            self.thread.session = session.repository(repository, checkout.branch);
+            let session = self.thread.session.clone().repository(repository, checkout.branch);
+            self.thread = Thread { outside: session.clone(), session, ..self.thread };
         }
         self
     }
@@ -124,33 +104,34 @@ impl<M: Model> Agent<M> {
     /// Makes a session for another conversation of the same agent in the same place; nothing of the old one
     /// counts in it.
     fn fresh_session(&self, id: &str) -> Session {
-        let context = self.thread.outside().context();
+        let context = self.thread.outside.context();
         if context.invoked_by == InvokedBy::Subagent {
-            return self.thread.outside().subagent(id);
+            return self.thread.outside.subagent(id);
         }
         let mut session = self.manager.session(id).cwd(context.cwd.clone()).agent(NAME);
         if let Some(repository) = &context.repository {
             session = session.repository(repository, context.branch.clone());
         }
-        if let Some(recipe) = &context.recipe_name {
-            session = session.recipe(recipe);
+        match &context.recipe_name {
+            Some(recipe) => session.recipe(recipe),
+            None => session,
         }
-        session
     }
 
-    /// Saves a conversation with messages. A failure to save does not stop the work; the conversation of a
-    /// sub-agent belongs to the call that started it.
-    fn save(&mut self) {
+    /// Offers a conversation with messages to be saved. That of a sub-agent belongs to the call that started it.
+    fn offer(&mut self) {
         self.thread.tell();
-        let is_own = self.thread.depth == 0 && self.thread.conversation.is_begun();
-        let Some(conversations) = self.saved.as_ref().filter(|_| is_own) else { return };
-        if let Err(error) = conversations.save(&self.thread.conversation) {
-            (self.watch)(Step::Warning(&format!("the conversation is not saved: {error}")));
+        if self.thread.depth == 0 && self.thread.conversation.is_begun() {
+            (self.watch)(Step::Conversation(&self.thread.conversation));
         }
     }
 
     /// Reports what the agent does because of a hook.
     fn because(&mut self, what: impl Into<String>) {
         (self.watch)(Step::Because(what.into()));
+    }
+
+    fn warn(&mut self, what: &str) {
+        (self.watch)(Step::Warning(what));
     }
 }

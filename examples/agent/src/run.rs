@@ -3,7 +3,7 @@
 //! ```text
 //! session_start
 //!   user_message_send                      a block ends the turn with an error
-//!     (ask the model)                      on_error for each attempt that failed
+//!     (ask the model)                      on_error if it fails, and the turn ends
 //!     on_budget_exceeded                   where the answer crossed a threshold; a block refuses its tool calls
 //!     before_tool_call … after_tool_call   for each tool call; on_error where it failed
 //!     after_turn                           mutate, or a recipe: pre_compact … post_compact
@@ -16,7 +16,7 @@
 use anyhow::{Result, anyhow};
 use hookbox::event::{AfterTurn, AgentStop, ErrorEvent, ErrorSource};
 use hookbox::outcome::Ruling;
-use hookbox::session::{AtThreshold, Decision, MAX_FOLLOW_UPS, Notes, Turn};
+use hookbox::session::{AtThreshold, Decision, Notes, Turn};
 use hookbox::{Message, ToolCall};
 use serde_json::{Value, json};
 
@@ -32,9 +32,6 @@ pub struct MessageBlocked(pub Ruling);
 /// The number of questions to the model in one turn, whatever it and the hooks want.
 pub const MAX_TURNS: u64 = 40;
 
-/// The number of attempts to ask one question.
-pub const MAX_ATTEMPTS: u32 = 3;
-
 impl<M: Model> Agent<M> {
     /// Runs a session of one turn: works on the task until the model and the hooks are done. Returns the last
     /// text of the agent.
@@ -46,7 +43,7 @@ impl<M: Model> Agent<M> {
     pub async fn run(&mut self, task: &str) -> Result<String> {
         self.begin().await;
         let answer = self.turn(task).await;
-        self.end().await;
+        self.end("exit").await;
         answer
     }
 
@@ -58,18 +55,11 @@ impl<M: Model> Agent<M> {
         self.thread.tell();
     }
 
-    /// Ends the session.
-    pub async fn end(&mut self) {
-        let ended = self.thread.session.session_end("exit").await;
+    /// Ends the session for this reason: `exit`, or `interrupt` if its work was interrupted.
+    pub async fn end(&mut self, reason: &str) {
+        let ended = self.thread.session.session_end(reason).await;
         self.note(&ended);
-        self.save();
-    }
-
-    /// Ends the session after its work was interrupted.
-    pub async fn interrupt(&mut self) {
-        let ended = self.thread.session.session_end("interrupt").await;
-        self.note(&ended);
-        self.save();
+        self.offer();
     }
 
     /// Runs one turn: a message of the user, and everything that follows from it. Returns the last text of
@@ -84,7 +74,7 @@ impl<M: Model> Agent<M> {
         let message = match sent.decision {
             Decision::Proceed(message) => message,
             Decision::Block(ruling) => {
-                let why = self.blocked(&ruling);
+                let why = self.stopped(&ruling, "blocked it");
                 self.turn_end(&why, 1).await;
                 return Err(MessageBlocked(ruling).into());
             }
@@ -92,7 +82,7 @@ impl<M: Model> Agent<M> {
         self.thread.conversation.push("user", &message);
         let answer = self.work().await;
         self.thread.leave_recipes();
-        self.save();
+        self.offer();
         answer
     }
 
@@ -109,9 +99,9 @@ impl<M: Model> Agent<M> {
                 }
             };
             answer.clone_from(&reply.text);
-            let next_turn = self.obey_answer(turn, &reply).await;
-            let goes_on = self.apply(next_turn).await;
-            self.save();
+            let change = self.obey_answer(turn, &reply).await;
+            let goes_on = self.apply(change).await;
+            self.offer();
             is_ended = reply.calls.is_empty() && !goes_on;
             if is_ended {
                 if !self.stop(turn, &answer, rounds).await {
@@ -120,7 +110,7 @@ impl<M: Model> Agent<M> {
                 rounds += 1;
             }
         }
-        (self.watch)(Step::Warning(&format!("the model was asked {MAX_TURNS} times: the turn ends here")));
+        self.warn(&format!("the model was asked {MAX_TURNS} times: the turn ends here"));
         if !is_ended {
             self.turn_end(&answer, MAX_TURNS).await;
         }
@@ -131,8 +121,7 @@ impl<M: Model> Agent<M> {
     async fn answer(&mut self, turn: u64) -> Result<Reply> {
         self.thread.tell();
         let messages = self.thread.conversation.messages.clone();
-        let tools = self.tools.schema();
-        let reply = self.ask(Some(turn), &messages, &tools).await?;
+        let reply = self.ask(Some(turn), &messages, &self.tools.schema()).await?;
         if !reply.text.is_empty() {
             (self.watch)(Step::Said(&reply.text));
         }
@@ -144,11 +133,11 @@ impl<M: Model> Agent<M> {
     /// conversation that hooks want, to be made when nothing of the answer is open any more.
     async fn obey_answer(&mut self, turn: u64, reply: &Reply) -> Option<Turn> {
         let exceeded = self.thread.session.observe_usage(self.thread.conversation.usage).await;
-        let (mut refused, mut next_turn) = (None, None);
+        let (mut refused, mut change) = (None, None);
         if let Some(exceeded) = exceeded {
             self.note(&exceeded);
-            refused = exceeded.decision.blocked().map(|ruling| self.blocked(ruling));
-            next_turn = exceeded.callback.map(Turn::Callback);
+            refused = exceeded.decision.blocked().map(|ruling| self.stopped(ruling, "blocked it"));
+            change = exceeded.callback.map(Turn::Callback);
         }
 
         // The tokens of an answer with several calls cannot be told apart.
@@ -174,14 +163,11 @@ impl<M: Model> Agent<M> {
         };
         let verdict = self.thread.session.after_turn(after).await;
         self.note(&verdict);
-        match (next_turn, verdict.turn) {
-            // As between hooks of one event: the first one wins, and the other is named.
-            (Some(first), Some(second)) if first != second => {
-                self.because(format!("{} goes first; {} is not done", describe(&first), describe(&second)));
-                Some(first)
-            }
-            (first, second) => first.or(second),
+        // As between hooks of one event, the first one wins.
+        if change.is_some() && verdict.turn.is_some() && change != verdict.turn {
+            self.because("the budget's recipe goes first; what after_turn wants is not done");
         }
+        change.or(verdict.turn)
     }
 
     /// Asks the hooks when the model is done; returns whether they make it go on, after so many rounds in a
@@ -201,31 +187,14 @@ impl<M: Model> Agent<M> {
         let verdict = self.thread.session.agent_stop(stop).await;
         self.note(&verdict);
         self.thread.leave_recipes();
-        let next_turn = self.capped(verdict.turn, rounds);
-        let goes_on = self.apply(next_turn).await;
+        let goes_on = self.apply(verdict.turn).await;
         let authors = verdict.follow_ups_by.iter().map(String::as_str).chain(std::iter::repeat("a hook"));
         for (message, author) in verdict.follow_ups.iter().zip(authors) {
             self.because(format!("{author} makes it go on: {message}"));
             self.thread.conversation.push("user", message);
         }
-        self.save();
+        self.offer();
         goes_on || !verdict.follow_ups.is_empty()
-    }
-
-    /// Returns the change that hooks want when the agent stops, without a recipe that would make it go on
-    /// beyond the cap.
-    fn capped(&mut self, next_turn: Option<Turn>, rounds: u32) -> Option<Turn> {
-        match next_turn {
-            Some(Turn::Callback(callback)) if rounds >= MAX_FOLLOW_UPS && self.goes_on(&callback) => {
-                let note = format!(
-                    "hooks made the agent go on {rounds} times in a row: the recipe {} is not run",
-                    callback.name
-                );
-                (self.watch)(Step::Warning(&note));
-                None
-            }
-            next_turn => next_turn,
-        }
     }
 
     /// A turn of the user is over, however it ended.
@@ -236,12 +205,11 @@ impl<M: Model> Agent<M> {
 
     /// Makes the change of the conversation that hooks want; returns whether the model is asked again because
     /// of it.
-    async fn apply(&mut self, next_turn: Option<Turn>) -> bool {
-        match next_turn {
+    async fn apply(&mut self, change: Option<Turn>) -> bool {
+        match change {
             None => false,
             Some(Turn::Mutate(messages)) => {
                 self.replace(&messages);
-                self.save();
                 false
             }
             Some(Turn::Callback(callback)) => self.call_back(callback).await,
@@ -256,61 +224,35 @@ impl<M: Model> Agent<M> {
         self.because(format!("the conversation of {before} messages is now {after}"));
     }
 
-    /// Asks the model, again if it fails, and counts the usage.
+    /// Asks the model, and counts the usage. An error continues with the text that the hooks gave it.
     pub(crate) async fn ask(
         &mut self,
         turn: Option<u64>,
         messages: &[Value],
         tools: &Value,
     ) -> Result<Reply> {
-        let mut attempt = 1;
-        loop {
-            let error = match self.model.next(messages, tools).await {
-                Ok(reply) => {
-                    self.thread.conversation.spend(reply.usage);
-                    return Ok(reply);
-                }
-                Err(error) => error,
-            };
-            let pause = self.model.pause(&error, attempt).filter(|_| attempt < MAX_ATTEMPTS);
-            let text = self.failed(ErrorSource::Turn(turn), format!("{error:#}"), Some(attempt)).await;
-            // The error continues with the text that the hooks gave it.
-            let Some(pause) = pause else { return Err(anyhow!(text)) };
-            tokio::time::sleep(pause).await;
-            attempt += 1;
+        match self.model.next(messages, tools).await {
+            Ok(reply) => {
+                self.thread.conversation.spend(reply.usage);
+                Ok(reply)
+            }
+            Err(error) => Err(anyhow!(self.failed(ErrorSource::Turn(turn), format!("{error:#}")).await)),
         }
     }
 
-    /// Tells the hooks of a failure; the text to go on with. The session counts the attempts of a tool call.
-    pub(crate) async fn failed(
-        &mut self,
-        source: ErrorSource,
-        message: String,
-        attempt: Option<u32>,
-    ) -> String {
-        let mut error = ErrorEvent::new(source, message);
-        error.attempt = attempt;
-        let verdict = self.thread.session.on_error(error).await;
+    /// Tells the hooks of a failure, and returns the text to go on with.
+    pub(crate) async fn failed(&mut self, source: ErrorSource, message: String) -> String {
+        let verdict = self.thread.session.on_error(ErrorEvent::new(source, message)).await;
         self.note(&verdict);
         verdict.message
     }
 
-    /// Tells the user of a block. Returns the reason for the model.
-    pub(crate) fn blocked(&mut self, ruling: &Ruling) -> String {
-        let why = self.stopped(ruling, "blocked it");
+    /// Tells the user of a block, or of a question that nobody is here to answer. Returns the reason for the model.
+    pub(crate) fn stopped(&mut self, ruling: &Ruling, what: &str) -> String {
+        self.because(format!("it does not happen: {} {what}: {}", ruling.by, ruling.for_user()));
         if let Some(code) = &ruling.code {
             (self.watch)(Step::Code(code));
         }
-        why
-    }
-
-    /// Tells the user of a question. There is nobody to ask here, so it is a block.
-    pub(crate) fn unasked(&mut self, ruling: &Ruling) -> String {
-        self.stopped(ruling, "wants to ask you, and nobody is here")
-    }
-
-    fn stopped(&mut self, ruling: &Ruling, what: &str) -> String {
-        self.because(format!("it does not happen: {} {what}: {}", ruling.by, ruling.for_user()));
         ruling.for_model()
     }
 
@@ -319,19 +261,11 @@ impl<M: Model> Agent<M> {
     pub(crate) fn note(&mut self, notes: &Notes) {
         (self.watch)(Step::Event(&notes.report));
         for warning in &notes.warnings {
-            (self.watch)(Step::Warning(&warning.shown()));
+            self.warn(&warning.shown());
         }
         for text in &notes.context {
             self.because(format!("the model is told: {text}"));
         }
         self.thread.notes.extend(notes.context.iter().cloned());
-    }
-}
-
-/// Describes the change that hooks want in a word.
-fn describe(turn: &Turn) -> String {
-    match turn {
-        Turn::Mutate(_) => "the new conversation".to_owned(),
-        Turn::Callback(callback) => format!("the recipe {}", callback.name),
     }
 }

@@ -1,14 +1,13 @@
 //! The tools: a shell, files in the work directory, and sub-agents.
 
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 /// The longest time of a command.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -19,7 +18,6 @@ const MAX_OUTPUT: usize = 64 << 10;
 pub struct Tools {
     path: PathBuf,
     dir: Dir,
-    offered: bool,
 }
 
 /// The result of a tool call.
@@ -43,7 +41,7 @@ impl Ran {
 
     /// Makes a failure with this reason.
     pub fn failed(text: impl Into<String>) -> Self {
-        Self { text: text.into(), success: false, exit_status: None, tokens: 0 }
+        Self { success: false, ..Self::ok(text) }
     }
 }
 
@@ -52,13 +50,7 @@ impl Tools {
     pub fn new(path: &Path) -> Result<Self> {
         let dir = Dir::open_ambient_dir(path, ambient_authority())
             .with_context(|| format!("cannot work in {}", path.display()))?;
-        Ok(Self { path: path.to_owned(), dir, offered: true })
-    }
-
-    /// Removes all tools, for questions.
-    #[must_use]
-    pub fn none(self) -> Self {
-        Self { offered: false, ..self }
+        Ok(Self { path: path.to_owned(), dir })
     }
 
     /// The directory.
@@ -68,9 +60,6 @@ impl Tools {
 
     /// Their descriptions, for the model.
     pub fn schema(&self) -> Value {
-        if !self.offered {
-            return json!([]);
-        }
         let tool = |name: &str, description: &str, fields: &[&str]| {
             let properties: serde_json::Map<String, Value> =
                 fields.iter().map(|field| ((*field).to_owned(), json!({"type": "string"}))).collect();
@@ -90,7 +79,6 @@ impl Tools {
     /// Runs one, but for `agent`.
     pub(crate) async fn run(&self, name: &str, input: &Value) -> Ran {
         let ran = match name {
-            _ if !self.offered => Ok(Ran::failed("there are no tools here")),
             "bash" => self.bash(input).await,
             name => self.file(name, input).map(Ran::ok),
         };
@@ -113,23 +101,13 @@ impl Tools {
     }
 
     async fn bash(&self, input: &Value) -> Result<Ran> {
-        let mut child = tokio::process::Command::new("bash")
-            .args(["-c", field(input, "command")?])
-            .current_dir(&self.path)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()?;
-        // If this future is dropped, the processes of the command end as well.
-        let _group = child.id().map(Group);
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let done = async { tokio::try_join!(start_of(stdout), start_of(stderr), child.wait()) };
-        let done = tokio::time::timeout(TIMEOUT, done).await.context("the command took too long")?;
-        let (mut output, errors, status): (Vec<u8>, Vec<u8>, ExitStatus) = done?;
-        output.extend(errors);
-        let mut text = String::from_utf8_lossy(&output).into_owned();
+        let mut command = tokio::process::Command::new("bash");
+        command.args(["-c", field(input, "command")?]).current_dir(&self.path);
+        command.stdin(Stdio::null()).kill_on_drop(true);
+        let done = tokio::time::timeout(TIMEOUT, command.output()).await;
+        let Output { status, mut stdout, stderr } = done.context("the command took too long")??;
+        stdout.extend(stderr);
+        let mut text = String::from_utf8_lossy(&stdout).into_owned();
         text.truncate(hookbox::prefix(&text, MAX_OUTPUT).len());
         if !status.success() {
             text = format!("{status}: {}", text.trim());
@@ -138,32 +116,8 @@ impl Tools {
     }
 }
 
-/// A process group that is killed on drop, with the processes that a command left running.
-struct Group(u32);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let leader = i32::try_from(self.0).ok().and_then(rustix::process::Pid::from_raw);
-        if let Some(leader) = leader {
-            // It may have ended already.
-            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
-        }
-    }
-}
-
 fn field<'a>(input: &'a Value, name: &str) -> Result<&'a str> {
     input[name].as_str().with_context(|| format!("expected the field {name:?}"))
-}
-
-/// Reads the start of a command's output. The rest is discarded, so that the command does not wait for a
-/// reader.
-async fn start_of(pipe: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec<u8>> {
-    let mut start = Vec::new();
-    if let Some(mut pipe) = pipe {
-        (&mut pipe).take(MAX_OUTPUT as u64).read_to_end(&mut start).await?;
-        tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await?;
-    }
-    Ok(start)
 }
 
 #[cfg(test)]
@@ -195,6 +149,5 @@ mod tests {
                 ran.text.len()
             );
         }
-        assert!(!tools.none().run("bash", &command("echo hello")).await.success);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use hookbox::Outcome;
 use hookbox::event::EventData;
-use hookbox_agent::{MAX_ATTEMPTS, MAX_TURNS, Scripted};
+use hookbox_agent::{MAX_TURNS, MessageBlocked, Scripted};
 use serde_json::{Value, json};
 
 use super::{Seen, agent, bash, callback, contents, hooks};
@@ -80,17 +80,10 @@ async fn each_event_is_sent_at_its_moment() {
             "session_start startup, user_message_send, turn_end 1, session_end exit",
         ),
         (
-            "a model that fails once",
+            "a model that fails",
             vec![json!({"error": "overloaded"})],
             once("", Outcome::pass()),
-            "session_start startup, user_message_send, on_error turn 1, after_turn 1, turn_end 1, agent_stop, session_end exit",
-        ),
-        (
-            "a model that fails",
-            vec![json!({"error": "overloaded"}); 3],
-            once("", Outcome::pass()),
-            "session_start startup, user_message_send, on_error turn 1, on_error turn 2, on_error turn 3, turn_end 1, \
-             session_end exit",
+            "session_start startup, user_message_send, on_error turn, turn_end 1, session_end exit",
         ),
         (
             "a follow-up",
@@ -171,12 +164,11 @@ async fn a_turn_whose_last_answer_stops_at_the_limit_ends_once() {
 #[tokio::test]
 async fn what_hooks_made_of_an_error_is_what_goes_on() {
     let shorter = |event: &hookbox::Event| match &event.data {
-        EventData::OnError(error) => Outcome::modify(format!("shorter {}", error.attempt.unwrap())),
+        EventData::OnError(error) => Outcome::modify(format!("shorter {:?}", error.attempt)),
         _ => Outcome::pass(),
     };
-    let failing = vec![json!({"error": "a long story"}); 3];
-    let (_, said, _) = run(failing, shorter).await;
-    assert_eq!(said.unwrap_err(), format!("shorter {MAX_ATTEMPTS}"));
+    let (_, said, _) = run(vec![json!({"error": "a long story"})], shorter).await;
+    assert_eq!(said.unwrap_err(), "shorter None");
 
     let (seen, said, _) = run(vec![bash("echo a long story; exit 3")], shorter).await;
     assert_eq!(said.unwrap(), "Done.");
@@ -186,7 +178,7 @@ async fn what_hooks_made_of_an_error_is_what_goes_on() {
     });
     let stop = stop.unwrap();
     assert!(
-        contents(stop.value().as_array().unwrap()).contains(&"Tool result:\nerror: shorter 1"),
+        contents(stop.value().as_array().unwrap()).contains(&"Tool result:\nerror: shorter Some(1)"),
         "{stop:?}"
     );
 }
@@ -252,4 +244,36 @@ async fn nothing_stands_between_a_tool_call_and_its_result() {
         agent.conversation().messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
     let want = "system system user assistant tool tool system system system assistant system";
     assert_eq!(roles.join(" "), want);
+}
+
+#[tokio::test]
+async fn a_blocked_message_is_an_error_and_the_next_turn_of_the_session_goes_on() {
+    let env = TestEnvironment::new();
+    let (builder, seen) = hooks(&env, |event| match &event.data {
+        EventData::UserMessageSend { message: Some(said) } if said.contains("secret") => {
+            Outcome::block("not today")
+        }
+        _ => Outcome::pass(),
+    });
+    let (mut agent, told) = agent(&env, &builder.build().await, Scripted::new(vec![], 100_000));
+    agent.begin().await;
+    let error = agent.turn("tell me the secret").await.unwrap_err();
+    assert_eq!(error.to_string(), "a hook blocked the message: not today");
+    assert!(error.downcast_ref::<MessageBlocked>().is_some());
+    assert_eq!(agent.turn("hello").await.unwrap(), "Done.");
+    agent.end("exit").await;
+    assert_eq!(contents(&agent.conversation().messages)[1..], ["hello", "Done."]);
+    let by = told.borrow().iter().any(|it| it.contains("see-user_message_send blocked it: not today"));
+    assert!(by, "{told:?}");
+    let want = "session_start startup, user_message_send, turn_end 1, user_message_send, after_turn 1, turn_end 1, agent_stop, \
+                session_end exit";
+    assert_eq!(seen.words().join(", "), want);
+}
+
+#[tokio::test]
+async fn a_follow_up_names_the_hook_that_makes_the_agent_go_on() {
+    let (_, said, told) = run(vec![], once("agent_stop", Outcome::follow_up("and the tests"))).await;
+    assert_eq!(said.unwrap(), "Done.");
+    let want = "see-agent_stop makes it go on: and the tests";
+    assert!(told.iter().any(|what| what == want), "{told:?}");
 }

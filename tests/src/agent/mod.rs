@@ -3,20 +3,21 @@
 mod demo;
 mod events;
 mod flow;
-pub(crate) mod program;
+mod guards;
 mod recipes;
 mod rotation;
 mod secrets;
 mod subagents;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use hookbox::event::{ErrorSource, EventData};
 use hookbox::manager::{Builder, Manager};
 use hookbox::{Callback, Event, EventName, InvokedBy, Outcome};
-use hookbox_agent::{Agent, Scripted, Step, Tools};
+use hookbox_agent::{Agent, Conversation, Scripted, Step, Tools};
 use serde_json::{Value, json};
 
 use crate::environment::TestEnvironment;
@@ -47,7 +48,7 @@ fn words(event: &Event) -> String {
         EventData::OnBudgetExceeded { threshold, .. } => threshold.map(|share| share.to_string()),
         EventData::OnError(error) => {
             let source = if matches!(error.source, ErrorSource::Tool(_)) { "tool" } else { "turn" };
-            error.attempt.map(|attempt| format!("{source} {attempt}"))
+            Some(error.attempt.map_or_else(|| source.to_owned(), |attempt| format!("{source} {attempt}")))
         }
         _ => None,
     };
@@ -78,16 +79,37 @@ fn hooks(
 /// The agent's report of its actions, and its warnings.
 type Told = Rc<RefCell<Vec<String>>>;
 
-/// An agent in `repo/`.
-fn agent(env: &TestEnvironment, manager: &Manager, model: Scripted) -> (Agent<Scripted>, Told) {
-    let told = Told::default();
-    let tell = Rc::clone(&told);
+/// The conversations that an agent offered to save, by their ids, as JSON.
+#[derive(Clone, Default)]
+struct Saved(Rc<RefCell<BTreeMap<String, Value>>>);
+
+impl Saved {
+    fn load(&self, id: &str) -> Conversation {
+        serde_json::from_value(self.0.borrow()[id].clone()).unwrap()
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.0.borrow().keys().cloned().collect()
+    }
+}
+
+/// An agent in `repo/`, and what it offers to save.
+fn saving(env: &TestEnvironment, manager: &Manager, model: Scripted) -> (Agent<Scripted>, Told, Saved) {
+    let (told, saved) = (Told::default(), Saved::default());
+    let (tell, save) = (Rc::clone(&told), saved.clone());
     let watch = move |step: Step<'_>| match step {
         Step::Because(what) => tell.borrow_mut().push(what),
         Step::Warning(what) => tell.borrow_mut().push(what.to_owned()),
+        Step::Conversation(it) => drop(save.0.borrow_mut().insert(it.id.clone(), json!(it))),
         _ => {}
     };
-    (Agent::new(model, Tools::new(&env.path("repo")).unwrap(), manager.clone(), watch), told)
+    (Agent::new(model, Tools::new(&env.path("repo")).unwrap(), manager.clone(), watch), told, saved)
+}
+
+/// An agent in `repo/`.
+fn agent(env: &TestEnvironment, manager: &Manager, model: Scripted) -> (Agent<Scripted>, Told) {
+    let (agent, told, _) = saving(env, manager, model);
+    (agent, told)
 }
 
 fn bash(command: &str) -> Value {

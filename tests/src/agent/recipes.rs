@@ -1,20 +1,17 @@
 //! Recipes, on the command line and by a callback; conversations that are gone on with.
 
+use std::collections::BTreeMap;
+
 use hookbox::event::EventData;
-use hookbox::session::MAX_FOLLOW_UPS;
 use hookbox::{Callback, Event, Outcome};
-use hookbox_agent::{Checkout, Conversations, Recipes, Scripted};
+use hookbox_agent::{Checkout, MAX_TURNS, Scripted};
 use serde_json::json;
 
-use super::{agent, callback, contents, hooks};
+use super::{agent, callback, contents, hooks, saving};
 use crate::environment::TestEnvironment;
 
-fn recipes(env: &TestEnvironment) -> Recipes {
-    env.file(
-        "repo/recipes/review.md",
-        "---\nname: review\ndescription: Looks closely.\n---\nReview {target}.\n",
-    );
-    Recipes::find(&env.path("repo"), None, None, &[])
+fn recipes() -> BTreeMap<String, String> {
+    BTreeMap::from([("review".to_owned(), "Review {target}.".to_owned())])
 }
 
 #[tokio::test]
@@ -27,7 +24,7 @@ async fn a_recipe_of_a_callback_marks_the_events_inside_it_and_no_others() {
         _ => Outcome::pass(),
     });
     let (agent, told) = agent(&env, &builder.build().await, Scripted::new(vec![], 100_000));
-    let mut agent = agent.recipes(recipes(&env));
+    let mut agent = agent.recipes(recipes());
     agent.run("do it").await.unwrap();
     let want = "session_start startup, user_message_send, after_turn 1, turn_end 1, agent_stop, \
                 after_turn 2 [review], turn_end 2 [review], agent_stop [review], session_end exit";
@@ -37,7 +34,7 @@ async fn a_recipe_of_a_callback_marks_the_events_inside_it_and_no_others() {
 }
 
 #[tokio::test]
-async fn recipes_that_make_the_agent_go_on_count_into_the_cap_of_follow_ups() {
+async fn recipes_that_make_the_agent_go_on_end_with_the_turn() {
     let env = TestEnvironment::new();
     let (builder, seen) = hooks(&env, |event| match &event.data {
         EventData::AgentStop(stop) if stop.follow_ups == 3 => Outcome::follow_up("and then?"),
@@ -45,18 +42,14 @@ async fn recipes_that_make_the_agent_go_on_count_into_the_cap_of_follow_ups() {
         _ => Outcome::pass(),
     });
     let (agent, told) = agent(&env, &builder.build().await, Scripted::new(vec![], 100_000));
-    let mut agent = agent.recipes(recipes(&env));
+    let mut agent = agent.recipes(recipes());
     agent.run("do it").await.unwrap();
-    let counts: Vec<u32> = seen
-        .events()
-        .iter()
-        .filter_map(|event| match &event.data {
-            EventData::AgentStop(stop) => Some(stop.follow_ups),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(counts, (0..=MAX_FOLLOW_UPS).collect::<Vec<_>>());
-    assert!(told.borrow().iter().any(|what| what.contains("the recipe review is not run")), "{told:?}");
+    let counts = seen.events().into_iter().filter_map(|event| match event.data {
+        EventData::AgentStop(stop) => Some(u64::from(stop.follow_ups)),
+        _ => None,
+    });
+    assert_eq!(counts.collect::<Vec<_>>(), (0..MAX_TURNS).collect::<Vec<_>>());
+    assert!(told.borrow().iter().any(|what| what.contains("40 times")), "{told:?}");
 }
 
 #[tokio::test]
@@ -68,7 +61,7 @@ async fn a_built_in_recipe_wants_a_conversation_that_has_begun() {
             let (mut agent, _) = agent(&env, &builder.build().await, Scripted::new(vec![], 100_000));
             let recipe = Callback { name: name.to_owned(), args: vec![] };
             let error = agent.run_recipe(&recipe, message).await.unwrap_err().to_string();
-            assert!(error.contains(name) && error.contains("hint: --follow"), "{error}");
+            assert!(error.contains(name) && error.contains("hint: resume"), "{error}");
             assert!(seen.events().is_empty(), "nothing has begun");
         }
     }
@@ -79,7 +72,7 @@ async fn a_recipe_of_the_command_line_marks_the_whole_session() {
     let env = TestEnvironment::new();
     let (builder, seen) = hooks(&env, |_| Outcome::pass());
     let (agent, _) = agent(&env, &builder.build().await, Scripted::new(vec![], 100_000));
-    let mut agent = agent.recipes(recipes(&env));
+    let mut agent = agent.recipes(recipes());
     let recipe = Callback { name: "review".into(), args: vec![("target".into(), "main.rs".into())] };
     agent.run_recipe(&recipe, "Be brief.").await.unwrap();
     let words = seen.words();
@@ -93,24 +86,25 @@ async fn a_recipe_of_the_command_line_marks_the_whole_session() {
 
     let unknown = Callback { name: "fly".into(), args: vec![] };
     let error = agent.run_recipe(&unknown, "").await.unwrap_err().to_string();
-    assert_eq!(error, "expected the name of a recipe (compact, review, rotate), found \"fly\"");
+    assert_eq!(error, "there is no recipe \"fly\"");
 }
 
 #[tokio::test]
 async fn a_saved_conversation_is_gone_on_with_and_compacted_by_hand() {
     let env = TestEnvironment::new();
-    let saved = Conversations::open(&env.path("home/agent"), None).unwrap();
     let (builder, seen) = hooks(&env, |_| Outcome::pass());
     let manager = builder.build().await;
-    let (first, _) = agent(&env, &manager, Scripted::new(vec![json!({"text": "Half."})], 100_000));
-    first.save_in(saved.clone()).run("do it").await.unwrap();
+    let model = Scripted::new(vec![json!({"text": "Half."})], 100_000);
+    let (mut first, _, saved) = saving(&env, &manager, model);
+    first.run("do it").await.unwrap();
 
     let checkout = Checkout { repository: Some("org/repo".into()), branch: Some("main".into()) };
-    let conversation = saved.latest().unwrap();
-    let id = conversation.id.clone();
+    let [id] = saved.ids().try_into().unwrap();
+    let conversation = saved.load(&id);
+    assert_eq!(contents(&conversation.messages)[1..], ["do it", "Half."]);
     let model = Scripted::new(vec![], 100_000).summaries(vec![json!({"text": "Half is done."})]);
-    let (second, _) = agent(&env, &manager, model);
-    let mut second = second.checkout(checkout).save_in(saved.clone()).resume(conversation);
+    let (second, _, saved) = saving(&env, &manager, model);
+    let mut second = second.checkout(checkout).resume(conversation);
     let before = seen.events().len();
     let compact = Callback { name: "compact".into(), args: vec![] };
     assert_eq!(second.run_recipe(&compact, "").await.unwrap(), "Half is done.");
@@ -122,7 +116,7 @@ async fn a_saved_conversation_is_gone_on_with_and_compacted_by_hand() {
         assert_eq!(event.context.repository.as_deref(), Some("org/repo"));
         assert_eq!(event.context.branch.as_deref(), Some("main"));
     }
-    assert_eq!(contents(&saved.load(&id).unwrap().messages)[1..], ["Half is done."]);
+    assert_eq!(contents(&saved.load(&id).messages)[1..], ["Half is done."]);
 }
 
 #[tokio::test]
@@ -138,7 +132,7 @@ async fn a_compaction_inside_a_recipe_goes_back_to_the_recipe() {
     });
     let (agent, _) =
         agent(&env, &builder.build().await, Scripted::new(vec![super::bash("true"); 2], 100_000));
-    let mut agent = agent.recipes(recipes(&env));
+    let mut agent = agent.recipes(recipes());
     agent.run("do it").await.unwrap();
     let words = seen.words();
     let from = words.iter().position(|it| it == "after_turn 1").unwrap();

@@ -2,15 +2,11 @@
 
 use hookbox::event::EventData;
 use hookbox::{Action, Event, Message, Outcome};
-use hookbox_agent::{Conversations, Scripted};
+use hookbox_agent::Scripted;
 use serde_json::json;
 
-use super::{agent, bash, callback, contents, hooks};
+use super::{agent, bash, callback, contents, hooks, saving};
 use crate::environment::TestEnvironment;
-
-fn saved(env: &TestEnvironment) -> Conversations {
-    Conversations::open(&env.path("home/agent"), Some(&env.path("repo"))).unwrap()
-}
 
 /// Rotates when the budget is used up, and blocks what would go on.
 fn rotates(event: &Event) -> Outcome {
@@ -35,8 +31,7 @@ async fn a_rotation_hands_the_work_over_to_a_fresh_conversation() {
     full["usage"] = json!({"current_context_window": 85_000});
     let model = Scripted::new(vec![full, json!({"text": "I go on."})], 100_000)
         .summaries(vec![json!({"text": "Half is done."})]);
-    let (agent, told) = agent(&env, &builder.build().await, model);
-    let mut agent = agent.save_in(saved(&env));
+    let (mut agent, told, saved) = saving(&env, &builder.build().await, model);
     let old = agent.conversation().id.clone();
     assert_eq!(agent.run("do it").await.unwrap(), "I go on.");
 
@@ -62,9 +57,9 @@ async fn a_rotation_hands_the_work_over_to_a_fresh_conversation() {
     assert_eq!([*branch, *welcome, *said], ["Branch: feat/145-hooks", "Welcome back.", "I go on."]);
 
     // Both are saved, the old one whole.
-    let old = saved(&env).load(&old).unwrap();
+    let old = saved.load(&old);
     assert!(contents(&old.messages).iter().any(|text| text.contains("worked")), "{old:?}");
-    assert_eq!(&saved(&env).load(&fresh).unwrap(), agent.conversation());
+    assert_eq!(saved.load(&fresh).messages, agent.conversation().messages);
     assert!(agent.conversation().usage.current_context_window < 85_000);
     assert!(told.borrow().iter().any(|what| what.contains(&fresh)), "{told:?}");
 }
@@ -159,11 +154,11 @@ async fn a_compaction_whose_model_fails_keeps_the_conversation_and_is_said() {
         EventData::AfterTurn(ref turn) if turn.turn_number == Some(1) => callback("compact", &[]),
         _ => Outcome::pass(),
     });
-    let model = Scripted::new(vec![bash("true")], 100_000).summaries(vec![json!({"error": "overloaded"}); 3]);
+    let model = Scripted::new(vec![bash("true")], 100_000).summaries(vec![json!({"error": "overloaded"})]);
     let (mut agent, told) = agent(&env, &builder.build().await, model);
     assert_eq!(agent.run("do it").await.unwrap(), "Done.");
     assert!(contents(&agent.conversation().messages).contains(&"do it"));
-    assert_eq!(seen.words().iter().filter(|it| it.starts_with("on_error turn")).count(), 3);
+    assert_eq!(seen.words().iter().filter(|it| it.starts_with("on_error turn")).count(), 1);
     assert!(told.borrow().iter().any(|what| what == "the recipe compact failed: overloaded"), "{told:?}");
 }
 
@@ -177,13 +172,12 @@ async fn an_empty_summary_is_an_error_and_the_conversation_stays_as_it_is() {
                 _ => Outcome::pass(),
             });
             let model = Scripted::new(vec![bash("true")], 100_000).summaries(vec![json!({"text": empty})]);
-            let (agent, told) = agent(&env, &builder.build().await, model);
-            let mut agent = agent.save_in(saved(&env));
+            let (mut agent, told, saved) = saving(&env, &builder.build().await, model);
             let id = agent.conversation().id.clone();
             assert_eq!(agent.run("do it").await.unwrap(), "Done.");
-            let kept = saved(&env).load(&id).unwrap();
+            let kept = saved.load(&id);
             assert!(contents(&kept.messages).contains(&"do it"), "{kept:?}");
-            assert_eq!(&kept, agent.conversation());
+            assert_eq!(kept.messages, agent.conversation().messages);
             assert!(!seen.words().iter().any(|it| it.starts_with("post_compact")));
             assert!(told.borrow().iter().any(|what| what.contains("empty")), "{told:?}");
         }
@@ -193,7 +187,7 @@ async fn an_empty_summary_is_an_error_and_the_conversation_stays_as_it_is() {
 #[tokio::test]
 async fn a_rotation_that_did_not_happen_is_asked_for_again_with_the_next_answer() {
     for (name, is_blocked, summaries) in [
-        ("failed", false, vec![json!({"error": "overloaded"}); 3]),
+        ("failed", false, vec![json!({"error": "overloaded"})]),
         ("empty", false, vec![json!({"text": ""})]),
         ("blocked", true, vec![]),
     ] {
@@ -230,11 +224,11 @@ async fn a_compaction_puts_the_summary_in_the_place_of_the_conversation() {
         _ => Outcome::pass(),
     });
     let model = Scripted::new(vec![bash("true")], 100_000).summaries(vec![json!({"text": "Half is done."})]);
-    let (agent, _) = agent(&env, &builder.build().await, model);
-    let mut agent = agent.save_in(saved(&env));
+    let (mut agent, _, saved) = saving(&env, &builder.build().await, model);
     agent.run("do it").await.unwrap();
     assert_eq!(contents(&agent.conversation().messages)[1..], ["Half is done.", "Branch: main", "Done."]);
-    assert_eq!(&saved(&env).latest().unwrap(), agent.conversation());
+    let [id] = saved.ids().try_into().unwrap();
+    assert_eq!(saved.load(&id).messages, agent.conversation().messages);
     let usages = seen.events().into_iter().filter_map(|event| match event.data {
         EventData::PreCompact { usage, .. } | EventData::PostCompact { usage, .. } => usage,
         _ => None,

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use hookbox::event::EventData;
 use hookbox::{InvokedBy, Outcome};
-use hookbox_agent::{Conversations, MAX_DEPTH, Scripted};
+use hookbox_agent::{MAX_DEPTH, Scripted};
 use serde_json::{Value, json};
 
-use super::{agent, bash, contents, hooks};
+use super::{agent, bash, contents, hooks, saving};
 use crate::environment::TestEnvironment;
 
 #[tokio::test]
@@ -25,9 +25,7 @@ async fn a_sub_agent_has_the_same_hooks_and_a_conversation_of_its_own() {
         spent(json!({"text": "I looked around."}), 20, 3),
         json!({"text": "All done."}),
     ];
-    let (agent, _) = agent(&env, &builder.build().await, Scripted::new(script, 100_000));
-    let saved = Conversations::open(&env.path("home/agent"), None).unwrap();
-    let mut agent = agent.save_in(saved.clone());
+    let (mut agent, _, saved) = saving(&env, &builder.build().await, Scripted::new(script, 100_000));
     assert_eq!(agent.run("do it").await.unwrap(), "All done.");
     let want = "session_start startup, user_message_send, before_tool_call, session_start startup (sub), \
                 user_message_send (sub), before_tool_call (sub), after_tool_call true (sub), after_turn 1 (sub), \
@@ -48,7 +46,7 @@ async fn a_sub_agent_has_the_same_hooks_and_a_conversation_of_its_own() {
     assert_eq!(costs.collect::<Vec<_>>(), want);
     assert!(ids(InvokedBy::Main).is_disjoint(&ids(InvokedBy::Subagent)));
     assert!(contents(&agent.conversation().messages).contains(&"I looked around."));
-    assert_eq!(saved.list().unwrap().len(), 1, "what a sub-agent said is part of the call");
+    assert_eq!(saved.ids().len(), 1, "what a sub-agent said is part of the call");
 }
 
 #[tokio::test]
@@ -70,8 +68,7 @@ async fn a_sub_agent_whose_model_fails_is_a_tool_that_failed() {
     let env = TestEnvironment::new();
     let (builder, seen) = hooks(&env, |_| Outcome::pass());
     let fails = json!({"error": "overloaded"});
-    let script =
-        vec![json!({"text": "", "calls": [["agent", {"task": "x"}]]}), fails.clone(), fails.clone(), fails];
+    let script = vec![json!({"text": "", "calls": [["agent", {"task": "x"}]]}), fails];
     let (mut agent, _) = agent(&env, &builder.build().await, Scripted::new(script, 100_000));
     assert_eq!(agent.run("do it").await.unwrap(), "Done.");
     let words = seen.words();

@@ -5,8 +5,6 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::done;
-use crate::agent::program::agent_program;
-use crate::embedding::{endpoint, quit};
 use crate::environment::{TestEnvironment, repository, sample};
 
 /// The plugin that `cargo hooks` puts together.
@@ -96,39 +94,6 @@ fn the_sample_plugin_tells_of_deployments_and_of_nothing_else() {
     let args = env.read("repo/args").unwrap();
     assert!(args.contains(lines[0]) && !args.contains("secret"), "{args}");
     assert_eq!(env.read("repo/config").unwrap(), "url = \"https://ops.example/secret\"\n");
-}
-
-#[test]
-fn in_the_reference_agent_the_sample_plugin_acts_for_its_recipes() {
-    for (recipe, written, deployed) in [
-        (None, true, false),
-        (Some("hookbox/sample/code-review"), false, false),
-        (Some("hookbox/sample/deploy"), true, true),
-    ] {
-        let call = json!({"name": "write_file", "arguments": r#"{"path":"new","content":"x"}"#});
-        let calls = json!([{"id": "1", "type": "function", "function": call}]);
-        let (address, requests) = endpoint(vec![
-            json!({"choices": [{"message": {"role": "assistant", "content": "I try.", "tool_calls": calls}}]}),
-            json!({"choices": [{"message": {"role": "assistant", "content": "Done."}}]}),
-        ]);
-        let env = TestEnvironment::new().variable("OPENAI_BASE_URL", &format!("http://{address}/v1"));
-        env.directory("repo/.git");
-        install(&env);
-        let mut command = env.command(agent_program());
-        command.arg("run");
-        if let Some(recipe) = recipe {
-            command.args(["-r", recipe, "--arg", "target=it", "--arg", "version=2"]);
-        }
-        let output = env.run(command.arg("go on"), "");
-        assert_eq!((output.code, output.stdout.trim()), (Some(0), "Done."), "{output:#?}");
-        assert_eq!(env.read("repo/new").is_some(), written, "{recipe:?}: {output:#?}");
-        assert_eq!(env.read("home/.kodelet/deploys.log").is_some(), deployed, "{recipe:?}");
-        let [entry] = log(&env).try_into().unwrap();
-        assert_eq!((&entry["tool"], &entry["success"]), (&json!("write_file"), &json!(written)), "{entry}");
-        let requests = quit(address, requests);
-        let told = requests[1].1["messages"].to_string();
-        assert_eq!(told.contains("A code review does not change files"), !written, "{told}");
-    }
 }
 
 #[test]

@@ -1,10 +1,28 @@
-//! A model that reads its answers from a script.
+//! Models. This one reads its answers from a script; another one asks an endpoint.
 
 use anyhow::{Result, bail};
 use hookbox::Usage;
 use serde_json::{Value, json};
 
-use super::{Model, Reply};
+/// One answer of a model.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The text.
+    pub text: String,
+    /// The tools it wants: id, name, and arguments as the model wrote them (JSON, or what should have been).
+    pub calls: Vec<(String, String, String)>,
+    /// The message as the endpoint wants it back.
+    pub message: Value,
+    /// Tokens of this question and answer, and of the window after it.
+    pub usage: Usage,
+}
+
+/// Something that answers a conversation.
+#[allow(async_fn_in_trait, reason = "used generically, on one task")]
+pub trait Model {
+    /// The next answer. A question for a summary has no tools.
+    async fn next(&mut self, messages: &[Value], tools: &Value) -> Result<Reply>;
+}
 
 /// A model with scripted answers. If the script has no usage, it grows with the conversation.
 pub struct Scripted {
@@ -30,27 +48,31 @@ impl Scripted {
         self.summaries = summaries.into_iter();
         self
     }
-
-    fn scripted(&mut self, messages: &[Value], tools: &Value) -> Value {
-        if tools.as_array().is_some_and(Vec::is_empty) {
-            let text = format!("Summary of {} messages: the work goes well.", messages.len());
-            return self.summaries.next().unwrap_or_else(|| json!({"text": text}));
-        }
-        self.replies.next().unwrap_or_else(|| json!({"text": "Done."}))
-    }
 }
 
 impl Model for Scripted {
     async fn next(&mut self, messages: &[Value], tools: &Value) -> Result<Reply> {
-        let reply = self.scripted(messages, tools);
+        let reply = if tools.as_array().is_some_and(Vec::is_empty) {
+            let text = format!("Summary of {} messages: the work goes well.", messages.len());
+            self.summaries.next().unwrap_or_else(|| json!({"text": text}))
+        } else {
+            self.replies.next().unwrap_or_else(|| json!({"text": "Done."}))
+        };
         if let Some(error) = reply["error"].as_str() {
             bail!("{error}");
         }
         let text = reply["text"].as_str().unwrap_or_default().to_owned();
-        let mut calls = Vec::new();
-        for (number, call) in reply["calls"].as_array().into_iter().flatten().enumerate() {
-            let id = format!("call-{}-{number}", messages.len());
-            calls.push((id, call[0].as_str().unwrap_or_default().to_owned(), call[1].to_string()));
+        let (mut calls, mut wire) = (Vec::new(), Vec::new());
+        for call in reply["calls"].as_array().into_iter().flatten() {
+            let (name, arguments) = (call[0].as_str().unwrap_or_default().to_owned(), call[1].to_string());
+            let id = format!("call-{}-{}", messages.len(), calls.len());
+            let function = json!({"name": name, "arguments": arguments});
+            wire.push(json!({"id": id, "type": "function", "function": function}));
+            calls.push((id, name, arguments));
+        }
+        let mut message = json!({"role": "assistant", "content": text});
+        if !wire.is_empty() {
+            message["tool_calls"] = wire.into();
         }
         let tokens = json!(messages).to_string().len() as u64 / 4;
         let count = |field: &str, grown: u64| reply["usage"][field].as_u64().unwrap_or(grown);
@@ -61,21 +83,8 @@ impl Model for Scripted {
             max_context_window: count("max_context_window", self.window),
             ..Usage::default()
         };
-        Ok(Reply { message: message(&text, &calls), text, calls, usage })
+        Ok(Reply { text, calls, message, usage })
     }
-}
-
-fn message(text: &str, calls: &[(String, String, String)]) -> Value {
-    let mut message = json!({"role": "assistant", "content": text});
-    if !calls.is_empty() {
-        message["tool_calls"] = calls
-            .iter()
-            .map(|(id, name, arguments)| {
-                json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
-            })
-            .collect();
-    }
-    message
 }
 
 #[cfg(test)]
