@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use clap::{Parser, ValueEnum};
 use hookbox::manager::{Builder, Manager};
 use hookbox::trust::{self, Record};
@@ -122,9 +122,9 @@ impl Demo {
         fs::create_dir_all(to)?;
         for name in components {
             let file = from.join(format!("{name}.wasm"));
-            fs::copy(&file, to.join(format!("{name}.wasm"))).with_context(|| {
+            fs::copy(&file, to.join(format!("{name}.wasm"))).map_err(|error| {
                 let file = file.display();
-                format!("cannot copy {file}\nhint: build it with `cargo hooks`, or name its directory with --hooks")
+                anyhow!("cannot copy {file}: {error}\nhint: build it with `cargo hooks`, or name its directory with --hooks")
             })?;
         }
         Ok(())

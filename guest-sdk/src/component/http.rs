@@ -33,10 +33,7 @@ pub(crate) fn send(request: &Request, target: &Target<'_>) -> Result<Response, E
     let future = outgoing_handler::handle(outgoing, Some(options)).map_err(|code| error(&code))?;
     // A server may answer before it has read everything, and the future reports a refusal: it is asked first.
     let written = write(body, &request.body, &timer);
-    let response = match wait(&future, &timer) {
-        Ok(response) => response,
-        Err(refused) => return Err(refused),
-    };
+    let response = wait(&future, &timer)?;
     let answered = read(&response, request.limit, &timer)?;
     if answered.status < 400 {
         written?;

@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 
 use crate::Error;
 
+type Settings = Vec<(String, String)>;
 type Bucket = BTreeMap<String, Vec<u8>>;
 
 thread_local! {
-    static CURRENT: RefCell<Option<(Vec<(String, String)>, Bucket)>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<(Settings, Bucket)>> = const { RefCell::new(None) };
 }
 
 /// Surroundings for this thread, with these settings and an empty bucket; they last as long as this value.
 pub(super) struct Entered;
 
 impl Entered {
-    pub(super) fn new(settings: Vec<(String, String)>) -> Self {
+    pub(super) fn new(settings: Settings) -> Self {
         CURRENT.set(Some((settings, Bucket::new())));
         Self
     }
@@ -28,7 +29,7 @@ impl Drop for Entered {
 }
 
 /// Returns the settings, if this thread tests a hook.
-pub(crate) fn settings() -> Option<Vec<(String, String)>> {
+pub(crate) fn settings() -> Option<Settings> {
     CURRENT.with_borrow(|current| current.as_ref().map(|(settings, _)| settings.clone()))
 }
 

@@ -84,7 +84,7 @@ fn the_state_of_a_test_is_a_bucket() {
         ("+18446744073709551615 +1", "error: state: the counter \"n\" cannot go beyond 18446744073709551615"),
     ] {
         let answer = super::answer::<Keeper>("user_message_send", json!({"message": steps}), json!({}));
-        let came = answer.map_or_else(|error| Answer::block(format!("error: {error}")), |it| it);
+        let came = answer.unwrap_or_else(|error| Answer::block(format!("error: {error}")));
         assert_eq!(came, Answer::block(told), "{steps}");
     }
     assert!(state::get("a").is_err(), "a test leaves nothing behind");
