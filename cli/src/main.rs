@@ -15,9 +15,7 @@ mod help;
 mod human;
 mod input;
 mod interrupt;
-mod journal;
 mod named;
-mod named_hook;
 mod options;
 mod output;
 mod progress;
@@ -93,7 +91,7 @@ enum Command {
     Allow(commands::allow::Allow),
     Approve(commands::approve::Approve),
     Trust(commands::trust::Trust),
-    Untrust(commands::untrust::Untrust),
+    Untrust(commands::trust::Untrust),
     Grants(commands::grants::Grants),
     Guard(commands::guard::GuardCommand),
     Plugin(commands::plugin::Plugin),

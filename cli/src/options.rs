@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
-use hookbox::Limits;
-use hookbox::discovery;
 use hookbox::manager::{self, Builder, DEFAULT_ROOTS, Manager};
 use hookbox::trust::TrustPolicy;
-use hookbox::{Allocation, Runtime};
+use hookbox::{Allocation, Limits, Runtime, discovery};
 use hookbox_agents::agent::UnknownAgent;
 use hookbox_agents::{Agent, AgentHooks};
+use hookbox_journal::journal::Journal;
 use hookbox_system::files::private_dir;
 use hookbox_system::units::{UnitError, parse_duration};
 use jiff::tz::TimeZone;
@@ -19,7 +18,7 @@ use jiff::{Span, Timestamp};
 use crate::error::InputError;
 use crate::named::Named;
 use crate::progress::looking;
-use crate::{compiler, journal, telemetry};
+use crate::{compiler, telemetry};
 
 /// The heading of the options that say where hooks are.
 const WHERE: &str = "Where hooks are found";
@@ -287,7 +286,7 @@ impl Discover {
         let limits = Limits { timeout, ..Limits::default() };
         let builder =
             self.configure(Manager::builder())?.limits(limits).one_event(true).reread(begins_session);
-        Ok(journal::attach(build(telemetry::attach(builder)).await, None))
+        Ok(recording(build(telemetry::attach(builder)).await, None))
     }
 
     /// Finds the hooks for a process that serves many events.
@@ -295,7 +294,7 @@ impl Discover {
         let limits = Limits { timeout, ..Limits::default() };
         // A client that stops waiting and starts this again joins the same compilation.
         let builder = self.configure(Manager::builder())?.limits(limits).reread(false).compile_wait(STARTING);
-        Ok(journal::attach(telemetry::attach(builder).build().await, None))
+        Ok(recording(telemetry::attach(builder).build().await, None))
     }
 
     /// Finds the hooks for one event of another agent in this directory, within the time that is left. At the
@@ -319,7 +318,7 @@ impl Discover {
             builder = builder.home_of_process(home);
         }
         let builder = builder.one_event(true).reread(begins_session);
-        Ok(journal::attach(telemetry::attach(builder).build().await, Some(agent)))
+        Ok(recording(telemetry::attach(builder).build().await, Some(agent)))
     }
 
     fn configure(&self, builder: Builder) -> Result<Builder, InputError> {
@@ -372,4 +371,15 @@ pub(crate) fn since(text: &str) -> Result<Timestamp, String> {
     let span: Span = text.parse().map_err(|_| "expected a time such as 30d, 12h or 2026-01-31".to_owned())?;
     let now = Timestamp::now().to_zoned(TimeZone::UTC);
     now.checked_sub(span).map(|it| it.timestamp()).map_err(|error| error.to_string())
+}
+
+/// Makes the manager record its events, if `[journal] enabled` is true. `agent` is the agent that sends them, if it is
+/// known.
+fn recording(manager: Manager, agent: Option<&str>) -> Manager {
+    if manager.journal_settings().enabled
+        && let Some(file) = manager.trust_file()
+    {
+        manager.record_in(Journal::new(file.directory(), agent));
+    }
+    manager
 }

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{InputError, hint, warn};
 use crate::interrupt::unless_interrupted;
-use crate::{compiler, input, named_hook, options, output, progress};
+use crate::{compiler, input, options, output, progress};
 
 /// Try hooks on the tool calls of past sessions.
 ///
@@ -172,12 +172,12 @@ impl Backtest {
         for path in named {
             let is_directory = path.is_dir();
             for file in if is_directory { hooks_in(path)? } else { vec![path.clone()] } {
-                hooks.push(match named_hook::plain(&file).await? {
+                hooks.push(match input::plain_hook(&file).await? {
                     Some(hook) => hook,
                     None => {
                         let loading = runtime.load(input::component(&file)?);
                         let loaded = unless_interrupted(progress::working("compiling", loading)).await?;
-                        named_hook::component(&file, input::loaded(&file, loaded)?)
+                        input::component_hook(&file, input::loaded(&file, loaded)?)
                     }
                 });
             }
@@ -265,7 +265,7 @@ impl Backtest {
 
 fn hooks_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let is_hook = |it: &Path| input::is_wasm(it) || input::is_rules(it);
-    named_hook::files(directory, "components (.wasm) or rules (.rules.toml)", is_hook)
+    input::hook_files(directory, "components (.wasm) or rules (.rules.toml)", is_hook)
 }
 
 /// Returns groups, the most frequent first.

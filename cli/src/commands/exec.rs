@@ -19,7 +19,7 @@ use hookbox_system::text;
 use super::run::event_name;
 use crate::compiler;
 use crate::error::{InputError, say, warn};
-use crate::{input, named, named_hook, output};
+use crate::{input, named, output};
 
 /// Call one hook through the kodelet protocol.
 ///
@@ -73,7 +73,7 @@ impl Exec {
     }
 
     async fn load(&self) -> anyhow::Result<Arc<dyn Hook>> {
-        if let Some(hook) = named_hook::plain(&self.file).await? {
+        if let Some(hook) = input::plain_hook(&self.file).await? {
             return Ok(hook);
         }
         let bytes = input::component(&self.file)?;
@@ -82,11 +82,11 @@ impl Exec {
         let digest = Digest::of(&bytes);
         let component = match runtime.load_for_event(bytes).await {
             Err(error) if error.cause == Cause::Compiling => {
-                return self.compiling(named_hook::name(&self.file), runtime.known(&digest), error);
+                return self.compiling(input::hook_name(&self.file), runtime.known(&digest), error);
             }
             loaded => input::loaded(&self.file, loaded)?,
         };
-        Ok(named_hook::component(&self.file, component))
+        Ok(input::component_hook(&self.file, component))
     }
 
     /// Returns a hook that fails until its component is compiled: by its last description, else as a guard.

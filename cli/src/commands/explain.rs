@@ -1,7 +1,6 @@
 //! `hookbox explain`.
 
 mod account;
-mod place;
 mod way_through;
 
 use std::path::{Path, PathBuf};
@@ -18,7 +17,6 @@ use serde_json::{Value, json};
 
 use self::account::account;
 pub(super) use self::account::tightened;
-use self::place::place;
 use self::way_through::{WayThrough, way_through};
 
 use super::run;
@@ -198,4 +196,15 @@ fn as_json(explanation: &Explanation, pass: Option<&WayThrough>) -> Value {
         "hooks": hooks,
         "to_pass": pass.map(WayThrough::json),
     })
+}
+
+/// Returns a place in a file, for a person.
+fn place(file: &Path, line: Option<usize>, spot: Option<&str>) -> String {
+    let mut place = escape(&file.to_string_lossy(), 4096);
+    match (line, spot) {
+        (Some(line), _) => place.push_str(&format!(", line {line}")),
+        (None, Some(spot)) => place.push_str(&format!(", {spot}")),
+        (None, None) => {}
+    }
+    place
 }

@@ -10,7 +10,6 @@ use hookbox::manager::Manager;
 use hookbox::trust::{Record, Scope};
 use serde_json::json;
 
-use super::trust;
 use crate::error::{InputError, hint};
 use crate::{approval, human, named, options, output};
 
@@ -137,7 +136,7 @@ async fn add(
     approval::grantable(&manager, hook, &rights)?;
     approval::show(hook, &digest, &asked, &rights);
     approval::confirm("Grant this?", yes)?;
-    let fresh = trust::record(hook, digest.clone(), asked, Vec::new())?;
+    let fresh = approval::record(hook, digest.clone(), asked, Vec::new())?;
     let record = approval::update(file, |records| {
         let kept = records.current(&fresh.scope, &fresh.path, &digest).cloned();
         let mut record = Record { when: fresh.when.clone(), ..kept.unwrap_or_else(|| fresh.clone()) };

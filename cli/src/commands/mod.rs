@@ -27,5 +27,4 @@ pub(crate) mod schema;
 pub(crate) mod test;
 mod test_wire;
 pub(crate) mod trust;
-pub(crate) mod untrust;
 mod watchdog;

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{InputError, hint, warn};
 use crate::interrupt::unless_interrupted;
-use crate::{compiler, input, named_hook, options, output, progress};
+use crate::{compiler, input, options, output, progress};
 
 /// The most differences that are shown.
 const SHOWN: usize = 20;
@@ -153,7 +153,7 @@ impl Replay {
         let mut files = Vec::new();
         for path in named {
             files.extend(match path.is_dir() {
-                true => named_hook::files(path, "components (.wasm)", input::is_wasm)?,
+                true => input::hook_files(path, "components (.wasm)", input::is_wasm)?,
                 false => vec![path.clone()],
             });
         }
@@ -178,7 +178,7 @@ impl Replay {
                 let what = format!("{}: expected a component (.wasm), found something else", shown(&path));
                 return Err(InputError::new(what, "only components run again").into());
             }
-            components.add(&named_hook::name(&path), digest, Bytes::File(path));
+            components.add(&input::hook_name(&path), digest, Bytes::File(path));
         }
         Ok(components)
     }

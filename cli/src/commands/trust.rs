@@ -1,14 +1,12 @@
-//! `hookbox trust`.
+//! `hookbox trust` and `hookbox untrust`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use hookbox::Digest;
 use hookbox::capability::Capability;
 use hookbox::escape;
-use hookbox::manager::Entry;
-use hookbox::manager::Manager;
+use hookbox::manager::{Entry, Manager};
 use hookbox::trust::{Record, Scope};
 
 use crate::error::{InputError, say};
@@ -88,7 +86,7 @@ impl Trust {
             false => "Trust it, and let it take the place of what is shown?",
         };
         approval::confirm(question, self.yes)?;
-        let record = Record { replaces, ..record(hook, digest, asked, grants)? };
+        let record = Record { replaces, ..approval::record(hook, digest, asked, grants)? };
         approval::update(file, |records| records.insert(record.clone()))?;
         if self.json {
             return output::json(&record);
@@ -131,7 +129,7 @@ impl Trust {
             let asked = hook.asked();
             approval::show(hook, &digest, &asked, &grants);
             approval::show_namesakes(hook, &replaces);
-            records.push(Record { replaces, ..record(hook, digest, asked, grants)? });
+            records.push(Record { replaces, ..approval::record(hook, digest, asked, grants)? });
         }
         if !records.is_empty() {
             let replace = match records.iter().any(|record| !record.replaces.is_empty()) {
@@ -156,14 +154,49 @@ impl Trust {
     }
 }
 
-/// Makes the record of a trusted hook that replaces no other.
-pub(crate) fn record(
-    hook: &Entry,
-    digest: Digest,
-    asked: Vec<Capability>,
-    grants: Vec<Capability>,
-) -> Result<Record, InputError> {
-    hook.approved(digest, asked, grants).ok_or_else(|| {
-        InputError::new("the path of the repository cannot be read", "work in a directory that you may read")
-    })
+/// Revoke trust and grants of a hook or a plugin.
+///
+/// Works also if the files are gone.
+#[derive(Args, Debug)]
+pub(crate) struct Untrust {
+    /// The hook's full name, the path of its file, or a plugin.
+    #[arg(value_name = "NAME|PATH|ORG/REPO", value_parser = named::hook(), hide_possible_values = true)]
+    hook: String,
+    /// Print the removed records as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    find: options::Find,
+}
+
+impl Untrust {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        self.find.locate.enter_for(&self.hook)?;
+        human::required(&self.find.locate, &[], false)?;
+        let manager = self.find.manager().await?;
+        let file = &approval::trust_file(&manager)?;
+        let held = approval::read(file)?;
+        let found = approval::find_record(&manager, &held, &self.hook);
+        let (is_one, taken) = match found {
+            Ok(record) => (true, vec![record]),
+            Err(error) => match approval::records_of_plugin(&manager, &held, &self.hook) {
+                records if records.is_empty() => return Err(error.into()),
+                records => (false, records),
+            },
+        };
+        approval::update(file, |records| {
+            for record in &taken {
+                records.remove(&record.scope, &record.path);
+            }
+        })?;
+        match taken.as_slice() {
+            [record] if self.json && is_one => return output::json(record),
+            records if self.json => return output::json(&records),
+            _ => {}
+        }
+        for record in &taken {
+            output::line(&format!("took back trust and grants of {}", escape(&record.name, 200)))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
 }

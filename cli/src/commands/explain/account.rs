@@ -12,9 +12,8 @@ use hookbox_system::units::show_duration;
 use indicatif::HumanBytes;
 use serde_json::Value;
 
-use super::place::place;
 use super::way_through::{MatchedRule, WayThrough, matched_rules};
-use super::why_not;
+use super::{place, why_not};
 
 /// The files of a call that are shown.
 const MAX_FILES: usize = 20;

@@ -8,9 +8,7 @@ use hookbox::{Mode, escape};
 use hookbox_guards::{Guard, Preset, SettingsFile, Status};
 use serde_json::{Value, json};
 
-use super::git::fix_git;
-use super::own::{Own, explained, preset_of};
-use crate::commands::trust;
+use super::own::{Own, explained, fix_git, preset_of};
 use crate::error::{EXIT_FAILED, InputError, hint, say, warn};
 use crate::interrupt::unless_interrupted;
 use crate::progress::working;
@@ -248,7 +246,7 @@ fn grant(manager: &Manager, own: &Own, guard: &Guard) -> anyhow::Result<()> {
     let hook = approval::find(manager, &own.path(guard).to_string_lossy())?;
     let digest = approval::digest(&hook)?;
     approval::grantable(manager, &hook, &rights)?;
-    let record = trust::record(&hook, digest, hook.asked(), rights)?;
+    let record = approval::record(&hook, digest, hook.asked(), rights)?;
     approval::update(&approval::trust_file(manager)?, |records| records.insert(record))
 }
 

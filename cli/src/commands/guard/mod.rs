@@ -1,22 +1,21 @@
 //! `hookbox guard`: the guards that the program carries.
 
 mod add;
-mod enforce;
-mod git;
-mod list;
 mod own;
-mod preset;
 mod remove;
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use hookbox_guards::{GUARDS, Guard, Preset};
+use hookbox::Mode;
+use hookbox_guards::{GUARDS, Guard, Preset, Status};
+use serde_json::json;
 
 pub(crate) use self::add::{Chosen, add};
-pub(crate) use self::git::{fix_git, warn_of_no_git};
-pub(crate) use self::own::{Own, explained};
-use crate::{named, options};
+use self::own::preset_of;
+pub(crate) use self::own::{Own, explained, fix_git, warn_of_no_git};
+use crate::error::{hint, note, say};
+use crate::{approval, human, named, options, output};
 
 /// List, add, remove or set the guards that hookbox comes with.
 ///
@@ -128,7 +127,7 @@ impl Which {
 impl GuardCommand {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         match self.action {
-            Action::List { json, locate } => list::list(&locate, json),
+            Action::List { json, locate } => list(&locate, json),
             Action::Add { which, preset, observe, force, yes, json, locate } => {
                 let chosen = Chosen { guards: which.guards(), preset, observe, force };
                 add::run(&locate, &chosen, yes, json).await
@@ -137,9 +136,9 @@ impl GuardCommand {
                 remove::Remove { settings, force, yes, json }.run(&locate, which.guards())
             }
             // All: those that are in place.
-            Action::Enforce { which, json, locate } => enforce::run(&locate, &once(&which.names), json),
+            Action::Enforce { which, json, locate } => enforce(&locate, &once(&which.names), json),
             Action::Preset { preset, names, yes, json, locate } => {
-                preset::set(&locate, preset, &once(&names), yes, json)
+                set_preset(&locate, preset, &once(&names), yes, json)
             }
         }
     }
@@ -148,4 +147,162 @@ impl GuardCommand {
 /// Returns guards in the order of the table, each once.
 fn once(names: &[&'static Guard]) -> Vec<&'static Guard> {
     GUARDS.iter().filter(|guard| names.iter().any(|it| it.name == guard.name)).collect()
+}
+
+fn list(locate: &options::Locate, as_json: bool) -> anyhow::Result<ExitCode> {
+    locate.enter()?;
+    let own = Own::find(locate)?;
+    let settings = own.settings()?;
+    let mut statuses = Vec::new();
+    for guard in &GUARDS {
+        statuses.push((guard, own.status(guard)?));
+    }
+    if as_json {
+        let rows = statuses.iter().map(|(guard, status)| {
+            json!({
+                "name": guard.name,
+                "path": own.path(guard),
+                "status": status.as_str(),
+                "version": version(status),
+                "carried": { "version": Guard::VERSION, "digest": guard.digest() },
+                "preset": settings.preset(guard).unwrap_or_else(|| preset_of(&settings, guard)),
+                "mode": settings.mode(guard),
+                "protects_from": guard.protects_from,
+                "events": guard.events.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "permissions": guard.permissions,
+            })
+        });
+        return output::json(&rows.collect::<Vec<_>>());
+    }
+    let rows = statuses.iter().map(|(guard, status)| {
+        let has = match status {
+            Status::Missing => "-",
+            Status::Current => Guard::VERSION,
+            other => other.as_str(),
+        };
+        let preset = if *status == Status::Missing { "-".to_owned() } else { preset_of(&settings, guard) };
+        vec![guard.name.to_owned(), has.to_owned(), preset, guard.protects_from.to_owned()]
+    });
+    output::line(&output::table(&["NAME", "YOU HAVE", "PRESET", "PROTECTS FROM"], rows))?;
+    let is_one = |wanted: fn(&Status) -> bool| statuses.iter().any(|(_, status)| wanted(status));
+    if !is_one(|it| *it != Status::Missing) {
+        hint("you have none of them; add them: hookbox guard add --all");
+    }
+    let observes = |(guard, status): &&(&Guard, Status)| {
+        *status != Status::Missing && settings.mode(guard) == Mode::Observe
+    };
+    let observing: Vec<&str> = statuses.iter().filter(observes).map(|(guard, _)| guard.name).collect();
+    if !observing.is_empty() {
+        note(format_args!("in shadow mode, so they stop nothing: {}", observing.join(", ")));
+        hint("shadow mode ends with: hookbox guard enforce --all");
+    }
+    if is_one(|it| matches!(it, Status::Older(_))) {
+        hint("older ones are updated by `hookbox guard add`; your settings stay");
+    }
+    if is_one(|it| *it == Status::Changed) {
+        hint("the changed ones are not what hookbox wrote; `hookbox guard add --force` replaces them");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the version of the file in the place of a guard, if hookbox wrote it.
+fn version(status: &Status) -> Option<&str> {
+    match status {
+        Status::Current => Some(Guard::VERSION),
+        Status::Older(version) => Some(version),
+        _ => None,
+    }
+}
+
+/// Ends the shadow mode of guards. Without names, of those that are in place.
+fn enforce(locate: &options::Locate, names: &[&'static Guard], as_json: bool) -> anyhow::Result<ExitCode> {
+    locate.enter()?;
+    human::required(locate, &[], false)?;
+    let own = Own::find(locate)?;
+    let mut settings = own.settings()?;
+    let mut rows = Vec::new();
+    for guard in own.chosen(names)? {
+        let before = settings.mode(guard);
+        // A guard that guards needs no setting for it.
+        if before != Mode::Enforce {
+            settings.set_mode(guard, Mode::Enforce).map_err(explained)?;
+        }
+        rows.push((guard, before));
+    }
+    settings.write().map_err(explained)?;
+    if as_json {
+        let row = |(guard, before): &(&Guard, Mode)| json!({ "name": guard.name, "mode": Mode::Enforce, "before": before });
+        return output::json(&rows.iter().map(row).collect::<Vec<_>>());
+    }
+    for (guard, before) in &rows {
+        let was = if *before == Mode::Enforce { "as before" } else { "before in shadow mode" };
+        output::line(&format!("{}: enforce, {was}", guard.name))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Sets the preset of guards. Without names, of those that are in place.
+fn set_preset(
+    locate: &options::Locate,
+    preset: Preset,
+    names: &[&'static Guard],
+    yes: bool,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
+    locate.enter()?;
+    human::required(locate, &[], !yes)?;
+    let own = Own::find(locate)?;
+    let mut settings = own.settings()?;
+    let mut rows = Vec::new();
+    for guard in own.chosen(names)? {
+        let before = preset_of(&settings, guard);
+        settings.set_preset(guard, preset).map_err(explained)?;
+        rows.push((guard, before));
+    }
+    let loosened: Vec<_> = rows.iter().filter(|(_, before)| loosens(before, preset)).collect();
+    if !loosened.is_empty() {
+        for (guard, before) in &loosened {
+            say(format_args!("  {:<12}  {before} → {preset}", guard.name));
+        }
+        approval::confirm("Let these guards stop less?", yes)?;
+    }
+    settings.write().map_err(explained)?;
+    if as_json {
+        let rows = rows.iter().map(
+            |(guard, before)| json!({ "name": guard.name, "preset": preset.as_str(), "before": before }),
+        );
+        return output::json(&rows.collect::<Vec<_>>());
+    }
+    for (guard, before) in &rows {
+        let line = match *before == preset.as_str() {
+            true => format!("{}: {preset}, as before", guard.name),
+            false => format!("{}: {preset}, before {before}", guard.name),
+        };
+        output::line(&line)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns true if a guard stops less with a preset than before. With a setting that is not a preset, it fails, and blocks
+/// everything.
+fn loosens(before: &str, preset: Preset) -> bool {
+    before.parse().map_or(true, |before: Preset| preset < before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_looser_preset_is_told_from_a_stricter_one() {
+        for (before, preset, want) in [
+            ("strict", Preset::Standard, true),
+            ("standard", Preset::Relaxed, true),
+            ("standard", Preset::Standard, false),
+            ("relaxed", Preset::Strict, false),
+            ("strickt", Preset::Strict, true),
+        ] {
+            assert_eq!(loosens(before, preset), want, "{before} {preset}");
+        }
+    }
 }

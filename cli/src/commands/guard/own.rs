@@ -1,14 +1,14 @@
-//! The guards of a user: their places, and their settings.
+//! The guards of a user: their places, their settings, and the `git` that they ask.
 
+use std::env;
 use std::path::{Path, PathBuf};
 
-use hookbox::discovery;
-use hookbox::escape;
 use hookbox::trust::PrivateFileErrorKind;
+use hookbox::{discovery, escape};
 use hookbox_guards::{GUARDS, Guard, GuardsError, GuardsErrorKind, Preset, SettingsFile, Shelf, Status};
-use hookbox_system::files::private_dir;
+use hookbox_system::files::{private_dir, program};
 
-use crate::error::InputError;
+use crate::error::{InputError, hint, note, warn};
 use crate::options;
 
 /// The places of a user's guards.
@@ -118,4 +118,29 @@ pub(crate) fn explained(error: GuardsError) -> anyhow::Error {
         _ => "check that the directory and its files are yours".to_owned(),
     };
     InputError::refused(error.to_string(), hint).into()
+}
+
+/// Writes the `git` of the user's `PATH` into the user's settings, by its real path, if guards have no other: no event searches
+/// `PATH`. Warns if there is none that only root can change.
+pub(crate) fn fix_git(locate: &options::Locate) -> anyhow::Result<()> {
+    let own = Own::find(locate)?;
+    let mut settings = own.settings()?;
+    if program::git(settings.git()).is_some() {
+        return Ok(());
+    }
+    let found = program::on_path("git", &env::var_os("PATH").unwrap_or_default());
+    let Some(path) = found.as_deref().and_then(Path::to_str) else {
+        warn_of_no_git();
+        return Ok(());
+    };
+    settings.set_git(path).map_err(explained)?;
+    settings.write().map_err(explained)?;
+    note(format_args!("guards ask {} for the state of a repository", escape(path, 4096)));
+    Ok(())
+}
+
+/// Warns that guards cannot know the state of a repository.
+pub(crate) fn warn_of_no_git() {
+    warn("there is no git that only root can change: guards take every work tree as changed");
+    hint("install git for the system, such as in /usr/bin, and run `hookbox install` again");
 }

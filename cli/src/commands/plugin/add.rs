@@ -9,9 +9,7 @@ use hookbox_plugins::{Decision, Hosts, PluginError, PluginErrorKind, Preview, Re
 use hookbox_system::text::shell_word;
 
 use super::Results;
-use super::consent::Consent;
-use super::fetch_options::FetchOptions;
-use super::fetched::{fetch, install, show, summary};
+use super::fetch::{Consent, FetchOptions, fetch, install, show, summary};
 use super::locations::{self, Base, Environment};
 use super::row::Row;
 use crate::error::{InputError, say};

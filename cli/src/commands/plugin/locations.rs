@@ -2,18 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use hookbox::Runtime;
 use hookbox::discovery::{self, Options};
-use hookbox::escape;
 use hookbox::manager::Manager;
+use hookbox::{Runtime, escape};
 use hookbox_plugins::{
     Hosts, KnownPlugin, Location, PluginError, PluginErrorKind, PluginName, Plugins, known, needs_repair,
 };
 
-use crate::compiler;
 use crate::error::{InputError, note, warn, warn_with_hint};
 use crate::interrupt::unless_interrupted;
-use crate::options;
+use crate::{compiler, options};
 
 /// The directories and the engine that a command works with.
 pub(super) struct Environment<'a> {

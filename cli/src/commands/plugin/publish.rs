@@ -3,20 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::interrupt::unless_interrupted;
 use clap::Args;
-use hookbox::Digest;
-use hookbox::escape;
+use hookbox::{Digest, escape};
 use hookbox_plugins::registry::{Description, Options, Registry};
 use hookbox_plugins::{
     Contents, Hosts, Location, OciReference, PluginName, Plugins, Silent, Source, Stage, Staged, fetch,
 };
 use serde_json::json;
 
-use super::describe;
-use crate::compiler;
+use super::row;
 use crate::error::{InputError, say};
-use crate::{approval, input, output};
+use crate::interrupt::unless_interrupted;
+use crate::{approval, compiler, input, output};
 
 /// Publish a component, or a directory with skills, recipes and hooks, to an OCI registry.
 ///
@@ -136,9 +134,9 @@ async fn staged(path: &Path, name: &PluginName, scratch: &Path) -> anyhow::Resul
     }
     let contents = Contents::look(&staged.path(), &name.dir(), Location::Local, &runtime).await;
     contents.check(&shown)?;
-    describe::problems(&shown, &contents);
+    row::problems(&shown, &contents);
     if !contents.others.is_empty() {
-        say(format_args!("publishing everything in {shown}, also {}", describe::list(&contents.others)));
+        say(format_args!("publishing everything in {shown}, also {}", row::list(&contents.others)));
     }
     Ok(staged)
 }

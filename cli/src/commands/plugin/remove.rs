@@ -9,7 +9,7 @@ use hookbox_plugins::{KnownPlugin, PluginError, PluginErrorKind, Plugins};
 use serde_json::{Value, json};
 
 use super::locations::{self, Environment};
-use super::{Results, describe};
+use super::{Results, row};
 use crate::{human, options, output};
 
 /// Remove plugins, with the trust in their hooks and their grants.
@@ -60,7 +60,7 @@ impl Remove {
 
     fn one(&self, plugins: &Plugins, known: &KnownPlugin, manager: &Manager) -> anyhow::Result<Value> {
         let records = known.remove(plugins, manager)?;
-        describe::forgotten(&records);
+        row::forgotten(&records);
         let location = plugins.location().as_str();
         if !self.json {
             output::line(&format!("Removed {} ({location})", escape(&known.name, 200)))?;

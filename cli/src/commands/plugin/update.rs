@@ -9,9 +9,7 @@ use hookbox_plugins::{KnownPlugin, PluginError, PluginErrorKind, Plugins, Previe
 use serde_json::{Value, json};
 
 use super::Results;
-use super::consent::Consent;
-use super::fetch_options::FetchOptions;
-use super::fetched::{fetch, install, show, summary};
+use super::fetch::{Consent, FetchOptions, fetch, install, show, summary};
 use super::locations::{self, Environment};
 use crate::error::{say, warn};
 use crate::{human, options, output};

@@ -1,17 +1,20 @@
-//! Fetching a plugin, showing it, and installing it.
+//! Fetching a plugin, showing it, asking for consent, and installing it.
 
+use std::path::Path;
+
+use clap::Args;
 use hookbox::escape;
+use hookbox_plugins::registry::PublicKey;
 use hookbox_plugins::{
-    Accepted, Decision, KnownPlugin, PluginError, PluginErrorKind, Plugins, Preview, Request,
+    Accepted, Decision, KnownPlugin, Locked, PluginError, PluginErrorKind, Plugins, Preview, Request,
 };
 use hookbox_system::text::shell_word;
 
-use super::describe;
 use super::locations::Environment;
 use super::row::{self, Row};
 use crate::approval;
-use crate::error::{hint, say, warn, warn_with_hint};
-use crate::interrupt::unless_interrupted;
+use crate::error::{InputError, hint, say, warn, warn_with_hint};
+use crate::interrupt::{Interrupted, unless_interrupted};
 use crate::progress::Progress;
 
 /// Fetches a plugin. A signal ends this, and removes what was fetched.
@@ -36,18 +39,18 @@ pub(super) fn show(preview: &Preview<'_>) {
     } else if let Some(manifest) = &preview.locked.manifest {
         say(format_args!("  is      manifest {manifest}"));
     }
-    say(format_args!("  skills  {}", describe::list(&contents.skills)));
-    say(format_args!("  recipes {}", describe::list(&contents.recipes)));
-    say(format_args!("  hooks   {}", describe::counts(contents)));
+    say(format_args!("  skills  {}", row::list(&contents.skills)));
+    say(format_args!("  recipes {}", row::list(&contents.recipes)));
+    say(format_args!("  hooks   {}", row::counts(contents)));
     if !contents.others.is_empty() {
-        say(format_args!("  others  {}", describe::list(&contents.others)));
+        say(format_args!("  others  {}", row::list(&contents.others)));
     }
-    contents.hooks.iter().flat_map(|it| describe::hook(it, false)).for_each(say);
+    contents.hooks.iter().flat_map(|it| row::hook_lines(it, false)).for_each(say);
     if contents.enabled().any(|it| !it.kind.is_one_file()) {
         say("  once they are trusted, native hooks and commands run with all your rights");
         say("  trust covers the installed files; in a repository, a new file beside them ends it");
     }
-    describe::problems(&name, contents);
+    row::problems(&name, contents);
     if preview.is_signed {
         say("  signed  by the key that was given");
     }
@@ -77,7 +80,7 @@ pub(super) async fn install(
         };
         say(format_args!("trusted {}{granted}", escape(&record.name, 200)));
     }
-    describe::forgotten(&forgotten);
+    row::forgotten(&forgotten);
     let row = row::of(plugins, &KnownPlugin::from(installed), &contents, &manager)?;
     advise(&row, decision.is_some_and(|it| it.grant));
     Ok(row)
@@ -115,4 +118,85 @@ fn advise(row: &Row, granted: bool) {
 pub(super) fn summary(verb: &str, row: &Row) -> String {
     let (skills, recipes, hooks) = row.counts();
     format!("{verb} {}:\n  Skills:  {skills}\n  Recipes: {recipes}\n  Hooks:   {hooks}", row.name)
+}
+
+/// The consent on the command line.
+#[derive(Args, Debug)]
+pub(super) struct Consent {
+    /// Grant the shown rights that the hooks ask for; together with a yes on the terminal, or with --yes.
+    #[arg(long = "grant-all", alias = "grant", conflicts_with = "no_trust")]
+    pub(super) grant: bool,
+    /// Trust the hooks that are shown, without a question; this grants nothing.
+    #[arg(short, long, conflicts_with = "no_trust")]
+    yes: bool,
+    /// Trust nothing, and do not ask.
+    #[arg(long)]
+    no_trust: bool,
+}
+
+impl Consent {
+    /// Returns true if the user has to be asked.
+    pub(super) fn asks(&self) -> bool {
+        !self.yes && !self.no_trust
+    }
+
+    /// Returns true if the user trusts what is shown. Asks on the terminal; without one, and without `--yes`,
+    /// the answer is no.
+    pub(super) async fn ask(&self, question: String) -> Result<bool, Interrupted> {
+        if !self.asks() {
+            return Ok(self.yes);
+        }
+        if !approval::has_terminal() {
+            say("there is no terminal to ask on: nothing is trusted (--yes trusts what is shown)");
+            return Ok(false);
+        }
+        // On another thread, so that a signal ends the wait.
+        let asked = async { tokio::task::spawn_blocking(move || approval::ask(&question)).await };
+        Ok(unless_interrupted(asked).await?.unwrap_or(false))
+    }
+}
+
+/// The options for fetching.
+#[derive(Clone, Default)]
+pub(super) struct FetchOptions {
+    /// True if registries are used without TLS.
+    plain_http: bool,
+    /// The key to verify signatures with.
+    key: Option<PublicKey>,
+}
+
+impl FetchOptions {
+    /// Reads the key from this file.
+    pub(super) fn new(plain_http: bool, key: Option<&Path>) -> anyhow::Result<Self> {
+        let Some(file) = key else { return Ok(Self { plain_http, key: None }) };
+        let wrong = |what: String| {
+            let what = format!("--key {}: {what}", escape(&file.to_string_lossy(), 1024));
+            InputError::new(what, "give the public key in PEM, such as cosign.pub")
+        };
+        let text = String::from_utf8(crate::input::text(file)?)
+            .map_err(|_| wrong("expected PEM, found no text".to_owned()))?;
+        let key = PublicKey::from_pem(&text).map_err(|error| wrong(error.to_string()))?;
+        Ok(Self { plain_http, key: Some(key) })
+    }
+
+    /// Applies the options to a request.
+    pub(super) fn apply(&self, mut request: Request) -> Result<Request, PluginError> {
+        request.plain_http = self.plain_http;
+        request.verify(self.key.as_ref())
+    }
+
+    /// Applies the options to a request for one of all plugins that the lock file names. One that was installed without a
+    /// key is not verified.
+    pub(super) fn apply_to_one_of_all(
+        &self,
+        request: Request,
+        locked: &Locked,
+    ) -> Result<Request, PluginError> {
+        if self.key.is_none() || locked.key.is_some() {
+            return self.apply(request);
+        }
+        let source = request.source.shown();
+        warn(format_args!("{source}: is not verified: it was installed without a key"));
+        Self { key: None, ..self.clone() }.apply(request)
+    }
 }
