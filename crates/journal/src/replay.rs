@@ -3,9 +3,6 @@
 //! Nothing outside the record is an input: not the clock, the store, the network, the repository or a file. So the same
 //! bytes give the same answer and use the same fuel, on any machine.
 
-mod compare;
-mod event;
-
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,12 +12,10 @@ use hookbox::hook::{OnFailure, Subscription, Tier};
 use hookbox::internal::chain::{self, ChainOptions, work_out_facts};
 use hookbox::outcome::Answers;
 use hookbox::report::{HookReport, Input};
-use hookbox::{Component, ComponentHook};
-use hookbox::{Descriptor, Event, Hook, Kind};
-use serde_json::Value;
+use hookbox::{Component, ComponentHook, Descriptor, Document, Event, EventData, Hook, Kind, escape};
+use serde_json::{Value, json};
 
-pub use self::compare::Difference;
-use crate::journal::{VERSION, home_of};
+use crate::journal::{VERSION, event_of, home_of};
 
 /// The time limit of a call: much longer than a hook has, because this machine may be slower.
 const WALL: Duration = Duration::from_secs(60);
@@ -111,7 +106,7 @@ pub async fn replay(
         let name = text(hook, "name").to_owned();
         let result = match run((record, line), hooks.get(..at).unwrap_or_default(), hook, &mut find).await {
             Err(reason) => Outcome::Left(reason),
-            Ok(report) => compare::first_difference(hook, &report).map_or(Outcome::Same, Outcome::Different),
+            Ok(report) => first_difference(hook, &report).map_or(Outcome::Same, Outcome::Different),
         };
         replayed.push(Replayed { hook: name, result });
     }
@@ -166,7 +161,7 @@ async fn run(
         allowances: false,
         ..ChainOptions::default()
     };
-    let mut event = event::seen((record, line), before).ok_or(Reason::Unreadable)?;
+    let mut event = seen((record, line), before).ok_or(Reason::Unreadable)?;
     // They decide which subscription the hook was asked by.
     work_out_facts(&mut event, &options);
     let component = find(text(hook, "name"), text(hook, "digest")).await?;
@@ -233,4 +228,80 @@ fn limits(hook: &Value, descriptor: &mut Descriptor) {
 fn tier(name: &str) -> Option<Tier> {
     let all = [Tier::Repo, Tier::RepoPlugin, Tier::Global, Tier::GlobalPlugin, Tier::Code, Tier::Builtin];
     all.into_iter().find(|tier| tier.as_str() == name)
+}
+
+/// The longest value that is shown, in bytes.
+const SHOWN: usize = 400;
+
+/// The keys that are compared, the most telling first. Times depend on the machine.
+const KEYS: [&str; 9] =
+    ["status", "would", "cause", "message", "changes", "metadata", "log", "denied", "fuel"];
+
+/// The first difference between a record and its replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The key of the hook's report; `inputs` if the hook asked for something else.
+    pub key: &'static str,
+    /// The value of the record, as JSON.
+    pub recorded: String,
+    /// The value of the replay, as JSON.
+    pub now: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { key, recorded, now } = self;
+        match *key {
+            "inputs" => write!(f, "{}", escape(now, SHOWN)),
+            key => write!(f, "{key}: {}; the record has {}", escape(now, SHOWN), escape(recorded, SHOWN)),
+        }
+    }
+}
+
+/// Compares a recorded report with the one of the replay.
+fn first_difference(recorded: &Value, report: &HookReport) -> Option<Difference> {
+    let now = report.to_json();
+    let asked_for = report.message.as_deref().filter(|it| it.starts_with("asked for "));
+    if let Some(asked_for) = asked_for.filter(|_| now.get("cause") == Some(&json!("internal"))) {
+        return Some(Difference { key: "inputs", recorded: String::new(), now: asked_for.to_owned() });
+    }
+    KEYS.into_iter().find_map(|key| {
+        // A record of another version may lack a key.
+        let (recorded, now) = (normal(key, recorded.get(key)?), normal(key, now.get(key)?));
+        let differs = recorded != now;
+        differs.then(|| Difference { key, recorded: recorded.to_string(), now: now.to_string() })
+    })
+}
+
+/// Returns a value without the parts that depend on the user's settings.
+fn normal(key: &str, value: &Value) -> Value {
+    match (key, value) {
+        // The user allowed what the hook blocked.
+        ("status", value) if value == "allowed" => json!("blocked"),
+        // The fix names the user's commands.
+        ("denied", Value::Array(all)) => all.iter().filter_map(|it| it.get("right")).cloned().collect(),
+        (_, value) => value.clone(),
+    }
+}
+
+/// Returns the event of a record with the changes of these hooks, which ran before.
+fn seen((record, line): (&Value, &[u8]), before: &[Value]) -> Option<Event> {
+    let mut event = event_of(record, line)?;
+    // An answer of a hook that observes changes nothing.
+    let acting = before.iter().filter(|hook| hook.get("status").is_some_and(|it| it != "observed"));
+    for change in acting.filter_map(|hook| hook.get("changes")?.as_array()).flatten() {
+        let (what, after) = (change.get("what")?.as_str()?, change.get("after")?);
+        let text = || match after {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        match (&mut event.data, what) {
+            (EventData::BeforeToolCall(call), "input") => call.input = Document::new(after.clone()),
+            (EventData::AfterToolCall(result), "output") => result.output = Document::new(after.clone()),
+            (EventData::UserMessageSend { message }, "message") => *message = Some(text()),
+            (EventData::OnError(error), "error") => error.message = text(),
+            _ => {}
+        }
+    }
+    Some(event)
 }

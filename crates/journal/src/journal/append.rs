@@ -11,8 +11,7 @@ use hookbox_system::files::{FileLock, LockError, private_dir};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::files::{self, DayFile};
-use super::read::{HASH, Reader, hash_of};
+use super::read::{DayFile, HASH, Reader, all_files, hash_of};
 use super::summary::decision;
 use super::{MAX_RECORD, SMALL_RECORD};
 
@@ -46,7 +45,7 @@ pub(super) enum AppendError {
 /// Returns the longest record of this journal, in bytes. In one that is half full long texts are cut, so that a few large
 /// events do not remove all others.
 pub(super) fn longest(directory: &Path, settings: &JournalSettings) -> usize {
-    let size: u64 = files::all(directory).unwrap_or_default().iter().map(DayFile::size).sum();
+    let size: u64 = all_files(directory).unwrap_or_default().iter().map(DayFile::size).sum();
     if size > settings.max_size / 2 { SMALL_RECORD } else { MAX_RECORD }
 }
 
@@ -63,7 +62,7 @@ pub(super) fn append(directory: &Path, object: &str, settings: &JournalSettings)
         lock => lock?,
     };
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-    let files = files::all(directory).map_err(at(directory))?;
+    let files = all_files(directory).map_err(at(directory))?;
     let most = (settings.max_size / PARTS).max(1);
     let file = match files.last() {
         // After the clock went back, the order of the records is still that of the files.

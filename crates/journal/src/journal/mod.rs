@@ -4,8 +4,6 @@
 //! the line before that key, and has the hash of the record before it ([`verify`]).
 
 mod append;
-mod files;
-mod filter;
 mod read;
 mod record;
 mod summary;
@@ -18,11 +16,10 @@ use std::path::{Path, PathBuf};
 
 use hookbox::journal::{Journal as Receiver, Record};
 
-pub use self::filter::Filter;
 pub(crate) use self::read::has_own_hash;
 pub use self::read::{Entry, Follower, Reader};
 pub use self::record::{VERSION, event_of, home_of};
-pub use self::summary::{Decision, decision, has_failed, hooks, subject};
+pub use self::summary::{Decision, Filter, decision, has_failed, hooks, subject};
 pub use self::verify::{Fault, FaultKind, Verified, verify};
 
 /// The directory of the journal in the data directory.

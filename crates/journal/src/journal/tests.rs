@@ -10,7 +10,7 @@ use hookbox::{EventName, Outcome, ToolCall};
 use serde_json::{Value, json};
 
 use super::append::{append, longest};
-use super::files;
+use super::read::{DayFile, all_files};
 use super::*;
 
 /// Appends records with these texts.
@@ -26,7 +26,7 @@ fn texts(directory: &Path) -> Vec<String> {
 }
 
 fn only_file(directory: &Path) -> PathBuf {
-    let [file] = &files::all(directory).unwrap()[..] else { panic!("not one file") };
+    let [file] = &all_files(directory).unwrap()[..] else { panic!("not one file") };
     file.path.clone()
 }
 
@@ -121,7 +121,7 @@ fn old_and_large_days_are_removed_and_the_chain_goes_on() {
     for number in 0..100 {
         append(small.path(), &format!("{{\"v\":1,\"text\":\"{number}\""), &settings).unwrap();
     }
-    let size: u64 = files::all(small.path()).unwrap().iter().map(files::DayFile::size).sum();
+    let size: u64 = all_files(small.path()).unwrap().iter().map(DayFile::size).sum();
     assert!(size <= 4_000, "{size}");
     let texts = texts(small.path());
     assert_eq!(texts.last().unwrap(), "99");
@@ -148,7 +148,7 @@ fn blocked_events_are_the_last_to_go() {
         ("first", "199")
     );
     // One of them that is changed is found.
-    let thinned = files::all(temp.path()).unwrap().remove(0).path;
+    let thinned = all_files(temp.path()).unwrap().remove(0).path;
     let text = fs::read_to_string(&thinned).unwrap();
     fs::write(&thinned, text.replace("first", "other")).unwrap();
     assert!(verify(temp.path(), None).unwrap().faults.iter().any(|it| it.kind == FaultKind::Changed));
@@ -158,7 +158,7 @@ fn blocked_events_are_the_last_to_go() {
         append(&number.to_string(), true);
     }
     assert_ne!(texts(temp.path())[0], "first");
-    let size: u64 = files::all(temp.path()).unwrap().iter().map(files::DayFile::size).sum();
+    let size: u64 = all_files(temp.path()).unwrap().iter().map(DayFile::size).sum();
     assert!(size <= 8_000, "{size}");
 }
 

@@ -4,14 +4,12 @@
 //! A reader takes the lines that it knows. A call whose command it cannot read has nothing to judge, and counts as not
 //! read; it never counts as passed.
 
-mod journal;
-
 use std::io::{self, BufRead, Read as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::journal::DIRECTORY;
+use crate::journal::{DIRECTORY, has_own_hash};
 
 /// The longest line that is read, in bytes. A longer one is counted as unread.
 pub const MAX_LINE: u64 = 64 << 20;
@@ -40,7 +38,7 @@ pub static JOURNAL: Format = Format {
         vec![data.join("hookbox").join(DIRECTORY)]
     },
     has_line: |line| ["v", "event", "report"].iter().all(|key| line.get(key).is_some()),
-    lines: || Box::new(journal::Journal),
+    lines: || Box::new(Journal),
 };
 
 /// A tool call of the past.
@@ -172,4 +170,36 @@ fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
 /// Returns the text at a JSON Pointer.
 pub fn text(value: &Value, pointer: &str) -> Option<String> {
     value.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// Records of the journal.
+#[derive(Default)]
+struct Journal;
+
+impl Lines for Journal {
+    fn is_own(&self, text: &[u8]) -> bool {
+        has_own_hash(text)
+    }
+
+    fn line(&mut self, line: &Value, found: &mut Vec<Found>) {
+        if text(line, "/event/event").as_deref() != Some("before_tool_call") {
+            return;
+        }
+        let tool = text(line, "/event/tool_name").unwrap_or_default();
+        // A command that was cut, or from which a secret was removed, is another command.
+        let has = |key: &str| line.get(key).is_some();
+        let is_other =
+            |input: &Value| has("cut") || has("redacted") && input.to_string().contains("[REDACTED:");
+        let input = line.pointer("/event/tool_input").filter(|it| !is_other(it)).cloned();
+        found.push(Found::Call(PastCall {
+            id: text(line, "/id"),
+            judged: input.map(|input| vec![(tool.clone(), input)]),
+            tool,
+            is_script: false,
+            directory: text(line, "/cwd"),
+            session: text(line, "/conversation"),
+            time: text(line, "/time"),
+            mode: text(line, "/event/mode"),
+        }));
+    }
 }
