@@ -6,9 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
-use super::came::Came;
-use super::case::Case;
-use super::expect::{self, Content, Expect, Expected, NEW_VALUES, content, texts};
+use super::case::{Came, Case, Content, Expect, Expected, NEW_VALUES, content, matches, texts};
 
 /// The time to find the shortest difference of two texts. After that a longer one is shown.
 const DIFF: Duration = Duration::from_secs(1);
@@ -98,7 +96,7 @@ pub fn compare(case: &Case, came: &Came) -> Vec<Difference> {
     for name in NEW_VALUES {
         let new = changed.filter(|(changed, _)| changed == name).map(|(_, value)| value);
         let expected = expect.new_value(name);
-        let is_same = |expected| new.is_some_and(|new| expect::matches(expected, new));
+        let is_same = |expected| new.is_some_and(|new| matches(expected, new));
         if let Some(expected) = expected.filter(|expected| !is_same(expected)) {
             add(name, expected.clone(), json!(new));
         }
@@ -194,7 +192,7 @@ fn whole(case: &Case, came: &Came) -> Vec<Difference> {
 mod tests {
     use hookbox::hook::Cause;
 
-    use super::super::came::{Failure, Verdict};
+    use super::super::case::{Failure, Verdict};
     use super::super::read::parse;
     use super::*;
 

@@ -79,7 +79,7 @@ fn is_allowed(c: char) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::super::came::Came;
+    use super::super::case::Came;
     use super::super::compare::Difference;
     use super::super::player::Outcome;
     use super::super::read::parse;

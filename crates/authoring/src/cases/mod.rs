@@ -4,12 +4,9 @@
 //! of its own, with a temporary home directory and nothing of the user's but the compiled code; [`play`] is the work of
 //! that process. [`compare`] names the differences, and [`update`] writes what came into the file.
 
-mod came;
 mod case;
 mod compare;
 mod error;
-mod expect;
-mod files;
 mod find;
 mod junit;
 mod place;
@@ -17,22 +14,16 @@ mod play;
 mod player;
 mod read;
 mod replies;
-mod stale;
-mod time;
-mod toml;
 mod update;
 mod wire;
 
-pub use self::came::{Came, Failure, Verdict};
-pub use self::case::{Case, CaseFile, Earlier};
+pub use self::case::{Came, Case, CaseFile, Content, Earlier, Expect, Expected, Failure, Verdict};
 pub use self::compare::{Difference, compare};
 pub use self::error::{CaseError, CaseErrorKind};
-pub use self::expect::{Content, Expect, Expected};
-pub use self::find::{Found, find};
+pub use self::find::{Found, find, newer_source};
 pub use self::junit::junit;
 pub use self::play::{Task, play};
 pub use self::player::{Outcome, Played, Player};
 pub use self::replies::Reply;
-pub use self::stale::newer_source;
 pub use self::update::update;
 pub use self::wire::{Sent, Wire};

@@ -9,8 +9,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio::task::JoinSet;
 
-use super::came::Came;
-use super::case::Case;
+use super::case::{Came, Case};
 use super::compare::{Difference, compare};
 use super::error::{CaseError, CaseErrorKind};
 use super::find::Found;

@@ -17,10 +17,9 @@ use serde_json::{Map, Value, json};
 use toml::Spanned;
 use toml::de::DeTable;
 
-use super::case::{Case, CaseFile, Earlier};
+use super::case::{Case, CaseFile, Content, Data, Earlier, Expect};
 use super::error::{CaseError, CaseErrorKind};
-use super::expect::{Content, Data, Expect};
-use super::files;
+use super::place::{PATH_HINT, split};
 use super::replies::Reply;
 
 /// The largest case file, in bytes.
@@ -315,11 +314,11 @@ fn read_event(given: EventWire, at: &Range<usize>) -> Result<(EventName, Data), 
 
 /// Refuses a path that leads out of the directories of a case.
 fn check_path(path: &str, at: Range<usize>) -> Result<(), Fault> {
-    if files::split(path).is_some() {
+    if split(path).is_some() {
         return Ok(());
     }
     let shown = text::escape(path, 200);
-    Err(Fault::new(at, format!("{shown:?} is not the path of a file of a case")).hint(files::HINT))
+    Err(Fault::new(at, format!("{shown:?} is not the path of a file of a case")).hint(PATH_HINT))
 }
 
 /// Reads the time between the events of a case, of which there must be several.

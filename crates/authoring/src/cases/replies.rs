@@ -1,10 +1,10 @@
 //! Answers to the HTTP requests of components: those of the case, and never those of the network.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hookbox::Network;
 use serde::Deserialize;
-use std::collections::BTreeMap;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
 /// The largest request that is read, in bytes.

@@ -7,9 +7,9 @@ use hookbox_system::files::write_atomic;
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
+use super::case::to_toml;
 use super::error::{CaseError, CaseErrorKind};
 use super::player::Played;
-use super::toml::to_toml;
 
 /// Writes the answers that came into a case file, for its cases that differ. Comments, the order and the mode of the
 /// file stay. Returns the number of cases that were written.

@@ -6,17 +6,11 @@
 mod build;
 mod create;
 mod error;
-mod language;
-mod name;
 mod recognize;
-mod template;
-mod tool;
 mod watch;
 
 pub use self::build::{Built, Hook};
 pub use self::create::create;
 pub use self::error::{BuildError, CreateError};
-pub use self::language::{Language, UnknownLanguage};
-pub use self::name::{InvalidName, Name};
-pub use self::recognize::Project;
+pub use self::recognize::{InvalidName, Language, Name, Project, UnknownLanguage};
 pub use self::watch::{Sources, WatchError};

@@ -1,14 +1,15 @@
-//! Recognizing a project by its files.
+//! A project: its language and its name, and how its files tell them.
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::{fmt, io};
 
 use hookbox::rules;
 use hookbox_system::files::FileAccess;
 use serde::Deserialize;
+use thiserror::Error;
 
 use super::error::BuildError;
-use super::language::Language;
 
 /// The largest file with the name of a project, in bytes.
 const MAX_FILE: u64 = 1 << 20;
@@ -108,7 +109,7 @@ fn name(dir: &Path, access: &FileAccess, language: Language) -> Result<String, B
     let name = named.map(|it| it.rsplit('/').next().unwrap_or_default().to_owned());
     let is_plain = |name: &String| {
         let is_letter = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
-        !name.is_empty() && name.len() <= 64 && !name.starts_with('.') && name.chars().all(is_letter)
+        !name.is_empty() && name.len() <= MAX_NAME && !name.starts_with('.') && name.chars().all(is_letter)
     };
     name.filter(is_plain).ok_or_else(|| BuildError::Invalid { path, expected: field.to_owned() })
 }
@@ -144,10 +145,171 @@ fn plain(dir: &Path, access: &FileAccess) -> Result<(Language, String), BuildErr
     }
 }
 
+/// The language of a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// A component, built by cargo.
+    Rust,
+    /// A component with a Python interpreter, built by componentize-py.
+    Python,
+    /// A component with a JavaScript interpreter, built by esbuild and componentize-qjs.
+    TypeScript,
+    /// Data without code: a rules file.
+    Rules,
+    /// An executable, outside of a sandbox.
+    Script,
+}
+
+impl Language {
+    /// Every language.
+    pub const ALL: [Self; 5] = [Self::Rust, Self::Python, Self::TypeScript, Self::Rules, Self::Script];
+
+    /// Returns the name, as `hookbox new --lang` reads it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rust => "rust",
+            Self::Python => "python",
+            Self::TypeScript => "typescript",
+            Self::Rules => "rules",
+            Self::Script => "script",
+        }
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Language {
+    type Err = UnknownLanguage;
+
+    fn from_str(text: &str) -> Result<Self, UnknownLanguage> {
+        Self::ALL.into_iter().find(|it| it.as_str() == text).ok_or(UnknownLanguage)
+    }
+}
+
+/// The text is not the name of a language.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("expected a language: {}", Language::ALL.map(Language::as_str).join(", "))]
+pub struct UnknownLanguage;
+
+/// The longest name, in bytes: it is part of file names, of a crate's name and of an npm package's.
+const MAX_NAME: usize = 64;
+
+/// Words that cargo or a compiler does not accept as the name of a crate, or that the project's own SDK has.
+const RESERVED: [&str; 50] = [
+    "abstract",
+    "alloc",
+    "as",
+    "async",
+    "await",
+    "become",
+    "box",
+    "break",
+    "const",
+    "continue",
+    "core",
+    "crate",
+    "do",
+    "dyn",
+    "else",
+    "enum",
+    "extern",
+    "false",
+    "final",
+    "fn",
+    "for",
+    "gen",
+    "hookbox-calls",
+    "hookbox-redact",
+    "hookbox-sdk",
+    "hookbox-shell",
+    "if",
+    "impl",
+    "in",
+    "let",
+    "loop",
+    "match",
+    "mod",
+    "move",
+    "mut",
+    "pub",
+    "ref",
+    "return",
+    "self",
+    "static",
+    "std",
+    "struct",
+    "super",
+    "test",
+    "trait",
+    "true",
+    "type",
+    "unsafe",
+    "use",
+    "while",
+];
+
+/// The name of a project: lower-case letters, digits and single hyphens, with a letter first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name(String);
+
+impl Name {
+    /// Returns the name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for Name {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        let is_word = |word: &str| {
+            !word.is_empty() && word.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit())
+        };
+        if text.len() > MAX_NAME {
+            return Err(InvalidName::Long);
+        }
+        if !text.split('-').all(is_word) || text.starts_with(|first: char| first.is_ascii_digit()) {
+            return Err(InvalidName::Letters);
+        }
+        if RESERVED.contains(&text) {
+            return Err(InvalidName::Reserved);
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// The text is not the name of a project.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum InvalidName {
+    /// A letter is not allowed.
+    #[error(
+        "expected lower-case letters, digits and single hyphens, with a letter first, such as no-force-push"
+    )]
+    Letters,
+    /// It is too long.
+    #[error("expected at most {MAX_NAME} letters")]
+    Long,
+    /// It means something else to a compiler.
+    #[error("expected a name that is not a word of the language")]
+    Reserved,
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::fs;
+
+    use super::*;
 
     #[test]
     fn a_project_is_known_by_its_files() {
@@ -181,5 +343,29 @@ mod tests {
             };
             assert!(found.ends_with(want), "{files:?}: {found}");
         }
+    }
+
+    #[test]
+    fn a_name_fits_a_file_a_crate_and_a_package() {
+        for (text, want) in [
+            ("no-force-push", Ok("no-force-push")),
+            ("guard2", Ok("guard2")),
+            ("a-1", Ok("a-1")),
+            ("", Err(InvalidName::Letters)),
+            ("No", Err(InvalidName::Letters)),
+            ("a_b", Err(InvalidName::Letters)),
+            ("-a", Err(InvalidName::Letters)),
+            ("a--b", Err(InvalidName::Letters)),
+            ("a-", Err(InvalidName::Letters)),
+            ("2a", Err(InvalidName::Letters)),
+            ("../a", Err(InvalidName::Letters)),
+            ("a/b", Err(InvalidName::Letters)),
+            ("ä", Err(InvalidName::Letters)),
+            ("hookbox-shell", Err(InvalidName::Reserved)),
+            ("fn", Err(InvalidName::Reserved)),
+        ] {
+            assert_eq!(text.parse::<Name>().as_ref().map(Name::as_str), want.as_ref().copied(), "{text}");
+        }
+        assert_eq!("a".repeat(65).parse::<Name>(), Err(InvalidName::Long));
     }
 }

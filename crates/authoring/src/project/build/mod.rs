@@ -1,22 +1,20 @@
 //! Building a hook with the tools of its language, and checking the result.
 
-mod python;
-mod rust;
-mod settings;
-mod typescript;
+mod languages;
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
 
-use hookbox::native;
 use hookbox::rules::{self, Rules};
-use hookbox::{Component, MAX_COMPONENT};
-use hookbox::{EventName, HookError, Runtime};
+use hookbox::{Component, EventName, Hint, HookError, MAX_COMPONENT, Runtime, native};
 use hookbox_system::files::FileAccess;
+use tokio::process::Command;
 
 use super::error::BuildError;
-use super::language::Language;
-use super::recognize::Project;
+use super::recognize::{Language, Project};
 use super::watch::WORK;
 
 /// The time in which a script answers for its event.
@@ -69,16 +67,140 @@ impl Project {
         let temporary = tempfile::Builder::new().prefix(WORK).tempdir_in(&self.dir).map_err(fail)?;
         let (made, schema) = match self.language {
             // The linker has put the schema into it.
-            Language::Rust => (rust::build(self).await?, Vec::new()),
-            Language::Python => python::build(self, temporary.path()).await?,
-            _ => typescript::build(self, temporary.path()).await?,
+            Language::Rust => (languages::rust(self).await?, Vec::new()),
+            Language::Python => languages::python(self, temporary.path()).await?,
+            _ => languages::typescript(self, temporary.path()).await?,
         };
         let mut bytes = FileAccess::Anywhere.read(&made, MAX_COMPONENT).map_err(fail)?;
-        settings::append(&mut bytes, &schema);
+        append_schema(&mut bytes, &schema);
         let new = temporary.path().join("hook.wasm.new");
         std::fs::write(&new, &bytes).map_err(fail)?;
         let component = runtime.load(bytes).await.map_err(not_a_hook)?;
         std::fs::rename(&new, &path).map_err(fail)?;
         Ok(Built { hook: Hook::Component(Box::new(component)), path })
+    }
+}
+
+/// The part of a tool's output that is shown, in bytes: the end has the errors.
+const MAX_SHOWN: u64 = 64 << 10;
+
+/// A tool, and the command that installs it.
+pub(super) struct Tool {
+    pub(super) name: &'static str,
+    pub(super) path: PathBuf,
+    pub(super) hint: Hint,
+}
+
+impl Tool {
+    /// Returns the tool, if it is a file in the project, such as `node_modules/.bin/esbuild`.
+    pub(super) fn of_project(
+        dir: &Path,
+        path: &str,
+        name: &'static str,
+        install: &str,
+    ) -> Result<Self, BuildError> {
+        let hint = Hint::from(format!("in the directory of the project: {install}"));
+        let path = dir.join(path);
+        if path.is_file() {
+            Ok(Self { name, path, hint })
+        } else {
+            Err(BuildError::Missing { tool: name, hint })
+        }
+    }
+
+    /// Starts a command line of the tool.
+    pub(super) fn command(&self, dir: &Path) -> Command {
+        let mut command = Command::new(&self.path);
+        command.current_dir(dir);
+        command
+    }
+
+    /// Runs a command line of the tool, and returns its standard output, of at most `max` bytes. Output that is wanted is
+    /// data, and not shown if the tool fails.
+    pub(super) async fn run(&self, mut command: Command, max: u64) -> Result<Vec<u8>, BuildError> {
+        let fail = |source| BuildError::File { path: self.path.clone(), source };
+        // Files have room for any output, and no pipe that a descendant keeps open delays the end.
+        let (mut printed, mut log) =
+            (tempfile::tempfile().map_err(fail)?, tempfile::tempfile().map_err(fail)?);
+        command.stdin(Stdio::null()).kill_on_drop(true);
+        command.stdout(printed.try_clone().map_err(fail)?).stderr(log.try_clone().map_err(fail)?);
+        let status = match command.status().await {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(BuildError::Missing { tool: self.name, hint: self.hint.clone() });
+            }
+            status => status.map_err(fail)?,
+        };
+        if !status.success() {
+            let printed = if max == 0 { end(&mut printed).unwrap_or_default() } else { String::new() };
+            let output = printed + &end(&mut log).unwrap_or_default();
+            return Err(BuildError::Failed { tool: self.name, status: status.to_string(), output });
+        }
+        let mut bytes = Vec::new();
+        printed.rewind().map_err(fail)?;
+        printed.take(max).read_to_end(&mut bytes).map_err(fail)?;
+        Ok(bytes)
+    }
+}
+
+/// Returns the end of a file, as text.
+fn end(file: &mut File) -> io::Result<String> {
+    let start = file.seek(SeekFrom::End(0))?.saturating_sub(MAX_SHOWN);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(MAX_SHOWN).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The custom section of a component that has the schema.
+const SECTION: &[u8] = b"hookbox:settings";
+
+/// The longest output that is read as a schema, in bytes. hookbox itself takes no longer one.
+const MAX_SCHEMA: u64 = 64 << 10;
+
+/// Appends the section with this schema to a component; nothing if there is no schema.
+fn append_schema(component: &mut Vec<u8>, schema: &[u8]) {
+    let schema = schema.trim_ascii();
+    if schema.is_empty() {
+        return;
+    }
+    let mut section = Vec::new();
+    length(&mut section, SECTION.len());
+    section.extend_from_slice(SECTION);
+    section.extend_from_slice(schema);
+    // A custom section.
+    component.push(0);
+    length(component, section.len());
+    component.append(&mut section);
+}
+
+/// Writes a length as WebAssembly does: seven bits a byte, the lowest first.
+fn length(to: &mut Vec<u8>, mut value: usize) {
+    loop {
+        let low = u8::try_from(value & 0x7F).unwrap_or_default();
+        value >>= 7;
+        to.push(if value > 0 { low | 0x80 } else { low });
+        if value == 0 {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_is_a_section_at_the_end() {
+        let mut component = b"\0asm\x0d\0\x01\0".to_vec();
+        let before = component.clone();
+        append_schema(&mut component, b" \n");
+        assert_eq!(component, before);
+        append_schema(&mut component, b"{}\n");
+        assert_eq!(component[before.len()..], *b"\0\x13\x10hookbox:settings{}");
+
+        let mut long = Vec::new();
+        append_schema(&mut long, &[b'x'; 300]);
+        // 317 is 2 * 128 + 61.
+        assert_eq!((&long[..3], long.len()), (&[0, 0x80 | 61, 2][..], 3 + 317));
     }
 }
