@@ -7,6 +7,7 @@
     reason = "the doc comments of options are help texts for a terminal, not Markdown"
 )]
 
+mod account;
 mod approval;
 mod commands;
 mod compiler;

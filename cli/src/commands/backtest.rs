@@ -8,11 +8,11 @@ use clap::{Args, ValueHint};
 use hookbox::{Hook, Kind, Runtime, escape};
 use hookbox_agents::Agent;
 use hookbox_journal::backtest::{
-    self, Backtest as Tried, Group, HookTally, Options, Progress, SessionFile, Source, Verdicts,
+    self, Backtest as Tried, HookTally, Options, Progress, SessionFile, Source, Verdicts, by_frequency,
 };
 use hookbox_journal::session_files::{Format, JOURNAL};
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::error::{InputError, hint, warn};
 use crate::interrupt::unless_interrupted;
@@ -66,14 +66,14 @@ impl Backtest {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         match self.tried().await? {
             None => Ok(ExitCode::SUCCESS),
-            Some(result) if self.json => output::json(&as_json(&result)),
+            Some(result) if self.json => output::json(&result),
             Some(result) => output::line(&self.account(&result)),
         }
     }
 
     /// Returns the object of `--json`.
     pub(super) async fn json(&self) -> anyhow::Result<Value> {
-        Ok(self.tried().await?.as_ref().map(as_json).unwrap_or_default())
+        Ok(self.tried().await?.map_or(Value::Null, |result| json!(result)))
     }
 
     /// Tries the hooks. Without session files there is no result, unless the result is to be JSON.
@@ -239,7 +239,7 @@ impl Backtest {
 
     /// Lists the most frequent commands that a hook did not let pass.
     fn groups(&self, name: &str, tally: &HookTally) -> String {
-        let groups = sorted(tally);
+        let groups = by_frequency(&tally.groups);
         let shown = if self.top == 0 { groups.len() } else { self.top.min(groups.len()) };
         let mut lines = vec![format!("{name}:")];
         for ((tool, command), group) in groups.iter().take(shown) {
@@ -268,69 +268,6 @@ fn hooks_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     input::hook_files(directory, "components (.wasm) or rules (.rules.toml)", is_hook)
 }
 
-/// Returns groups, the most frequent first.
-fn sorted(tally: &HookTally) -> Vec<(&(String, String), &Group)> {
-    let mut groups: Vec<_> = tally.groups.iter().collect();
-    groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.count));
-    groups
-}
-
 fn number(it: u64) -> String {
     it.to_string()
-}
-
-fn as_json(result: &Tried) -> Value {
-    let verdicts =
-        |it: &Verdicts| json!({"pass": it.pass, "block": it.block, "ask": it.ask, "modify": it.modify});
-    let sources: Map<String, Value> = result
-        .sources
-        .iter()
-        .map(|(format, it)| {
-            let row = json!({
-                "files": it.files, "calls": it.calls, "shell_calls": it.shell_calls, "not_read": it.not_read,
-                "unread_lines": it.unread_lines,
-            });
-            ((*format).to_owned(), row)
-        })
-        .collect();
-    let group = |((tool, command), it): &(&(String, String), &Group)| {
-        let next = it.next.as_ref().map(|(tool, command)| json!({"tool": tool, "command": command}));
-        json!({
-            "tool": tool, "command": command, "count": it.count, "answer": it.answer, "reason": it.reason, "next": next,
-        })
-    };
-    let hooks: Map<String, Value> = result
-        .hooks
-        .iter()
-        .map(|(name, it)| {
-            let row = json!({
-                "observes": it.observes,
-                "calls": it.calls, "block": it.block, "ask": it.ask, "modify": it.modify, "failed": it.failed,
-                "duration_us": u64::try_from(it.time.as_micros()).unwrap_or(u64::MAX),
-                "longest_us": u64::try_from(it.longest.as_micros()).unwrap_or(u64::MAX),
-                "fuel": it.fuel,
-                "commands": sorted(it).iter().map(group).collect::<Vec<_>>(),
-                "other_calls": it.other_groups,
-            });
-            (name.clone(), row)
-        })
-        .collect();
-    let counted = |all: &std::collections::BTreeMap<String, Verdicts>| -> Map<String, Value> {
-        all.iter().map(|(key, it)| (key.clone(), verdicts(it))).collect()
-    };
-    let past_hooks: Vec<Value> = result
-        .past_hooks
-        .iter()
-        .map(|((name, command), it)| {
-            json!({"name": name, "command": command, "runs": it.runs, "failed": it.failed, "total_ms": it.total_ms})
-        })
-        .collect();
-    json!({
-        "sources": sources,
-        "verdicts": verdicts(&result.verdicts),
-        "hooks": hooks,
-        "tools": counted(&result.tools),
-        "days": counted(&result.days),
-        "agent_hooks": past_hooks,
-    })
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use hookbox::escape;
-use hookbox_journal::journal::{DIRECTORY, Entry, FaultKind, Filter, Follower, Reader, verify};
+use hookbox_journal::journal::{DIRECTORY, Entry, FaultKind, Filter, Follower, Reader, Stored, verify};
 use hookbox_system::text;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -189,7 +189,7 @@ impl Events {
     /// Returns the row of a record; as JSON its line, which keeps its hash.
     fn shown(&self, entry: &Entry, record: &Value) -> Vec<String> {
         if !self.json {
-            return row(record);
+            return row(&Stored::of(record));
         }
         let line = String::from_utf8_lossy(entry.bytes.trim_ascii_end());
         vec![text::escape_json(&line)]
@@ -227,7 +227,7 @@ impl Show {
             let what = format!("{}: no recorded event has this id", escape(&self.id, 80));
             return Err(InputError::new(what, "`hookbox log` lists the events with their ids").into());
         };
-        if self.json { output::json(&record) } else { output::line(&account(&record)) }
+        if self.json { output::json(&record) } else { output::line(&account(&Stored::of(&record))) }
     }
 }
 
@@ -242,9 +242,10 @@ impl Verify {
         let is_missing = self.contains.is_some() && !found.has_wanted;
         let is_whole = !is_missing && !found.faults.iter().any(|it| it.kind.is_tampering());
         if self.json {
-            let faults = found.faults.iter().map(
-                |it| json!({ "path": it.path.to_string_lossy(), "line": it.line, "fault": name(it.kind) }),
-            );
+            let faults = found
+                .faults
+                .iter()
+                .map(|it| json!({ "path": it.path.to_string_lossy(), "line": it.line, "fault": it.kind }));
             output::json(&json!({
                 "records": found.records,
                 "whole": is_whole,
@@ -282,14 +283,6 @@ impl Verify {
             output::line(&lines)?;
         }
         Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-    }
-}
-
-fn name(kind: FaultKind) -> &'static str {
-    match kind {
-        FaultKind::Changed => "changed",
-        FaultKind::Broken => "broken",
-        FaultKind::Torn => "torn",
     }
 }
 

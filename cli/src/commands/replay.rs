@@ -12,7 +12,7 @@ use hookbox_guards::GUARDS;
 use hookbox_journal::journal::{DIRECTORY, Entry, Filter, Reader};
 use hookbox_journal::replay::{self, Difference, Outcome, Reason};
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::error::{InputError, hint, warn};
 use crate::interrupt::unless_interrupted;
@@ -306,8 +306,6 @@ impl Found {
     }
 
     fn to_json(&self) -> Value {
-        let left: Map<String, Value> =
-            self.left.iter().map(|(reason, hooks)| (reason.as_str().to_owned(), json!(hooks))).collect();
         let note = |it: &Note| {
             let key = it.difference.as_ref().map_or("hash", |difference| difference.key);
             let recorded = it.difference.as_ref().map(|difference| &difference.recorded);
@@ -319,7 +317,7 @@ impl Found {
             "changed_records": self.changed,
             "same": self.same,
             "different": self.different,
-            "not_run_again": left,
+            "not_run_again": self.left,
             "differences": self.notes.iter().map(note).collect::<Vec<_>>(),
         })
     }

@@ -8,12 +8,13 @@ use hookbox::outcome::Ruling;
 use hookbox::report::{HookReport, Status};
 use hookbox::session::{Asked, ExplainedHook, Explanation};
 use hookbox::{Kind, Mode, escape};
+use hookbox_journal::journal::StoredHook;
 use hookbox_system::units::show_duration;
 use indicatif::HumanBytes;
-use serde_json::Value;
 
 use super::way_through::{MatchedRule, WayThrough, matched_rules};
 use super::{place, why_not};
+use crate::account::{deeds, line, used};
 
 /// The files of a call that are shown.
 const MAX_FILES: usize = 20;
@@ -74,9 +75,7 @@ fn turn(hook: &ExplainedHook, explanation: &Explanation) -> String {
         (None, Some(report)) => text.push_str(report.status.as_str()),
         (None, None) => {}
     }
-    let mut line = |label: &str, value: &str| {
-        let _ = write!(text, "\n  {label:<9} {value}");
-    };
+    let mut line = |label: &str, value: &str| line(&mut text, label, value);
     if let Some(report) = report {
         let message = report.message.as_ref().filter(|_| hook.asked == Asked::Yes);
         let would = would(hook, report).filter(|_| hook.asked == Asked::Yes);
@@ -92,30 +91,12 @@ fn turn(hook: &ExplainedHook, explanation: &Explanation) -> String {
         for MatchedRule { name, line: at, on, .. } in matched_rules(hook) {
             line("rule", &format!("{name}, line {at}, on: {on}"));
         }
-        for change in &report.changes {
-            let value = |it: &Value| escape(&it.to_string(), 200);
-            line(
-                if report.would.is_some() { "change" } else { "changed" },
-                &format!("{}: {} to {}", change.what, value(&change.before), value(&change.after)),
-            );
-        }
-        for denial in &report.denied {
-            line("denied", &format!("{}; {}", escape(&denial.right, 200), escape(&denial.fix, 400)));
-        }
-        for logged in report.log.lines().take(20) {
-            line("log", logged);
-        }
     }
+    let report = report.map(|it| StoredHook::of(&it.to_json()));
+    report.iter().for_each(|it| deeds(it, &mut line));
     origin(hook, &mut line);
     if let Some(report) = report.filter(|_| hook.asked == Asked::Yes) {
-        let mut used = format!("{:.1} ms", report.duration.as_secs_f64() * 1e3);
-        if let Some(memory) = report.memory_peak {
-            let _ = write!(used, ", {}", HumanBytes(memory));
-        }
-        if let Some(fuel) = report.fuel {
-            let _ = write!(used, ", {fuel} fuel");
-        }
-        line("used", &used);
+        line("used", &used(&report));
     }
     text
 }

@@ -3,17 +3,18 @@
 use std::fmt::Write as _;
 
 use hookbox::escape;
-use hookbox_journal::journal::{Decision, decision, hooks, subject};
-use indicatif::HumanBytes;
+use hookbox_journal::journal::{Decision, Stored, StoredHook};
 use serde_json::Value;
 
+use crate::account::{deeds, line, used};
+
 /// The row of a record in the table.
-pub(super) fn row(record: &Value) -> Vec<String> {
+pub(super) fn row(record: &Stored) -> Vec<String> {
     let (decision, by) = decided(record);
     vec![
-        at(record, "/id", 20),
-        at(record, "/time", 40).replace('T', " ").chars().take(19).collect(),
-        at(record, "/agent", 20),
+        escape(&record.id, 20),
+        escape(&record.time, 40).replace('T', " ").chars().take(19).collect(),
+        text(&record.agent, 20),
         decision.to_owned(),
         by,
         event(record, 100),
@@ -21,13 +22,13 @@ pub(super) fn row(record: &Value) -> Vec<String> {
 }
 
 /// Returns the decision on an event, and the hook that made it.
-fn decided(record: &Value) -> (&'static str, String) {
-    let Decision { verdict, by, .. } = decision(record);
+fn decided(record: &Stored) -> (&'static str, String) {
+    let Decision { verdict, by, .. } = record.decision();
     let by = escape(by, 60);
     match verdict {
         "passed" if !by.is_empty() => ("failed", by),
-        "passed" => match hooks(record).find(|it| it["would"].is_string()) {
-            Some(hook) => ("would act", at(hook, "/name", 60)),
+        "passed" => match record.report.hooks.iter().find(|it| it.would.is_some()) {
+            Some(hook) => ("would act", escape(&hook.name, 60)),
             None => ("passed", by),
         },
         verdict => (verdict, by),
@@ -35,11 +36,9 @@ fn decided(record: &Value) -> (&'static str, String) {
 }
 
 /// Describes the event: the tool and its command, or the name.
-fn event(record: &Value, most: usize) -> String {
-    let name = at(record, "/event/event", 60);
-    let subject = record.get("event").and_then(Value::as_object).map(subject).unwrap_or_default();
-    let subject = escape(hookbox::prefix(&subject, most), most);
-    let tool = at(record, "/event/tool_name", 60);
+fn event(record: &Stored, most: usize) -> String {
+    let [name, tool] = ["event", "tool_name"].map(|field| escape(record.text(field), 60));
+    let subject = escape(hookbox::prefix(&record.subject(), most), most);
     let first = match (tool.as_str(), name.as_str()) {
         ("", _) => name,
         (_, "after_tool_call") => format!("after {tool}"),
@@ -49,99 +48,68 @@ fn event(record: &Value, most: usize) -> String {
 }
 
 /// The account of a record, to be read from top to bottom; in the layout of `hookbox explain`.
-pub(super) fn account(record: &Value) -> String {
-    let mut text = event(record, 2_000);
-    let mut line = |label: &str, value: &str| {
-        if !value.is_empty() {
-            let _ = write!(text, "\n  {label:<9} {value}");
-        }
-    };
-    line("id", &at(record, "/id", 40));
-    line("time", &at(record, "/time", 40));
-    line("event", &at(record, "/event/event", 80));
-    line("agent", &at(record, "/agent", 80));
-    line("session", &at(record, "/conversation", 200));
-    line("directory", &at(record, "/cwd", 4096));
+pub(super) fn account(record: &Stored) -> String {
+    let mut out = event(record, 2_000);
+    line(&mut out, "id", &escape(&record.id, 40));
+    line(&mut out, "time", &escape(&record.time, 40));
+    line(&mut out, "event", &escape(record.text("event"), 80));
+    line(&mut out, "agent", &text(&record.agent, 80));
+    line(&mut out, "session", &text(&record.conversation, 200));
+    line(&mut out, "directory", &text(&record.cwd, 4096));
     for key in ["tool_input", "tool_output", "message", "error", "response"] {
-        line(key.trim_start_matches("tool_"), &at(record, &format!("/event/{key}"), 4_000));
+        let value = record.event.get(key).filter(|it| !it.is_null()).map(shown).unwrap_or_default();
+        line(&mut out, key.trim_start_matches("tool_"), &escape(&value, 4_000));
     }
-    for (number, hook) in (1..).zip(hooks(record)) {
-        turn(&mut text, number, hook);
+    turns(&mut out, &record.report.hooks);
+    for failure in &record.report.on_error {
+        let _ = write!(out, "\n\nTold of the failure of {}:", escape(&failure.of, 200));
+        turns(&mut out, &failure.hooks);
     }
-    for failure in items(record, "/report/on_error") {
-        let _ = write!(text, "\n\nTold of the failure of {}:", at(failure, "/of", 200));
-        for (number, hook) in (1..).zip(items(failure, "/hooks")) {
-            turn(&mut text, number, hook);
-        }
-    }
-    let _ = write!(text, "\n\n{}", verdict(record));
-    for (pointer, label) in
-        [("/verdict/additional_context", "For the model"), ("/verdict/warnings", "Warning")]
+    let _ = write!(out, "\n\n{}", verdict(record));
+    for (label, texts) in
+        [("For the model", &record.verdict.additional_context), ("Warning", &record.verdict.warnings)]
     {
-        for it in items(record, pointer) {
-            let _ = write!(text, "\n{label}: {}", escape(&shown(it), 2_000));
-        }
+        texts.iter().for_each(|it| out.push_str(&format!("\n{label}: {}", escape(it, 2_000))));
     }
-    for (key, note) in [
-        ("redacted", "Secrets were removed from this record."),
-        ("cut", "This record was too large: long texts in it are cut."),
+    for (is_so, note) in [
+        (record.redacted, "\nSecrets were removed from this record."),
+        (record.cut, "\nThis record was too large: long texts in it are cut."),
     ] {
-        if record[key] == true {
-            let _ = write!(text, "\n{note}");
-        }
+        out.push_str(if is_so { note } else { "" });
     }
-    text
+    out
 }
 
-/// Describes the turn of a hook.
-fn turn(text: &mut String, number: usize, hook: &Value) {
-    let _ = write!(text, "\n\n{number}. {}: {}", at(hook, "/name", 200), at(hook, "/status", 20));
-    let mut line = |label: &str, value: &str| {
-        if !value.is_empty() {
-            let _ = write!(text, "\n  {label:<9} {value}");
+/// Describes the turns of hooks.
+fn turns(out: &mut String, hooks: &[StoredHook]) {
+    for (number, hook) in (1..).zip(hooks) {
+        let _ = write!(out, "\n\n{number}. {}: {}", escape(&hook.name, 200), escape(&hook.status, 20));
+        let mut line = |label: &str, value: &str| line(out, label, value);
+        line("would be", &text(&hook.would, 20));
+        let message = escape(hook.message(), 2_000);
+        match &hook.cause {
+            None => line("answer", &message),
+            Some(cause) => line("failed", format!("{}: {message}", escape(cause, 40)).trim_end_matches(": ")),
         }
-    };
-    line("would be", &at(hook, "/would", 20));
-    let (message, cause) = (at(hook, "/message", 2_000), at(hook, "/cause", 40));
-    match cause.as_str() {
-        "" => line("answer", &message),
-        _ => line("failed", format!("{cause}: {message}").trim_end_matches(": ")),
+        deeds(hook, &mut line);
+        let trusted = if hook.trusted == Some(false) { ", not trusted" } else { "" };
+        line("kind", &format!("{}, {}{trusted}", escape(&hook.kind, 20), escape(&hook.tier, 20)));
+        line("digest", &text(&hook.digest, 80));
+        let settings: Vec<String> =
+            hook.settings.iter().map(|(name, value)| format!("{name} = {}", shown(value))).collect();
+        line("settings", &escape(&settings.join(", "), 2_000));
+        line("rights", &escape(&hook.rights.join(", "), 2_000));
+        line("used", &used(hook));
     }
-    for change in items(hook, "/changes") {
-        let (before, after) = (at(change, "/before", 500), at(change, "/after", 500));
-        let label = if hook["would"].is_string() { "change" } else { "changed" };
-        line(label, &format!("{}: {before} to {after}", at(change, "/what", 40)));
-    }
-    for denial in items(hook, "/denied") {
-        line("denied", &format!("{}; {}", at(denial, "/right", 200), at(denial, "/fix", 400)));
-    }
-    for logged in hook["log"].as_str().unwrap_or_default().lines().take(20) {
-        line("log", &escape(logged, 500));
-    }
-    let trusted = if hook["trusted"] == false { ", not trusted" } else { "" };
-    line("kind", &format!("{}, {}{trusted}", at(hook, "/kind", 20), at(hook, "/tier", 20)));
-    line("digest", &at(hook, "/digest", 80));
-    let settings = hook["settings"].as_object().into_iter().flatten();
-    let settings: Vec<String> = settings.map(|(name, value)| format!("{name} = {}", shown(value))).collect();
-    line("settings", &escape(&settings.join(", "), 2_000));
-    let rights: Vec<String> = items(hook, "/rights").map(shown).collect();
-    line("rights", &escape(&rights.join(", "), 2_000));
-    let mut used = format!("{:.1} ms", hook["duration_us"].as_f64().unwrap_or_default() / 1e3);
-    if let Some(memory) = hook["memory_peak_bytes"].as_u64() {
-        let _ = write!(used, ", {}", HumanBytes(memory));
-    }
-    if let Some(fuel) = hook["fuel"].as_u64() {
-        let _ = write!(used, ", {fuel} fuel");
-    }
-    line("used", &used);
 }
 
 /// Describes the verdict.
-fn verdict(record: &Value) -> String {
+fn verdict(record: &Stored) -> String {
     let (decision, by) = decided(record);
-    let reason =
-        ["/verdict/reason", "/verdict/ask/reason"].map(|pointer| at(record, pointer, 2_000)).concat();
-    let reason = if reason.is_empty() { reason } else { format!(": {reason}") };
+    let reason = match record.decision().why {
+        "" => String::new(),
+        why => format!(": {}", escape(why, 2_000)),
+    };
     match decision {
         "blocked" => format!("Blocked by {by}{reason}"),
         "asked" => format!("The user is asked by {by}{reason}"),
@@ -152,13 +120,9 @@ fn verdict(record: &Value) -> String {
     }
 }
 
-fn items<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> {
-    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
-}
-
-/// Returns the text of a part; empty if it is absent or null.
-fn at(value: &Value, pointer: &str, most: usize) -> String {
-    value.pointer(pointer).filter(|it| !it.is_null()).map(|it| escape(&shown(it), most)).unwrap_or_default()
+/// Returns a text that may be absent.
+fn text(text: &Option<String>, most: usize) -> String {
+    escape(text.as_deref().unwrap_or_default(), most)
 }
 
 fn shown(value: &Value) -> String {

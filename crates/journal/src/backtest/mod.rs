@@ -13,7 +13,7 @@ use hookbox::Hook;
 use jiff::Timestamp;
 
 pub use self::tally::{
-    Backtest, FileProblem, Group, HookTally, MAX_GROUPS, PastHookTally, SourceTally, Verdicts,
+    Backtest, FileProblem, Group, HookTally, MAX_GROUPS, PastHookTally, SourceTally, Verdicts, by_frequency,
 };
 use self::worker::{Seen, Worker};
 use crate::session_files::Format;

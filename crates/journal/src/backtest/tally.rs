@@ -5,12 +5,14 @@ use std::collections::btree_map::Entry;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::{Serialize, Serializer};
+use serde_json::json;
 
 /// The most groups of commands of a hook. Further ones are counted together.
 pub const MAX_GROUPS: usize = 10_000;
 
-/// The result of a backtest.
-#[derive(Clone, Debug, Default)]
+/// The result of a backtest, which is also the object of `hookbox backtest --json`.
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Backtest {
     /// By agent.
     pub sources: BTreeMap<&'static str, SourceTally>,
@@ -23,13 +25,15 @@ pub struct Backtest {
     /// By day in UTC, such as `2026-01-01`, the verdicts of its calls.
     pub days: BTreeMap<String, Verdicts>,
     /// The runs of the agents' own hooks, by name and command.
+    #[serde(rename = "agent_hooks", serialize_with = "past_hooks")]
     pub past_hooks: BTreeMap<(String, String), PastHookTally>,
     /// Files that could not be read to their end.
+    #[serde(skip)]
     pub problems: Vec<FileProblem>,
 }
 
 /// The files and calls of an agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SourceTally {
     /// Session files.
     pub files: u64,
@@ -44,7 +48,7 @@ pub struct SourceTally {
 }
 
 /// Verdicts by kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Verdicts {
     /// Nothing would have been done.
     pub pass: u64,
@@ -57,7 +61,7 @@ pub struct Verdicts {
 }
 
 /// The answers of a hook.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct HookTally {
     /// True if it is in shadow mode or only observes: the verdicts are those without it.
     pub observes: bool,
@@ -72,14 +76,18 @@ pub struct HookTally {
     /// Calls at which it failed.
     pub failed: u64,
     /// The time of all of its runs.
+    #[serde(rename = "duration_us", serialize_with = "microseconds")]
     pub time: Duration,
     /// The longest run.
+    #[serde(rename = "longest_us", serialize_with = "microseconds")]
     pub longest: Duration,
     /// The fuel of all of its runs; zero for a hook without fuel.
     pub fuel: u64,
     /// The calls that it did not let pass, by tool and command.
+    #[serde(rename = "commands", serialize_with = "commands")]
     pub groups: BTreeMap<(String, String), Group>,
     /// Calls of groups beyond [`MAX_GROUPS`].
+    #[serde(rename = "other_calls")]
     pub other_groups: u64,
 }
 
@@ -116,6 +124,39 @@ pub struct FileProblem {
     pub path: String,
     /// The reason.
     pub reason: String,
+}
+
+/// Returns groups, the most frequent first.
+pub fn by_frequency(groups: &BTreeMap<(String, String), Group>) -> Vec<(&(String, String), &Group)> {
+    let mut groups: Vec<_> = groups.iter().collect();
+    groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.count));
+    groups
+}
+
+fn commands<S: Serializer>(
+    groups: &BTreeMap<(String, String), Group>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(by_frequency(groups).into_iter().map(|((tool, command), it)| {
+        let next = it.next.as_ref().map(|(tool, command)| json!({"tool": tool, "command": command}));
+        json!({
+            "tool": tool, "command": command, "count": it.count, "answer": it.answer, "reason": it.reason, "next": next,
+        })
+    }))
+}
+
+fn past_hooks<S: Serializer>(
+    hooks: &BTreeMap<(String, String), PastHookTally>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(hooks.iter().map(|((name, command), it)| {
+        json!({"name": name, "command": command, "runs": it.runs, "failed": it.failed, "total_ms": it.total_ms})
+    }))
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+fn microseconds<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(u64::try_from(time.as_micros()).unwrap_or(u64::MAX))
 }
 
 impl Verdicts {

@@ -6,7 +6,7 @@
 mod append;
 mod read;
 mod record;
-mod summary;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -18,8 +18,11 @@ use hookbox::journal::{Journal as Receiver, Record};
 
 pub(crate) use self::read::has_own_hash;
 pub use self::read::{Entry, Follower, Reader};
-pub use self::record::{VERSION, event_of, home_of};
-pub use self::summary::{Decision, Filter, decision, has_failed, hooks, subject};
+pub use self::record::{VERSION, event_of};
+pub use self::stored::{
+    Decision, Filter, Stored, StoredChange, StoredDenial, StoredHook, StoredLimit, StoredReport,
+    StoredRuling, StoredVerdict,
+};
 pub use self::verify::{Fault, FaultKind, Verified, verify};
 
 /// The directory of the journal in the data directory.

@@ -1,7 +1,6 @@
 //! A record as JSON.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::path::PathBuf;
 
 use hookbox::dialect::exact::{self, Exact};
 use hookbox::dialect::{Dialect, kodelet};
@@ -13,6 +12,8 @@ use hookbox::{Context, Event, EventName};
 use hookbox_system::json;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
+
+use super::stored::Stored;
 
 /// The version of the format.
 pub const VERSION: u32 = 1;
@@ -191,15 +192,9 @@ fn id() -> String {
 
 /// Reads the event of a record, as the agent sent it. `line` is the record's text, which has every digit. Returns nothing
 /// if the record has no event.
-pub fn event_of(record: &Value, line: &[u8]) -> Option<Event> {
-    let payload = record.get("event")?.as_object()?.clone();
-    let name: EventName = payload.get("event")?.as_str()?.parse().ok()?;
-    let mut event = kodelet::decode(&name, payload, &Context::new("", "/")).ok()?.event;
+pub fn event_of(record: &Stored, line: &[u8]) -> Option<Event> {
+    let name: EventName = record.text("event").parse().ok()?;
+    let mut event = kodelet::decode(&name, record.event.clone(), &Context::new("", "/")).ok()?.event;
     exact::restore(&mut event, line);
     Some(event)
-}
-
-/// Returns the home directory of a record.
-pub fn home_of(record: &Value) -> Option<PathBuf> {
-    record.get("home")?.as_str().map(PathBuf::from)
 }

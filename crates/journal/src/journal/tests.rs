@@ -291,7 +291,7 @@ async fn an_event_is_recorded_with_its_verdict_and_its_hooks() {
         (&blocked["agent"], &blocked["conversation"], &blocked["cwd"]),
         (&json!("claude"), &json!("c"), &json!("/w"))
     );
-    let event = event_of(blocked, b"").unwrap();
+    let event = event_of(&Stored::of(blocked), b"").unwrap();
     assert_eq!(event.tool_call().unwrap().name, "rm");
     assert_eq!(passed["verdict"]["blocked"], false);
     assert_ne!(blocked["id"], passed["id"]);

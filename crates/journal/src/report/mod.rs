@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::journal::{Decision, decision, has_failed, subject};
+use crate::journal::{Stored, StoredHook};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -234,72 +234,65 @@ impl Rows {
     }
 
     fn row(&mut self, record: &Value) -> Option<Value> {
-        let time: Timestamp = text(record, "time")?.parse().ok()?;
-        let event = record.get("event")?.as_object()?;
-        let report = record.get("report");
-        let hooks = report.and_then(|it| it.get("hooks")?.as_array()).map_or(&[][..], Vec::as_slice);
-        let Decision { verdict, by, why } = decision(record);
-        self.count(verdict, hooks);
+        let record = Stored::of(record);
+        let time: Timestamp = record.time.parse().ok()?;
+        let (report, decision) = (&record.report, record.decision());
+        if record.event.is_empty() {
+            return None;
+        }
+        self.count(decision.verdict, &report.hooks);
         let words = &mut self.words;
         let mut flat = Vec::new();
         let (mut denied, mut shadow) = (Vec::new(), Vec::new());
-        for hook in hooks {
-            let name = words.of(text(hook, "name").unwrap_or("?"));
+        for hook in &report.hooks {
+            let name = words.of(if hook.name.is_empty() { "?" } else { &hook.name });
             flat.extend([
                 json!(name),
-                json!(words.of(text(hook, "status").unwrap_or_default())),
-                json!(words.of(text(hook, "cause").unwrap_or_default())),
-                json!(number(hook, "duration_us")),
-                json!(number(hook, "fuel")),
-                json!(number(hook, "memory_peak_bytes")),
-                json!(has_failed(hook)),
+                json!(words.of(&hook.status)),
+                json!(words.of(hook.cause.as_deref().unwrap_or_default())),
+                json!(hook.duration_us),
+                json!(hook.fuel.unwrap_or_default()),
+                json!(hook.memory_peak_bytes.unwrap_or_default()),
+                json!(hook.has_failed()),
             ]);
-            for it in list(hook, "denied") {
-                let (right, fix) =
-                    (text(it, "right").unwrap_or_default(), text(it, "fix").unwrap_or_default());
-                denied.push(json!([name, words.of(right), short(fix, MAX_TEXT)]));
+            for it in &hook.denied {
+                denied.push(json!([name, words.of(&it.right), short(&it.fix, MAX_TEXT)]));
             }
-            if let Some(would) = text(hook, "would") {
-                let message = text(hook, "message").unwrap_or_default();
-                shadow.push(json!([name, words.of(would), short(message, MAX_TEXT)]));
+            if let Some(would) = &hook.would {
+                shadow.push(json!([name, words.of(would), short(hook.message(), MAX_TEXT)]));
             }
             if self.hooks.len() < MAX_HOOKS || self.hooks.contains_key(&name) {
                 let facts = HookFacts {
-                    kind: words.of(text(hook, "kind").unwrap_or_default()),
-                    tier: words.of(text(hook, "tier").unwrap_or_default()),
-                    digest: short(text(hook, "digest").unwrap_or_default(), MAX_TEXT),
-                    is_trusted: hook.get("trusted").and_then(Value::as_bool).unwrap_or(true),
-                    rights: list(hook, "rights")
-                        .iter()
-                        .filter_map(Value::as_str)
-                        .take(MAX_RIGHTS)
-                        .map(|it| words.of(it))
-                        .collect(),
+                    kind: words.of(&hook.kind),
+                    tier: words.of(&hook.tier),
+                    digest: short(hook.digest.as_deref().unwrap_or_default(), MAX_TEXT),
+                    is_trusted: hook.trusted.unwrap_or(true),
+                    rights: hook.rights.iter().take(MAX_RIGHTS).map(|it| words.of(it)).collect(),
                 };
                 self.hooks.insert(name, facts);
             }
         }
         Some(json!([
             time.as_millisecond(),
-            short(text(record, "id").unwrap_or_default(), MAX_TEXT),
-            verdict,
-            words.of(event.get("event").and_then(Value::as_str).unwrap_or_default()),
-            words.of(text(record, "agent").unwrap_or_default()),
-            words.of(event.get("tool_name").and_then(Value::as_str).unwrap_or_default()),
-            report.map_or(0, |it| number(it, "duration_us")),
-            short(&subject(event), MAX_TEXT),
-            words.of(by),
-            short(why, MAX_TEXT),
+            short(&record.id, MAX_TEXT),
+            decision.verdict,
+            words.of(record.text("event")),
+            words.of(record.agent.as_deref().unwrap_or_default()),
+            words.of(record.text("tool_name")),
+            report.duration_us,
+            short(&record.subject(), MAX_TEXT),
+            words.of(decision.by),
+            short(decision.why, MAX_TEXT),
             flat,
             denied,
             shadow,
         ]))
     }
 
-    fn count(&mut self, verdict: &str, hooks: &[Value]) {
+    fn count(&mut self, verdict: &str, hooks: &[StoredHook]) {
         let counts = &mut self.counts;
         counts.events += 1;
-        counts.failed += u64::from(hooks.iter().any(has_failed));
+        counts.failed += u64::from(hooks.iter().any(StoredHook::has_failed));
         match verdict {
             "blocked" => counts.blocked += 1,
             "asked" => counts.asked += 1,
@@ -345,18 +338,6 @@ impl Words {
 fn short(text: &str, max: usize) -> String {
     let kept = prefix(text, max);
     if kept.len() == text.len() { text.to_owned() } else { format!("{kept}…") }
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
-    value.get(key)?.as_str()
-}
-
-fn number(value: &Value, key: &str) -> u64 {
-    value.get(key).and_then(Value::as_u64).unwrap_or_default()
-}
-
-fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 #[cfg(test)]

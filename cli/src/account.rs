@@ -1,0 +1,43 @@
+//! The part of a hook in an event, as text. Anything in it may be written by an attacker, and is escaped.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use hookbox::escape;
+use hookbox_journal::journal::{StoredChange, StoredDenial, StoredHook};
+use indicatif::HumanBytes;
+use serde_json::Value;
+
+/// Appends a label and its value; nothing if there is no value.
+pub(crate) fn line(text: &mut String, label: &str, value: &str) {
+    if !value.is_empty() {
+        let _ = write!(text, "\n  {label:<9} {value}");
+    }
+}
+
+/// Describes what a hook did besides its answer: its changes, the rights that it lacked, and its log.
+pub(crate) fn deeds(hook: &StoredHook, line: &mut impl FnMut(&str, &str)) {
+    let value = |it: &Value| escape(&it.to_string(), 500);
+    for StoredChange { what, before, after } in &hook.changes {
+        let label = if hook.would.is_some() { "change" } else { "changed" };
+        line(label, &format!("{}: {} to {}", escape(what, 40), value(before), value(after)));
+    }
+    for StoredDenial { right, fix } in &hook.denied {
+        line("denied", &format!("{}; {}", escape(right, 200), escape(fix, 400)));
+    }
+    for logged in hook.log.lines().take(20) {
+        line("log", &escape(logged, 500));
+    }
+}
+
+/// Describes the time, the memory and the fuel that a hook used.
+pub(crate) fn used(hook: &StoredHook) -> String {
+    let mut used = format!("{:.1} ms", Duration::from_micros(hook.duration_us).as_secs_f64() * 1e3);
+    if let Some(memory) = hook.memory_peak_bytes {
+        let _ = write!(used, ", {}", HumanBytes(memory));
+    }
+    if let Some(fuel) = hook.fuel {
+        let _ = write!(used, ", {fuel} fuel");
+    }
+    used
+}
