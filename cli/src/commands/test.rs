@@ -221,9 +221,9 @@ fn wrong(error: CaseError) -> anyhow::Error {
 }
 
 fn status(played: &Played, is_update: bool) -> &'static str {
-    let differences = &played.outcome.differences;
+    let differences = &played.differences;
     match (differences.is_empty(), is_update) {
-        (true, _) if played.outcome.came.skipped.is_some() => "skipped",
+        (true, _) if played.came.skipped.is_some() => "skipped",
         (true, _) => "passed",
         (false, true) if differences.iter().all(|it| it.is_writable) => "updated",
         (false, _) => "failed",
@@ -257,10 +257,10 @@ fn shown(played: &[Played], failed: usize, updated: Option<usize>) -> String {
 fn failure(played: &Played, is_coloured: bool) -> String {
     let (file, case) = (escape(&played.file.to_string_lossy(), 4096), &played.case);
     let mut text = format!("{file}, line {}: {}", case.line, escape(&case.name, 200));
-    for difference in &played.outcome.differences {
+    for difference in &played.differences {
         text.push_str(&difference_lines(difference, is_coloured));
     }
-    for problem in &played.outcome.came.problems {
+    for problem in &played.came.problems {
         let _ = write!(text, "\n  problem: {}", escape(problem, LINE));
     }
     text
@@ -301,7 +301,11 @@ fn as_json(played: &[Played], outdated: &[String], failed: usize, updated: usize
     let rows = played.iter().map(|it| {
         let difference =
             |it: &Difference| json!({ "what": it.what(), "expected": it.expected, "came": it.came });
-        let came = &it.outcome.came;
+        // The other keys have what is no answer.
+        let mut came = json!(it.came);
+        came.as_object_mut()
+            .into_iter()
+            .for_each(|came| came.retain(|key, _| key != "unfit" && key != "skipped"));
         json!({
             "name": it.case.name,
             "file": it.file.to_string_lossy(),
@@ -309,27 +313,11 @@ fn as_json(played: &[Played], outdated: &[String], failed: usize, updated: usize
             "hook": it.hook.to_string_lossy(),
             "event": it.case.event,
             "passed": status(it, false) == "passed",
-            "skipped": it.outcome.came.skipped,
-            "differences": it.outcome.differences.iter().map(difference).collect::<Vec<_>>(),
-            "text": (!it.outcome.differences.is_empty()).then(|| failure(it, false)),
+            "skipped": it.came.skipped,
+            "differences": it.differences.iter().map(difference).collect::<Vec<_>>(),
+            "text": (!it.differences.is_empty()).then(|| failure(it, false)),
             "duration_us": u64::try_from(it.duration.as_micros()).unwrap_or(u64::MAX),
-            "came": {
-                "verdict": came.verdict,
-                "reason": came.reason,
-                "changed": came.changed.as_ref().map(|(name, value)| json!({ "name": name, "value": value })),
-                "context": came.context,
-                "warnings": came.warnings,
-                "follow_ups": came.follow_ups,
-                "callback": came.callback,
-                "requests": came.requests,
-                "store": came.store,
-                "files": came.files,
-                "fuel": came.fuel,
-                "memory_peak_bytes": came.memory,
-                "failures": came.failures,
-                "problems": came.problems,
-                "log": came.log,
-            },
+            "came": came,
         })
     });
     json!({

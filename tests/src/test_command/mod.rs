@@ -167,7 +167,7 @@ fn a_broken_case_file_is_wrong_input_with_its_line() {
     for (text, words) in [
         (
             "[[case]]\nname = 'x'\ncomand = 'ls'\n",
-            "line 3: a case has no key \"comand\"\nhint: did you mean command?",
+            "line 3: there is no key \"comand\" here\nhint: did you mean command?",
         ),
         ("[[case]]\nname = 'x'\ncommand = 'ls'\nexpect.verdickt = 'pass'\n", "did you mean verdict?"),
         ("[[cases]]\nname = 'x'\n", "did you mean case?"),
@@ -194,7 +194,7 @@ fn a_broken_case_file_is_wrong_input_with_its_line() {
         ),
         (
             "[[case]]\nname = 'x'\ncommand = 'ls'\nbefore = [{ comand = 'ls' }]\nexpect = {}\n",
-            "line 4: an earlier event has no key \"comand\"\nhint: did you mean command?",
+            "line 4: there is no key \"comand\" here\nhint: did you mean command?",
         ),
         (
             "[[case]]\nname = 'x'\ncommand = 'ls'\nbefore = [{}]\nexpect = {}\n",

@@ -111,8 +111,8 @@ pub struct Came {
     pub verdict: Verdict,
     /// The reason of a block, a question or an allowed call.
     pub reason: Option<String>,
-    /// The value that the hook changed, by its name: `input`, `output`, `message` or `error`.
-    pub changed: Option<(String, Value)>,
+    /// The value that the hook changed.
+    pub changed: Option<Changed>,
     /// Text for the model.
     pub context: Vec<String>,
     /// Notes for the user.
@@ -121,8 +121,6 @@ pub struct Came {
     pub follow_ups: Vec<String>,
     /// The recipe to run.
     pub callback: Option<String>,
-    /// The text that the hooks wrote to standard error or the log.
-    pub log: String,
     /// The requests of components: method, URL and body.
     #[serde(default)]
     pub requests: Vec<String>,
@@ -133,11 +131,23 @@ pub struct Came {
     /// The fuel of the hook that used the most, if one is a component.
     pub fuel: Option<u64>,
     /// The memory of the hook that used the most, in bytes, if one is a component.
+    #[serde(rename = "memory_peak_bytes")]
     pub memory: Option<u64>,
     /// The failures of hooks.
     pub failures: Vec<Failure>,
     /// Problems with the hook or its settings, for people.
     pub problems: Vec<String>,
+    /// The text that the hooks wrote to standard error or the log.
+    pub log: String,
+}
+
+/// A value that a hook changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Changed {
+    /// Its name: `input`, `output`, `message` or `error`.
+    pub name: String,
+    /// The new value.
+    pub value: Value,
 }
 
 /// A value of the store, or the content of a file.
@@ -290,28 +300,6 @@ pub struct Expect {
 }
 
 impl Expect {
-    /// Returns the keys, for a check of misspelled ones.
-    pub(super) const KEYS: [&'static str; 18] = [
-        "callback",
-        "changed",
-        "context",
-        "error",
-        "failure",
-        "files",
-        "follow_ups",
-        "fuel",
-        "input",
-        "log",
-        "memory",
-        "message",
-        "output",
-        "reason",
-        "requests",
-        "store",
-        "verdict",
-        "warnings",
-    ];
-
     /// Returns the expected new value of this name.
     pub(super) fn new_value(&self, name: &str) -> Option<&Value> {
         match name {

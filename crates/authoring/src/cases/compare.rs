@@ -94,7 +94,7 @@ pub fn compare(case: &Case, came: &Came) -> Vec<Difference> {
     }
     let changed = came.changed.as_ref();
     for name in NEW_VALUES {
-        let new = changed.filter(|(changed, _)| changed == name).map(|(_, value)| value);
+        let new = changed.filter(|it| it.name == name).map(|it| &it.value);
         let expected = expect.new_value(name);
         let is_same = |expected| new.is_some_and(|new| matches(expected, new));
         if let Some(expected) = expected.filter(|expected| !is_same(expected)) {
@@ -170,7 +170,7 @@ fn whole(case: &Case, came: &Came) -> Vec<Difference> {
     let mut found = vec![Difference::new("verdict", Value::Null, json!(came.verdict))];
     let mut add = |key: &str, came: Value| found.push(Difference::new(key, Value::Null, came));
     came.reason.iter().for_each(|reason| add("reason", json!(reason)));
-    came.changed.iter().for_each(|(name, value)| add(name, value.clone()));
+    came.changed.iter().for_each(|it| add(&it.name, it.value.clone()));
     for (key, _, list) in lists(&Expect::default(), came) {
         if !list.is_empty() {
             add(key, texts(list));
@@ -192,7 +192,7 @@ fn whole(case: &Case, came: &Came) -> Vec<Difference> {
 mod tests {
     use hookbox::hook::Cause;
 
-    use super::super::case::{Failure, Verdict};
+    use super::super::case::{Changed, Failure, Verdict};
     use super::super::read::parse;
     use super::*;
 
@@ -209,7 +209,7 @@ mod tests {
         let came = Came {
             verdict: Verdict::Block,
             reason: Some("not on Fridays".to_owned()),
-            changed: Some(("input".to_owned(), json!({"command": "ls -l"}))),
+            changed: Some(Changed { name: "input".to_owned(), value: json!({"command": "ls -l"}) }),
             context: texts(&["one two", "three"]),
             fuel: Some(10),
             store: [("n".to_owned(), "3".to_owned())].into(),

@@ -69,13 +69,13 @@ impl CaseErrorKind {
 impl CaseError {
     /// Returns true if a file or the command line is wrong, and false if the system refused.
     pub fn is_usage(&self) -> bool {
-        let is_missing =
-            |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData);
-        !matches!(&self.kind, CaseErrorKind::Surroundings(_))
-            && match &self.kind {
-                CaseErrorKind::Io(error) => is_missing(error),
-                _ => true,
+        match &self.kind {
+            CaseErrorKind::Io(error) => {
+                matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData)
             }
+            CaseErrorKind::Surroundings(_) => false,
+            _ => true,
+        }
     }
 
     /// Returns true if a case file is right, and its hook is not clear.
@@ -86,24 +86,24 @@ impl CaseError {
 
     /// Returns the next step.
     pub fn hint(&self) -> Option<String> {
-        Some(match &self.kind {
+        let hint = match &self.kind {
             CaseErrorKind::Fault { hint, .. } => return hint.clone(),
-            CaseErrorKind::NoCases => "write a case into cases/NAME.toml beside the hook".to_owned(),
+            CaseErrorKind::NoCases => "write a case into cases/NAME.toml beside the hook",
             CaseErrorKind::NoHook => {
                 "build the hook into this directory, or name it: --hook FILE, or `hook = \"…\"` in the case file"
-                    .to_owned()
             }
             CaseErrorKind::ManyHooks(_) => {
-                "give the case file the name of its hook, or name the hook: `hook = \"…\"` in the case file".to_owned()
+                "give the case file the name of its hook, or name the hook: `hook = \"…\"` in the case file"
             }
-            CaseErrorKind::MissingHook(_) => "build it, or name another one: --hook FILE".to_owned(),
+            CaseErrorKind::MissingHook(_) => "build it, or name another one: --hook FILE",
             CaseErrorKind::NoAnswer(_) => {
-                "add [case.expect], or let --update write the answer that comes now".to_owned()
+                "add [case.expect], or let --update write the answer that comes now"
             }
             CaseErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound => {
-                "name a directory with cases/, a hook, or a case file".to_owned()
+                "name a directory with cases/, a hook, or a case file"
             }
             CaseErrorKind::Io(_) | CaseErrorKind::Surroundings(_) => return None,
-        })
+        };
+        Some(hint.to_owned())
     }
 }

@@ -15,8 +15,8 @@ pub fn junit(played: &[Played]) -> String {
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S").to_string();
     for (id, cases) in played.chunk_by(|a, b| a.file == b.file).enumerate() {
         let Some(first) = cases.first() else { continue };
-        let failures = cases.iter().filter(|played| !played.outcome.differences.is_empty()).count();
-        let skipped = cases.iter().filter(|played| played.outcome.came.skipped.is_some()).count();
+        let failures = cases.iter().filter(|played| !played.differences.is_empty()).count();
+        let skipped = cases.iter().filter(|played| played.came.skipped.is_some()).count();
         let time = seconds(cases.iter().map(|played| played.duration).sum());
         let file = attribute(&first.file.to_string_lossy());
         xml.push_str(&format!(
@@ -35,8 +35,8 @@ fn case(played: &Played) -> String {
     let (name, time) = (attribute(&played.case.name), seconds(played.duration));
     let hook = attribute(&played.hook.file_name().unwrap_or_default().to_string_lossy());
     let start = format!("    <testcase name={name} classname={hook} time=\"{time}\"");
-    let differences = &played.outcome.differences;
-    if let Some(why) = &played.outcome.came.skipped {
+    let differences = &played.differences;
+    if let Some(why) = &played.came.skipped {
         let why = attribute(why);
         return format!("{start}>\n      <skipped message={why}/>\n    </testcase>\n");
     }
@@ -81,7 +81,6 @@ mod tests {
 
     use super::super::case::Came;
     use super::super::compare::Difference;
-    use super::super::player::Outcome;
     use super::super::read::parse;
     use super::*;
 
@@ -91,9 +90,8 @@ mod tests {
         let (_, mut cases) = parse("[[case]]\nname = 'x'\ncommand = 'ls'\n").unwrap();
         let mut case = cases.remove(0);
         name.clone_into(&mut case.name);
-        let outcome = Outcome { came, differences };
         let (file, hook) = (format!("cases/{ODD}.toml").into(), format!("/{ODD}").into());
-        Played { file, position: 0, hook, case, outcome, duration: Duration::from_millis(1) }
+        Played { file, position: 0, hook, case, came, differences, duration: Duration::from_millis(1) }
     }
 
     fn difference(expected: &str, came: &str) -> Difference {

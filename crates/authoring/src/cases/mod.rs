@@ -17,13 +17,13 @@ mod replies;
 mod update;
 mod wire;
 
-pub use self::case::{Came, Case, CaseFile, Content, Earlier, Expect, Expected, Failure, Verdict};
+pub use self::case::{Came, Case, CaseFile, Changed, Content, Earlier, Expect, Expected, Failure, Verdict};
 pub use self::compare::{Difference, compare};
 pub use self::error::{CaseError, CaseErrorKind};
 pub use self::find::{Found, find, newer_source};
 pub use self::junit::junit;
 pub use self::play::{Task, play};
-pub use self::player::{Outcome, Played, Player};
+pub use self::player::{Played, Player};
 pub use self::replies::Reply;
 pub use self::update::update;
 pub use self::wire::{Sent, Wire};

@@ -12,12 +12,12 @@ use hookbox::internal::clock::TestClock;
 use hookbox::manager::{Entry, EntryStatus, Manager};
 use hookbox::session::{Asked, Explanation, Session};
 use hookbox::store::{Bucket, Store};
-use hookbox::trust::{Record, Scope, TrustFile};
+use hookbox::trust::{Scope, TrustFile};
 use hookbox::{Action, Context, Event, EventName, Network, Outcome, Runtime, escape};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::case::{Came, Case, CaseFile, Content, Failure, Verdict, to_toml};
+use super::case::{Came, Case, CaseFile, Changed, Content, Failure, Verdict, to_toml};
 use super::error::{CaseError, CaseErrorKind};
 use super::place::Place;
 use super::replies::{self, Requests};
@@ -115,24 +115,9 @@ fn configure(case: &Case, place: &Place, manager: &Manager) -> Result<Option<Str
     let surroundings = |error: &dyn std::error::Error| CaseErrorKind::Surroundings(error.to_string());
     let mut records = Vec::new();
     for (hook, manifest) in components {
-        let (Some((scope, path)), Some(digest)) =
-            (hook.found.key.clone(), hook.trust_digest().map_err(|error| surroundings(&error))?)
-        else {
-            continue;
-        };
-        records.push(Record {
-            scope,
-            path,
-            name: hook.name.clone(),
-            kind: hook.kind,
-            digest,
-            trusted: true,
-            grants: case.grants.clone(),
-            asked: manifest.capabilities.clone(),
-            on_failure: hook.on_failure,
-            replaces: Vec::new(),
-            when: hookbox::trust::now(),
-        });
+        let digest = hook.trust_digest().map_err(|error| surroundings(&error))?;
+        let asked = manifest.capabilities.clone();
+        records.extend(digest.and_then(|it| hook.approved(it, asked, case.grants.clone())));
     }
     let file = TrustFile::new(place.data());
     let written = file.update(|all| records.into_iter().for_each(|record| all.insert(record)));
@@ -285,8 +270,8 @@ impl Playing<'_> {
             Action::Ask(reason) => (Verdict::Ask, Some(reason)),
             Action::Allow(reason) => (Verdict::Allow, Some(reason)),
             Action::Modify(value) => {
-                let name = self.new_value(&asked.data).map(|(name, _)| name);
-                came.changed = name.map(|name| (name, self.place.neutral_value(&value)));
+                let value = self.place.neutral_value(&value);
+                came.changed = self.new_value(&asked.data).map(|it| Changed { value, ..it });
                 (Verdict::Pass, None)
             }
             _ => {
@@ -298,7 +283,7 @@ impl Playing<'_> {
         came.reason = reason.map(|reason| self.place.neutral(&reason));
     }
 
-    fn new_value(&self, data: &EventData) -> Option<(String, Value)> {
+    fn new_value(&self, data: &EventData) -> Option<Changed> {
         let (name, value) = match data {
             EventData::BeforeToolCall(call) => ("input", call.input.value().clone()),
             EventData::AfterToolCall(result) => ("output", result.output.value().clone()),
@@ -306,7 +291,7 @@ impl Playing<'_> {
             EventData::OnError(error) => ("error", Value::from(error.message.clone())),
             _ => return None,
         };
-        Some((name.to_owned(), self.place.neutral_value(&value)))
+        Some(Changed { name: name.to_owned(), value: self.place.neutral_value(&value) })
     }
 
     /// Returns the reason why no hook was asked, unless its tools or a condition of its own exclude the event.

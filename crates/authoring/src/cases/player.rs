@@ -50,19 +50,12 @@ pub struct Played {
     pub hook: PathBuf,
     /// The case.
     pub case: Case,
-    /// The result.
-    pub outcome: Outcome,
-    /// The time that it took, with the start of its process.
-    pub duration: Duration,
-}
-
-/// The result of a case.
-#[derive(Clone, Debug)]
-pub struct Outcome {
     /// The answer that came.
     pub came: Came,
     /// The differences from the one that must come: none if the case passed.
     pub differences: Vec<Difference>,
+    /// The time that it took, with the start of its process.
+    pub duration: Duration,
 }
 
 impl Player {
@@ -111,7 +104,7 @@ impl Player {
         let came = self.came(&file, position, &hook, &case).await?;
         let duration = started.elapsed();
         let differences = compare(&case, &came);
-        Ok(Played { file, position, hook, case, outcome: Outcome { came, differences }, duration })
+        Ok(Played { file, position, hook, case, came, differences, duration })
     }
 
     /// Runs the process of a case. If it fails, that is the answer.

@@ -15,7 +15,6 @@ use hookbox_system::units::parse_duration;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toml::Spanned;
-use toml::de::DeTable;
 
 use super::case::{Case, CaseFile, Content, Data, Earlier, Expect};
 use super::error::{CaseError, CaseErrorKind};
@@ -34,31 +33,9 @@ const MAX_TIMES: u32 = 100;
 /// The largest number of events before that of a case.
 const MAX_BEFORE: usize = 100;
 
-const FILE_KEYS: [&str; 2] = ["case", "hook"];
-
-const EVENT_KEYS: [&str; 3] = ["command", "data", "event"];
-
-const CASE_KEYS: [&str; 16] = [
-    "before",
-    "clock",
-    "command",
-    "data",
-    "environment",
-    "event",
-    "every",
-    "expect",
-    "files",
-    "grants",
-    "http",
-    "name",
-    "on_failure",
-    "settings",
-    "store",
-    "times",
-];
-
 /// A case file as it is written.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct FileWire {
     hook: Option<PathBuf>,
     #[serde(default)]
@@ -67,6 +44,7 @@ struct FileWire {
 
 /// A case as it is written.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct CaseWire {
     name: Spanned<String>,
     event: Option<Spanned<String>>,
@@ -95,6 +73,7 @@ struct CaseWire {
 
 /// An event as it is written.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct EventWire {
     event: Option<Spanned<String>>,
     command: Option<String>,
@@ -159,8 +138,6 @@ fn line_of(text: &str, offset: usize) -> usize {
 
 /// Reads the text of a case file: the hook that it names, and its cases.
 pub(super) fn parse(text: &str) -> Result<(Option<PathBuf>, Vec<Case>), Fault> {
-    let broken = |error: toml::de::Error| Fault::new(error.span().unwrap_or_default(), error.message());
-    check_keys(&DeTable::parse(text).map_err(broken)?.into_inner())?;
     let file: FileWire = toml::from_str(text).map_err(broken)?;
     if let Some(beyond) = file.case.get(MAX_CASES) {
         return Err(Fault::new(beyond.span(), format!("a file has at most {MAX_CASES} cases")));
@@ -179,37 +156,16 @@ pub(super) fn parse(text: &str) -> Result<(Option<PathBuf>, Vec<Case>), Fault> {
     Ok((file.hook, cases))
 }
 
-/// Refuses unknown keys.
-fn check_keys(file: &DeTable<'_>) -> Result<(), Fault> {
-    known(file, &FILE_KEYS, "a case file")?;
-    let cases = file.get("case").and_then(|it| it.get_ref().as_array());
-    for case in cases.into_iter().flatten().filter_map(|it| it.get_ref().as_table()) {
-        known(case, &CASE_KEYS, "a case")?;
-        for (key, keys, of) in
-            [("before", &EVENT_KEYS[..], "an earlier event"), ("http", &Reply::KEYS[..], "an answer")]
-        {
-            let list = case.get(key).and_then(|it| it.get_ref().as_array());
-            for table in list.into_iter().flatten().filter_map(|it| it.get_ref().as_table()) {
-                known(table, keys, of)?;
-            }
-        }
-        if let Some(expect) = case.get("expect").and_then(|it| it.get_ref().as_table()) {
-            known(expect, &Expect::KEYS, "an expected answer")?;
-        }
+/// Turns an error of the reader of TOML into a fault, with the key that was meant. It names the key, and those that it
+/// knows: unknown field `comand`, expected one of `command`, `data`.
+fn broken(error: toml::de::Error) -> Fault {
+    let at = error.span().unwrap_or_default();
+    let mut names = error.message().split('`').skip(1).step_by(2);
+    match names.next().filter(|_| error.message().starts_with("unknown field ")) {
+        None => Fault::new(at, error.message()),
+        Some(name) => Fault::new(at, format!("there is no key {:?} here", text::escape(name, 80)))
+            .hint(format!("did you mean {}?", text::nearest(name, names).unwrap_or_default())),
     }
-    Ok(())
-}
-
-fn known(table: &DeTable<'_>, keys: &[&str], of: &str) -> Result<(), Fault> {
-    for (key, _) in table {
-        let name: &str = key.get_ref();
-        if !keys.contains(&name) {
-            let nearest = text::nearest(name, keys.iter().copied()).unwrap_or_default();
-            let message = format!("{of} has no key {:?}", text::escape(name, 80));
-            return Err(Fault::new(key.span(), message).hint(format!("did you mean {nearest}?")));
-        }
-    }
-    Ok(())
 }
 
 fn read_case(case: CaseWire, line: usize) -> Result<Case, Fault> {

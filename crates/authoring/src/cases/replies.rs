@@ -35,9 +35,6 @@ fn ok() -> u16 {
 }
 
 impl Reply {
-    /// The keys, for a check of misspelled ones.
-    pub(super) const KEYS: [&'static str; 4] = ["body", "headers", "request", "status"];
-
     /// Returns true if it can be written as an answer.
     pub(super) fn is_valid(&self) -> bool {
         let is_line = |text: &str| !text.contains(char::is_control);

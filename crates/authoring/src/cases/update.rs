@@ -23,7 +23,7 @@ pub fn update(path: &Path, played: &[Played]) -> Result<usize, CaseError> {
     let text = fs::read_to_string(path).map_err(io)?;
     let mut document: DocumentMut = text.parse().map_err(|_| changed())?;
     let mut written = 0;
-    for played in played.iter().filter(|it| it.file == path && !it.outcome.differences.is_empty()) {
+    for played in played.iter().filter(|it| it.file == path && !it.differences.is_empty()) {
         let cases = document.get_mut("case").ok_or_else(changed)?;
         let case: &mut dyn TableLike = match cases {
             Item::ArrayOfTables(tables) => tables.get_mut(played.position).ok_or_else(changed)?,
@@ -45,14 +45,14 @@ pub fn update(path: &Path, played: &[Played]) -> Result<usize, CaseError> {
 
 /// Writes the differences of a case. Returns true if there was something to write.
 fn write(case: &mut dyn TableLike, played: &Played) -> Option<bool> {
-    let writable: Vec<_> = played.outcome.differences.iter().filter(|it| it.is_writable).collect();
+    let writable: Vec<_> = played.differences.iter().filter(|it| it.is_writable).collect();
     if writable.is_empty() {
         return Some(false);
     }
     let expect = case.entry("expect").or_insert_with(|| Item::Table(Table::new()));
     let expect = expect.as_table_like_mut()?;
     for difference in writable {
-        let came = match (difference.key.as_str(), played.outcome.came.failures.first()) {
+        let came = match (difference.key.as_str(), played.came.failures.first()) {
             // The message is for people.
             ("failure", Some(failure)) => Value::from(failure.cause.as_str()),
             _ => difference.came.clone(),
