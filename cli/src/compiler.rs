@@ -47,7 +47,7 @@ pub(crate) fn cached_runtime(options: &Options) -> Runtime {
 }
 
 /// Opens the user's cache.
-fn cache(options: &Options) -> Option<PathBuf> {
+pub(crate) fn cache(options: &Options) -> Option<PathBuf> {
     let repository = discovery::repository(options);
     let cache = private_dir::default_cache(options.home.as_deref())?;
     private_dir::open(&cache, repository.as_deref()).ok()

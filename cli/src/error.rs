@@ -9,6 +9,7 @@ use crate::help;
 use crate::interrupt::Interrupted;
 use anstyle::{AnsiColor, Style};
 use clap::error::{ContextKind, ContextValue};
+use hookbox::manager::Manager;
 use hookbox::{Hint, escape, escape_lines};
 use hookbox_plugins::PluginError;
 
@@ -122,6 +123,11 @@ pub(crate) fn warn(text: impl fmt::Display) {
 pub(crate) fn warn_with_hint(text: impl fmt::Display, next: Option<&Hint>) {
     warn(text);
     next.into_iter().for_each(hint);
+}
+
+/// Prints the problems of finding hooks.
+pub(crate) fn warn_of_problems(manager: &Manager) {
+    manager.problems().iter().for_each(|it| warn_with_hint(it, it.hint.as_ref()));
 }
 
 /// Prints a note.

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, Table};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::is_coloured;
 
@@ -38,6 +39,14 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<ExitCode> {
         serde_json::to_string(value)?
     };
     line(&hookbox_system::text::escape_json(&text))
+}
+
+/// Returns an object with the keys of another one behind its own.
+pub(crate) fn joined(mut object: Value, more: Value) -> Value {
+    if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
+        object.extend(more);
+    }
+    object
 }
 
 /// Formats a table without borders. It fits the terminal; in a pipe it has any width.

@@ -33,13 +33,7 @@ impl Progress {
         if found < 2 {
             return self.spin("looking for hooks (a new component is compiled once)".to_owned());
         }
-        if self.bar.length().is_none() {
-            self.bar.set_style(style(true));
-        }
-        self.bar.set_length(found);
-        self.bar.set_position(examined);
-        self.bar.set_message(format!("examined {examined} of {found} hooks (compiling new ones)"));
-        self.bar.tick();
+        self.reach(examined, found, format!("examined {examined} of {found} hooks (compiling new ones)"));
     }
 
     fn spin(&self, text: String) {
@@ -50,34 +44,41 @@ impl Progress {
         self.bar.set_message(text);
         self.bar.tick();
     }
+
+    /// Shows how much of all is done.
+    fn reach(&self, done: u64, all: u64, text: String) {
+        if self.bar.length().is_none() {
+            self.bar.set_style(style(true));
+        }
+        self.bar.set_length(all);
+        self.bar.set_position(done.min(all));
+        self.bar.set_message(text);
+        self.bar.tick();
+    }
 }
 
-/// Finds hooks, and shows on the terminal how far that is, if it takes its time: a new component is compiled first.
-pub(crate) async fn looking<T>(found: &manager::Progress, work: impl Future<Output = T>) -> T {
+/// Waits for work, and shows on the terminal how far it is, from `wait` on.
+async fn shown<T>(work: impl Future<Output = T>, mut wait: Duration, show: impl Fn(&Progress)) -> T {
     let progress = Progress::new("");
     let mut work = std::pin::pin!(work);
-    let mut wait = PATIENCE;
     loop {
         tokio::select! {
             biased;
             done = &mut work => return done,
-            () = tokio::time::sleep(wait) => progress.count(found),
+            () = tokio::time::sleep(wait) => show(&progress),
         }
         wait = TICK;
     }
 }
 
+/// Finds hooks, and shows on the terminal how far that is, if it takes its time: a new component is compiled first.
+pub(crate) async fn looking<T>(found: &manager::Progress, work: impl Future<Output = T>) -> T {
+    shown(work, PATIENCE, |it| it.count(found)).await
+}
+
 /// Shows on the terminal what is being done, if it takes its time.
 pub(crate) async fn working<T>(what: &str, work: impl Future<Output = T>) -> T {
-    let progress = Progress::new("");
-    let mut work = std::pin::pin!(work);
-    loop {
-        tokio::select! {
-            biased;
-            done = &mut work => return done,
-            () = tokio::time::sleep(TICK) => progress.spin(what.to_owned()),
-        }
-    }
+    shown(work, TICK, |it| it.spin(what.to_owned())).await
 }
 
 /// Shows on the terminal how much of the bytes is read, if it takes its time.
@@ -87,18 +88,7 @@ pub(crate) async fn measured<T>(
     read: impl Fn() -> u64,
     work: impl Future<Output = T>,
 ) -> T {
-    let progress = Progress::new("");
-    progress.bar.set_style(style(true));
-    progress.bar.set_length(all);
-    progress.bar.set_message(what.to_owned());
-    let mut work = std::pin::pin!(work);
-    loop {
-        tokio::select! {
-            biased;
-            done = &mut work => return done,
-            () = tokio::time::sleep(TICK) => progress.bar.set_position(read()),
-        }
-    }
+    shown(work, TICK, |it| it.reach(read(), all, what.to_owned())).await
 }
 
 /// The time in which a person does not ask what a program is doing.
@@ -121,12 +111,7 @@ impl Observer for Progress {
             Step::Resolving if self.bar.is_hidden() => {}
             Step::Resolving => say(format_args!("looking for {what}")),
             Step::Fetching { done, total: Some(total) } if *total > 0 => {
-                if self.bar.length().is_none() {
-                    self.bar.set_style(style(true));
-                }
-                self.bar.set_length(*total);
-                self.bar.set_position((*done).min(*total));
-                self.bar.set_message(format!("fetching {what}"));
+                self.reach(*done, *total, format!("fetching {what}"));
             }
             Step::Fetching { .. } => self.spin(format!("fetching {what}")),
             Step::Staging { entries, bytes } => {

@@ -221,33 +221,26 @@ fn row(code: &Code, call: &BlockedCall, shown: &str, when: String) -> Vec<String
 }
 
 /// Returns a call in a documented form.
-fn call_json(code: &Code, call: &BlockedCall, shown: &str) -> serde_json::Map<String, Value> {
+fn call_json(code: &Code, call: &BlockedCall, shown: &str) -> Value {
     let input = serde_json::from_str(shown).unwrap_or_else(|_| Value::from(shown));
-    let fields = json!({
+    json!({
         "code": code, "tool": call.tool, "input": input, "directory": call.directory, "session": call.session,
         "guard": call.guard, "digest": call.digest, "cause": call.cause,
-    });
-    if let Value::Object(fields) = fields { fields } else { serde_json::Map::new() }
+    })
 }
 
-fn pending_json(pending: &Pending) -> Value {
-    let mut fields = call_json(&pending.code, &pending.call, &pending.shown);
-    fields.insert("reason".to_owned(), pending.reason.clone().into());
-    fields.insert("when".to_owned(), pending.when().into());
-    Value::Object(fields)
+fn pending_json(it: &Pending) -> Value {
+    let more = json!({ "reason": it.reason, "when": it.when() });
+    output::joined(call_json(&it.code, &it.call, &it.shown), more)
 }
 
-fn as_json(allowance: &Allowance) -> Value {
-    let mut fields = call_json(&allowance.code, &allowance.call, &allowance.shown);
-    let (term, here) = match allowance.term {
+fn as_json(it: &Allowance) -> Value {
+    let (term, here) = match it.term {
         Term::Once => ("once", true),
         Term::For(_) => ("for", true),
         Term::AlwaysHere => ("always", true),
         Term::Always => ("always", false),
     };
-    fields.insert("term".to_owned(), term.into());
-    fields.insert("here".to_owned(), here.into());
-    fields.insert("when".to_owned(), allowance.when().into());
-    fields.insert("until".to_owned(), allowance.until().into());
-    Value::Object(fields)
+    let more = json!({ "term": term, "here": here, "when": it.when(), "until": it.until() });
+    output::joined(call_json(&it.code, &it.call, &it.shown), more)
 }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use hookbox::discovery::Options;
 use hookbox::{Runtime, escape};
 use hookbox_authoring::project::{BuildError, Built, Hook, Project, Sources};
 use serde_json::{Value, json};
@@ -14,6 +13,7 @@ use serde_json::{Value, json};
 use super::inspect;
 use crate::error::{InputError, complain, note, say, warn};
 use crate::interrupt::unless_interrupted;
+use crate::options::Locate;
 use crate::progress::working;
 use crate::{compiler, output};
 
@@ -38,8 +38,7 @@ pub(crate) struct Build {
 impl Build {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let project = Project::open(&self.dir).map_err(explain)?;
-        let cwd = std::env::current_dir().unwrap_or_default();
-        let runtime = compiler::cached_runtime(&Options::new(cwd, std::env::home_dir()));
+        let runtime = compiler::cached_runtime(&Locate::default().discovery()?);
         if self.watch {
             return unless_interrupted(self.follow(&runtime)).await?;
         }
@@ -120,15 +119,12 @@ fn explain(error: BuildError) -> anyhow::Error {
 }
 
 fn describe(built: &Built) -> Value {
-    let mut object = match &built.hook {
+    let about = match &built.hook {
         Hook::Component(component) => inspect::describe(component),
         Hook::Rules(rules) => inspect::describe_rules(rules),
         Hook::Script(event) => json!({"subscriptions": [{"event": event}]}),
     };
-    if let Some(members) = object.as_object_mut() {
-        members.shift_insert(0, "path".to_owned(), json!(built.path));
-    }
-    object
+    output::joined(json!({ "path": built.path }), about)
 }
 
 /// Describes the result for a person: a few lines, of which `inspect` has more.

@@ -8,17 +8,18 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use hookbox::Known;
 use hookbox::dialect::{exact, kodelet};
-use hookbox::discovery;
 use hookbox::hook::Subscription;
 use hookbox::internal::facts;
 use hookbox::{
-    Budget, Cause, Context, Descriptor, Digest, Event, EventName, Hook, HookError, Kind, OnFailure, Outcome,
+    Cause, Context, Descriptor, Digest, Event, EventName, FunctionHook, Hook, HookError, Kind, OnFailure,
+    Outcome,
 };
 use hookbox_system::text;
 
 use super::run::event_name;
 use crate::compiler;
 use crate::error::{InputError, say, warn};
+use crate::options::Locate;
 use crate::{input, named, output};
 
 /// Call one hook through the kodelet protocol.
@@ -77,8 +78,7 @@ impl Exec {
             return Ok(hook);
         }
         let bytes = input::component(&self.file)?;
-        let cwd = std::env::current_dir().unwrap_or_default();
-        let runtime = compiler::cached_runtime(&discovery::Options::new(cwd, std::env::home_dir()));
+        let runtime = compiler::cached_runtime(&Locate::default().discovery()?);
         let digest = Digest::of(&bytes);
         let component = match runtime.load_for_event(bytes).await {
             Err(error) if error.cause == Cause::Compiling => {
@@ -104,7 +104,8 @@ impl Exec {
         let mut descriptor = Descriptor::new(name, Kind::Component);
         descriptor.subscriptions = subscriptions;
         descriptor.on_failure = known.on_failure.unwrap_or(OnFailure::Block);
-        Ok(Arc::new(Compiling { descriptor, error }))
+        let failed = move |_| std::future::ready(Err(error.clone()));
+        Ok(Arc::new(FunctionHook::with(descriptor, failed)))
     }
 
     async fn answer(
@@ -160,23 +161,6 @@ impl Exec {
             ));
         }
         output::json(&kodelet::answer(&name, &outcome))
-    }
-}
-
-/// A component that is not compiled yet.
-struct Compiling {
-    descriptor: Descriptor,
-    error: HookError,
-}
-
-#[hookbox::async_trait]
-impl Hook for Compiling {
-    fn descriptor(&self) -> &Descriptor {
-        &self.descriptor
-    }
-
-    async fn run(&self, _event: &Event, _budget: &Budget) -> Result<Outcome, HookError> {
-        Err(self.error.clone())
     }
 }
 

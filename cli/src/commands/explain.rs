@@ -20,7 +20,7 @@ pub(super) use self::account::tightened;
 use self::way_through::{WayThrough, way_through};
 
 use super::run;
-use crate::error::{InputError, warn, warn_with_hint};
+use crate::error::{InputError, warn, warn_of_problems};
 use crate::interrupt::unless_interrupted;
 use crate::{input, options, output};
 
@@ -50,16 +50,11 @@ impl Explain {
         let event = event(&self.what, file.as_deref(), self.file.is_some(), &defaults)?;
         let begins = event.name() == EventName::SessionStart;
         let manager = unless_interrupted(self.discover.running(None, begins)).await??;
-        for problem in manager.problems().iter() {
-            warn_with_hint(problem, problem.hint.as_ref());
-        }
+        warn_of_problems(&manager);
         if let Some(why) = manager.switched_off().filter(|why| *why != SwitchedOff::Asked) {
             warn(why);
         }
-        let id = event.context.conversation_id.clone();
-        let is_made_up = id == defaults.conversation_id;
-        let session = manager.session(id);
-        let session = if is_made_up { session.unnamed() } else { session };
+        let session = run::session(&manager, &event, &defaults);
         let explanation = unless_interrupted(session.explain(event)).await?;
         let pass = unless_interrupted(way_through(&explanation, &manager, &session)).await?;
         if self.json {
@@ -156,7 +151,6 @@ fn as_json(explanation: &Explanation, pass: Option<&WayThrough>) -> Value {
         .hooks
         .iter()
         .map(|hook| {
-            let mut row = json!(hook.entry);
             let why = why_not(hook, explanation);
             let subscription = hook.subscription.as_ref();
             let more = json!({
@@ -179,10 +173,7 @@ fn as_json(explanation: &Explanation, pass: Option<&WayThrough>) -> Value {
                 "settings_line": hook.entry.found.settings_line,
                 "report": hook.report.as_ref().map(HookReport::to_json),
             });
-            if let (Value::Object(row), Value::Object(more)) = (&mut row, more) {
-                row.extend(more);
-            }
-            row
+            output::joined(json!(hook.entry), more)
         })
         .collect();
     let call = fired.event.tool_call();

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use clap::Args;
 use hookbox::Component;
 use hookbox::capability::{Capability, Rights};
-use hookbox::discovery::Options;
 use hookbox::manager::Progress;
 use hookbox::rules::Rules;
 use hookbox::trust::{Record, Records, TrustFile};
@@ -16,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::compiler;
 use crate::error::warn;
+use crate::options::Locate;
 use crate::progress::looking;
 use crate::{input, output};
 
@@ -41,17 +41,12 @@ impl Inspect {
         }
         let bytes = input::component(&self.file)?;
         // A hook that was inspected is probably used next: the agent does not wait for its compilation.
-        let cwd = std::env::current_dir().unwrap_or_default();
-        let runtime = compiler::cached_runtime(&Options::new(cwd, std::env::home_dir()));
+        let runtime = compiler::cached_runtime(&Locate::default().discovery()?);
         let component = looking(&Progress::default(), input::load(&runtime, &self.file, bytes)).await?;
         let granted = granted(&self.file, &component);
         let rights = Rights::of(&component.manifest().capabilities, &granted);
         if self.json {
-            let mut found = describe(&component);
-            if let Some(members) = found.as_object_mut() {
-                members.insert("granted".to_owned(), json!(rights.effective()));
-            }
-            output::json(&found)
+            output::json(&output::joined(describe(&component), json!({ "granted": rights.effective() })))
         } else {
             output::line(&account(&component, &rights))
         }
@@ -78,9 +73,7 @@ fn granted(file: &Path, component: &Component) -> Vec<Capability> {
 pub(super) fn describe_rules(rules: &Rules) -> Value {
     let manifest = rules.manifest();
     let tables = rules.tables().map(|(name, line, table)| {
-        let mut row = json!({ "name": name, "line": line });
-        row.as_object_mut().into_iter().for_each(|row| row.extend(table.clone()));
-        row
+        output::joined(json!({ "name": name, "line": line }), Value::Object(table.clone()))
     });
     json!({
         "kind": Kind::Rules,

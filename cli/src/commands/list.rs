@@ -11,7 +11,7 @@ use hookbox::trust::{self, AllowanceFile, now_ms};
 use hookbox::{EventName, Kind, Mode, escape};
 
 use super::explain::tightened;
-use crate::error::{hint, note, warn, warn_with_hint};
+use crate::error::{hint, note, warn, warn_of_problems};
 use crate::{options, output};
 
 /// List all hooks in run order, including inactive ones.
@@ -33,9 +33,7 @@ impl List {
         self.discover.enter()?;
         let manager = unless_interrupted(self.discover.manager()).await??;
         let entries = manager.entries();
-        for problem in manager.problems().iter() {
-            warn_with_hint(problem, problem.hint.as_ref());
-        }
+        warn_of_problems(&manager);
         if let Some(why) = manager.switched_off() {
             warn(why);
         }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::run::{self, Given};
-use crate::error::{note, warn_with_hint};
+use crate::error::{note, warn_of_problems, warn_with_hint};
 use crate::input::MAX_EVENT;
 use crate::interrupt::unless_interrupted;
 use crate::{options, output};
@@ -52,9 +52,7 @@ impl Mcp {
         }
         let mut lines = lines();
         let manager = unless_interrupted(self.discover.lasting(self.timeout)).await??;
-        for problem in manager.problems().iter() {
-            warn_with_hint(problem, problem.hint.as_ref());
-        }
+        warn_of_problems(&manager);
         let mut server = Server::new(manager);
         while let Some(line) = unless_interrupted(lines.recv()).await? {
             let answer = match line {

@@ -1,7 +1,6 @@
 //! `hookbox report`.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -74,12 +73,11 @@ impl Report {
         if open {
             show(&path);
         }
-        match json {
-            true => output::json(&json!({
-                "path": path.to_string_lossy(), "events": counts.events, "blocked": counts.blocked, "asked": counts.asked,
-                "changed": counts.changed, "failed": counts.failed, "unread": counts.unread,
-            })),
-            false => output::line(&path.to_string_lossy()),
+        let path = path.to_string_lossy();
+        if json {
+            output::json(&output::joined(json!({ "path": path }), json!(counts)))
+        } else {
+            output::line(&path)
         }
     }
 }
@@ -113,24 +111,12 @@ fn write(
         entry.map(|it| it.record().unwrap_or_default()).map_err(|error| failed = Some(error)).ok()
     });
     let records = records.filter(|record| record.is_null() || filter.wants(record));
-    let written = to_file(new.file(), records, tried, &options);
+    let written = report::write(&mut BufWriter::new(new.file()), records, tried, &options);
     if let Some(error) = failed {
         return Err(error).context("the journal cannot be read");
     }
     let counts = written.and_then(|counts| new.replace().map(|()| counts));
     counts.with_context(|| format!("{}: cannot be written", shown()))
-}
-
-fn to_file(
-    file: &File,
-    records: impl Iterator<Item = Value>,
-    tried: Option<Value>,
-    options: &Options,
-) -> io::Result<Counts> {
-    let mut out = BufWriter::new(file);
-    let counts = report::write(&mut out, records, tried, options)?;
-    out.flush()?;
-    Ok(counts)
 }
 
 /// Opens the file in the user's browser. It does not wait for it: some systems end their program with the browser.

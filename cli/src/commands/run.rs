@@ -7,16 +7,16 @@ use crate::interrupt::unless_interrupted;
 use clap::{Args, ValueEnum};
 use hookbox::dialect::Dialect;
 use hookbox::dialect::exact::{self, Exact};
-use hookbox::manager::SwitchedOff;
+use hookbox::manager::{Manager, SwitchedOff};
 use hookbox::outcome::Warning;
 use hookbox::report::{HookReport, Report};
-use hookbox::session::Fired;
+use hookbox::session::{Fired, Session};
 use hookbox::{Context, Event, EventData, EventName};
 use hookbox_agents::bridge::above;
 use hookbox_system::text;
 use serde_json::{Map, Value, json};
 
-use crate::error::{InputError, note, warn, warn_with_hint};
+use crate::error::{InputError, note, warn, warn_of_problems};
 use crate::help::page;
 use crate::{input, named, options, output};
 
@@ -80,17 +80,12 @@ impl Run {
         exact::restore(&mut event, &given.text);
         let begins = event.name() == EventName::SessionStart;
         let manager = unless_interrupted(self.discover.running(self.timeout, begins)).await??;
-        for problem in manager.problems().iter() {
-            warn_with_hint(problem, problem.hint.as_ref());
-        }
+        warn_of_problems(&manager);
         // A user who gave the flag needs no note.
         if let Some(why) = manager.switched_off().filter(|why| *why != SwitchedOff::Asked) {
             warn(why);
         }
-        let id = event.context.conversation_id.clone();
-        let is_made_up = id == defaults.conversation_id;
-        let session = manager.session(id);
-        let session = if is_made_up { session.unnamed() } else { session };
+        let session = session(&manager, &event, &defaults);
         let mut decided = unless_interrupted(session.decide(event)).await?;
         // A request to end the process while failures are reported still gets the verdict.
         let _ = unless_interrupted(decided.follow_up()).await;
@@ -143,6 +138,13 @@ pub(crate) fn context() -> Context {
     // A guard runs also if somebody removed the working directory, which is a problem of the manager's.
     let cwd = std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned();
     Context::new(id, cwd)
+}
+
+/// Returns the session of an event, which has no name if the event does not name it.
+pub(crate) fn session(manager: &Manager, event: &Event, defaults: &Context) -> Session {
+    let id = &event.context.conversation_id;
+    let session = manager.session(id.clone());
+    if *id == defaults.conversation_id { session.unnamed() } else { session }
 }
 
 /// An event that a caller gave, and the warnings about its data.

@@ -10,16 +10,15 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use anyhow::Context as _;
 use clap::Args;
-use hookbox::discovery::Options;
 use hookbox::{escape, escape_lines};
 use hookbox_agents::Agent;
 use hookbox_authoring::cases::{self, CaseError, Difference, Found, Played, Player};
-use hookbox_system::files::private_dir;
 use serde_json::{Value, json};
 
 use super::test_wire::AgentWire;
 use crate::error::{EXIT_FAILED, InputError, is_coloured, warn};
 use crate::interrupt::unless_interrupted;
+use crate::options::Locate;
 use crate::{compiler, input, named, options, output};
 
 /// The longest name of a case in the table, in characters.
@@ -134,14 +133,10 @@ fn player(dialect: Option<Agent>) -> Result<Player, InputError> {
         let hint = format!("give one of {}", options::names(Agent::with_commands()));
         return Err(InputError::new(format!("{} has no command hooks", agent.title()), hint));
     }
-    let cwd = std::env::current_dir().unwrap_or_default();
-    let options = Options::new(cwd, std::env::home_dir());
-    let repository = hookbox::discovery::repository(&options);
-    let cache = private_dir::default_cache(options.home.as_deref());
     Ok(Player {
         program: compiler::program().unwrap_or_else(|| "hookbox".into()),
         arguments: vec![PLAY.to_owned()],
-        cache: cache.and_then(|dir| private_dir::open(&dir, repository.as_deref()).ok()),
+        cache: compiler::cache(&Locate::default().discovery()?),
         dialect: dialect.map(|agent| agent.as_str().to_owned()),
         jobs: std::thread::available_parallelism().map_or(1, usize::from),
     })

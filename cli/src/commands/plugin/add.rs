@@ -198,7 +198,7 @@ impl Add {
         if !self.json {
             output::line(&summary("Installed", &row))?;
         }
-        done.rows.push(row.with_origin()?);
+        done.rows.push(row.with_origin());
         Ok(())
     }
 

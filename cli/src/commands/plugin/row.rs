@@ -11,8 +11,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::locations::{self, Base, Environment};
-use crate::approval;
 use crate::error::{say, warn, warn_with_hint};
+use crate::{approval, output};
 
 /// An installed plugin.
 #[derive(Debug, Serialize)]
@@ -161,16 +161,10 @@ impl Row {
     }
 
     /// Returns the row as JSON, with the additional keys of `add` and `update`.
-    pub(super) fn with_origin(&self) -> anyhow::Result<Value> {
-        let mut value = serde_json::to_value(self)?;
-        if let Value::Object(object) = &mut value {
-            let Details { source, commit, digest, trusted, .. } = &self.details;
-            object.insert("trusted".to_owned(), json!(trusted));
-            object.insert("source".to_owned(), json!(source));
-            object.insert("commit".to_owned(), json!(commit));
-            object.insert("digest".to_owned(), json!(digest));
-        }
-        Ok(value)
+    pub(super) fn with_origin(&self) -> Value {
+        let Details { source, commit, digest, trusted, .. } = &self.details;
+        let origin = json!({ "trusted": trusted, "source": source, "commit": commit, "digest": digest });
+        output::joined(json!(self), origin)
     }
 }
 

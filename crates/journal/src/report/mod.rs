@@ -11,6 +11,7 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use hookbox::prefix;
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -44,7 +45,7 @@ pub struct Options {
 }
 
 /// The events in a report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Counts {
     /// All events.
