@@ -3,6 +3,7 @@
 mod tally;
 mod worker;
 
+use std::hash::RandomState;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +16,7 @@ use jiff::Timestamp;
 pub use self::tally::{
     Backtest, FileProblem, Group, HookTally, MAX_GROUPS, PastHookTally, SourceTally, Verdicts, by_frequency,
 };
-use self::worker::{Seen, Worker};
+use self::worker::{Work, Worker};
 use crate::session_files::Format;
 
 /// The options of a backtest.
@@ -57,20 +58,27 @@ pub fn run(
     progress: &Progress,
 ) -> std::io::Result<Backtest> {
     let threads = options.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
-    let (next, seen, total) = (AtomicU64::new(0), Seen::default(), Mutex::new(Backtest::default()));
-    let work = || -> std::io::Result<()> {
+    let next = AtomicU64::new(0);
+    let work = Work {
+        hooks,
+        options,
+        bytes: &progress.0,
+        tally: Mutex::default(),
+        seen: Mutex::default(),
+        hasher: RandomState::new(),
+    };
+    let judge = || -> std::io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let mut worker = Worker::new(hooks, options, &seen, &progress.0, &runtime);
+        let mut worker = Worker { work: &work, runtime, waiting: Vec::new() };
         let take = || usize::try_from(next.fetch_add(1, Ordering::Relaxed)).ok().and_then(|at| files.get(at));
         while let Some(file) = take() {
             worker.file(file);
         }
-        total.lock().unwrap_or_else(PoisonError::into_inner).add(worker.finish());
         Ok(())
     };
     thread::scope(|scope| {
         let started: std::io::Result<Vec<_>> = (0..threads.min(files.len().max(1)))
-            .map(|_| thread::Builder::new().name("backtest".to_owned()).spawn_scoped(scope, work))
+            .map(|_| thread::Builder::new().name("backtest".to_owned()).spawn_scoped(scope, judge))
             .collect();
         for thread in started? {
             thread
@@ -79,7 +87,7 @@ pub fn run(
         }
         Ok::<_, std::io::Error>(())
     })?;
-    Ok(total.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(work.tally.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Returns the path of a file, to be shown.

@@ -170,7 +170,7 @@ impl Verdicts {
 }
 
 impl HookTally {
-    /// Adds calls to their group. Returns true if the first of them is the first of the group.
+    /// Adds a call to its group. Returns true if it is the first of the group.
     pub(super) fn group(&mut self, key: (String, String), group: Group) -> bool {
         let has_room = self.groups.len() < MAX_GROUPS;
         match self.groups.entry(key) {
@@ -194,46 +194,5 @@ impl HookTally {
                 false
             }
         }
-    }
-
-    fn add(&mut self, other: Self) {
-        self.observes |= other.observes;
-        self.calls += other.calls;
-        self.block += other.block;
-        self.ask += other.ask;
-        self.modify += other.modify;
-        self.failed += other.failed;
-        self.time += other.time;
-        self.longest = self.longest.max(other.longest);
-        self.fuel = self.fuel.saturating_add(other.fuel);
-        self.other_groups += other.other_groups;
-        for (key, group) in other.groups {
-            self.group(key, group);
-        }
-    }
-}
-
-impl Backtest {
-    /// Adds the counts of a thread.
-    pub(super) fn add(&mut self, other: Self) {
-        for (format, tally) in other.sources {
-            let all = self.sources.entry(format).or_default();
-            all.files += tally.files;
-            all.calls += tally.calls;
-            all.shell_calls += tally.shell_calls;
-            all.not_read += tally.not_read;
-            all.unread_lines += tally.unread_lines;
-        }
-        self.verdicts.add(other.verdicts);
-        other.hooks.into_iter().for_each(|(name, tally)| self.hooks.entry(name).or_default().add(tally));
-        other.tools.into_iter().for_each(|(tool, it)| self.tools.entry(tool).or_default().add(it));
-        other.days.into_iter().for_each(|(day, it)| self.days.entry(day).or_default().add(it));
-        for (key, tally) in other.past_hooks {
-            let all = self.past_hooks.entry(key).or_default();
-            all.runs += tally.runs;
-            all.failed += tally.failed;
-            all.total_ms += tally.total_ms;
-        }
-        self.problems.extend(other.problems);
     }
 }

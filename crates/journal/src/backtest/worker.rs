@@ -6,7 +6,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hookbox::event::ToolKind;
 use hookbox::internal::chain::{self, ChainOptions};
@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 
 use super::tally::{Backtest, FileProblem, Group, PastHookTally, Verdicts};
 use super::{Options, SessionFile, shown};
-use crate::session_files::{self, Format, Found, PastCall, PastHook};
+use crate::session_files::{self, Found, PastCall, PastHook};
 
 /// The longest command in a group, in bytes.
 const MAX_COMMAND: usize = 500;
@@ -29,68 +29,47 @@ const MAX_NAME: usize = 100;
 /// The most tools, days and hooks of agents that are counted one by one.
 const MAX_KEYS: usize = 10_000;
 
-/// The calls that a thread has counted.
-#[derive(Default)]
-pub(super) struct Seen {
-    hashes: Mutex<HashSet<u64>>,
-    hasher: RandomState,
+/// The work that threads share.
+pub(super) struct Work<'a> {
+    pub(super) hooks: &'a [Arc<dyn Hook>],
+    pub(super) options: Options<'a>,
+    pub(super) bytes: &'a AtomicU64,
+    pub(super) tally: Mutex<Backtest>,
+    /// The hashes of the lines and calls that were counted.
+    pub(super) seen: Mutex<HashSet<u64>>,
+    pub(super) hasher: RandomState,
 }
 
-impl Seen {
+impl Work<'_> {
     /// Returns true for the first line or call with this id. One without an id is always the first.
     fn is_first(&self, format: &str, id: Option<&String>) -> bool {
         let Some(id) = id else { return true };
         let hash = self.hasher.hash_one((format, id));
-        self.hashes.lock().unwrap_or_else(PoisonError::into_inner).insert(hash)
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(hash)
+    }
+
+    fn tally(&self) -> MutexGuard<'_, Backtest> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// A group of commands that waits for the next call of the session: its hook, its key, and the time of its first call.
+type Waiting = (String, (String, String), Option<Timestamp>);
 
 pub(super) struct Worker<'a> {
-    hooks: &'a [Arc<dyn Hook>],
-    formats: &'a [&'static Format],
-    since: Option<Timestamp>,
-    seen: &'a Seen,
-    bytes: &'a AtomicU64,
-    runtime: &'a Runtime,
-    options: ChainOptions,
-    tally: Backtest,
-    /// The groups that wait for the next call of the session, by hook.
-    waiting: Vec<(String, (String, String))>,
+    pub(super) work: &'a Work<'a>,
+    pub(super) runtime: Runtime,
+    pub(super) waiting: Vec<Waiting>,
 }
 
-impl<'a> Worker<'a> {
-    pub(super) fn new(
-        hooks: &'a [Arc<dyn Hook>],
-        Options { formats, since, .. }: Options<'a>,
-        seen: &'a Seen,
-        bytes: &'a AtomicU64,
-        runtime: &'a Runtime,
-    ) -> Self {
-        let options = ChainOptions { allowances: false, ..ChainOptions::default() };
-        Self {
-            hooks,
-            formats,
-            since,
-            seen,
-            bytes,
-            runtime,
-            options,
-            tally: Backtest::default(),
-            waiting: Vec::new(),
-        }
-    }
-
-    pub(super) fn finish(self) -> Backtest {
-        self.tally
-    }
-
+impl Worker<'_> {
     /// Judges the calls of a file.
     pub(super) fn file(&mut self, file: &SessionFile) {
         self.waiting.clear();
-        let formats = self.formats;
+        let work = self.work;
         let read = File::open(&file.path).and_then(|opened| {
-            let input = BufReader::with_capacity(1 << 16, Counting { input: opened, bytes: self.bytes });
-            session_files::read(input, formats, |format, found| match found {
+            let input = BufReader::with_capacity(1 << 16, Counting { input: opened, bytes: work.bytes });
+            session_files::read(input, work.options.formats, |format, found| match found {
                 Found::Call(call) => self.call(format, &call),
                 Found::Hook(hook) => self.past_hook(format, &hook),
             })
@@ -98,29 +77,32 @@ impl<'a> Worker<'a> {
         match read {
             Ok(summary) => {
                 if let Some(format) = summary.format {
-                    let source = self.tally.sources.entry(format).or_default();
+                    let mut tally = work.tally();
+                    let source = tally.sources.entry(format).or_default();
                     source.files += 1;
                     source.unread_lines += summary.unread_lines;
                 }
             }
             Err(error) => {
-                self.tally.problems.push(FileProblem { path: shown(&file.path), reason: error.to_string() });
+                let (path, reason) = (shown(&file.path), error.to_string());
+                work.tally().problems.push(FileProblem { path, reason });
             }
         }
     }
 
     /// Returns true for a time before the first that counts.
     fn is_left_out(&self, time: Option<Timestamp>) -> bool {
-        time.zip(self.since).is_some_and(|(time, since)| time < since)
+        time.zip(self.work.options.since).is_some_and(|(time, since)| time < since)
     }
 
     fn past_hook(&mut self, format: &'static str, hook: &PastHook) {
-        if self.is_left_out(time_of(hook.time.as_ref())) || !self.seen.is_first(format, hook.id.as_ref()) {
+        if self.is_left_out(time_of(hook.time.as_ref())) || !self.work.is_first(format, hook.id.as_ref()) {
             return;
         }
         let key = (escape(&hook.name, MAX_NAME), escape(&hook.command, MAX_COMMAND));
-        if self.tally.past_hooks.len() < MAX_KEYS || self.tally.past_hooks.contains_key(&key) {
-            let PastHookTally { runs, failed, total_ms } = self.tally.past_hooks.entry(key).or_default();
+        let all = &mut self.work.tally().past_hooks;
+        if all.len() < MAX_KEYS || all.contains_key(&key) {
+            let PastHookTally { runs, failed, total_ms } = all.entry(key).or_default();
             *runs += 1;
             *failed += u64::from(hook.failed);
             *total_ms = total_ms.saturating_add(hook.duration_ms.unwrap_or_default());
@@ -130,25 +112,26 @@ impl<'a> Worker<'a> {
     fn call(&mut self, format: &'static str, call: &PastCall) {
         self.answer_waiting(call);
         let time = time_of(call.time.as_ref());
-        if self.is_left_out(time) || !self.seen.is_first(format, call.id.as_ref()) {
+        if self.is_left_out(time) || !self.work.is_first(format, call.id.as_ref()) {
             return;
         }
         let is_shell = !call.is_script && hookbox_calls::kind_of(&call.tool) == ToolKind::Shell;
         let fired = self.judge(call, time);
         let is_read = fired.as_ref().is_some_and(|all| all.iter().all(|it| !is_unread(it)));
-        let source = self.tally.sources.entry(format).or_default();
+        let mut tally = self.work.tally();
+        let source = tally.sources.entry(format).or_default();
         source.calls += 1;
         source.shell_calls += u64::from(is_shell);
         source.not_read += u64::from(!is_read);
         let Some(fired) = fired.filter(|_| is_read) else { return };
         let verdict = verdict(&fired);
-        self.tally.verdicts.add(verdict);
-        count(&mut self.tally.tools, escape(&call.tool, MAX_NAME), verdict);
+        tally.verdicts.add(verdict);
+        count(&mut tally.tools, escape(&call.tool, MAX_NAME), verdict);
         if let Some(time) = time {
-            count(&mut self.tally.days, time.to_string().chars().take(10).collect(), verdict);
+            count(&mut tally.days, time.to_string().chars().take(10).collect(), verdict);
         }
         for fired in &fired {
-            self.count_hooks(call, time, fired);
+            self.waiting.extend(count_hooks(&mut tally, call, time, fired));
         }
     }
 
@@ -162,55 +145,66 @@ impl<'a> Worker<'a> {
         if let Some(at) = time.and_then(|it| u64::try_from(it.as_millisecond()).ok()) {
             context.timestamp_ms = at;
         }
-        let context = Arc::new(context);
+        let (context, options) =
+            (Arc::new(context), ChainOptions { allowances: false, ..ChainOptions::default() });
         let judge = |(tool, input): &(String, serde_json::Value)| {
             let data = EventData::BeforeToolCall(ToolCall::new(tool.clone(), input.clone()));
             let event = Event { context: Arc::clone(&context), data };
-            self.runtime.block_on(chain::run(self.hooks, event, &self.options))
+            self.runtime.block_on(chain::run(self.work.hooks, event, &options))
         };
         Some(call.judged.as_ref()?.iter().map(judge).collect())
     }
 
     /// Tells groups the call that the agent made next, also if it counts elsewhere.
     fn answer_waiting(&mut self, call: &PastCall) {
-        for (hook, key) in std::mem::take(&mut self.waiting) {
-            let group = self.tally.hooks.get_mut(&hook).and_then(|it| it.groups.get_mut(&key));
-            if let Some(group) = group {
-                let input = call.judged.iter().flatten().next();
-                let command = input.map(|(tool, input)| command(&ToolCall::new(tool.clone(), input.clone())));
-                group.next = Some((escape(&call.tool, MAX_NAME), command.unwrap_or_default()));
+        if self.waiting.is_empty() {
+            return;
+        }
+        let input = call.judged.iter().flatten().next();
+        let command = input.map(|(tool, input)| command(&ToolCall::new(tool.clone(), input.clone())));
+        let next = (escape(&call.tool, MAX_NAME), command.unwrap_or_default());
+        let mut tally = self.work.tally();
+        for (hook, key, first) in std::mem::take(&mut self.waiting) {
+            let group = tally.hooks.get_mut(&hook).and_then(|it| it.groups.get_mut(&key));
+            // Another thread may have found an earlier call of this group.
+            if let Some(group) = group.filter(|it| it.first == first) {
+                group.next = Some(next.clone());
             }
         }
     }
+}
 
-    fn count_hooks(&mut self, call: &PastCall, time: Option<Timestamp>, fired: &Fired) {
-        let command = fired.event.tool_call().map(command).unwrap_or_default();
-        for report in &fired.report.hooks {
-            let tally = self.tally.hooks.entry(escape(&report.name, MAX_NAME)).or_default();
-            tally.observes |= report.status == Status::Observed;
-            // In shadow mode, the answer that would have counted.
-            let (count, answer) = match report.would.unwrap_or(report.status) {
-                Status::Skipped => continue,
-                Status::Blocked => (&mut tally.block, Some("block")),
-                Status::Asked => (&mut tally.ask, Some("ask")),
-                Status::Changed => (&mut tally.modify, Some("modify")),
-                Status::Failed => (&mut tally.failed, Some("failed")),
-                _ => (&mut 0, None),
-            };
-            *count += 1;
-            tally.calls += 1;
-            tally.time += report.duration;
-            tally.longest = tally.longest.max(report.duration);
-            tally.fuel = tally.fuel.saturating_add(report.fuel.unwrap_or_default());
-            if let Some(answer) = answer {
-                let key = (escape(&call.tool, MAX_NAME), command.clone());
-                let reason = report.message.clone().unwrap_or_default();
-                if tally.group(key.clone(), Group { count: 1, answer, first: time, reason, next: None }) {
-                    self.waiting.push((escape(&report.name, MAX_NAME), key));
-                }
+/// Counts the answers of hooks to a call. Returns the groups of which it is the first call.
+fn count_hooks(all: &mut Backtest, call: &PastCall, time: Option<Timestamp>, fired: &Fired) -> Vec<Waiting> {
+    let command = fired.event.tool_call().map(command).unwrap_or_default();
+    let mut waiting = Vec::new();
+    for report in &fired.report.hooks {
+        let name = escape(&report.name, MAX_NAME);
+        let tally = all.hooks.entry(name.clone()).or_default();
+        tally.observes |= report.status == Status::Observed;
+        // In shadow mode, the answer that would have counted.
+        let (count, answer) = match report.would.unwrap_or(report.status) {
+            Status::Skipped => continue,
+            Status::Blocked => (&mut tally.block, Some("block")),
+            Status::Asked => (&mut tally.ask, Some("ask")),
+            Status::Changed => (&mut tally.modify, Some("modify")),
+            Status::Failed => (&mut tally.failed, Some("failed")),
+            _ => (&mut 0, None),
+        };
+        *count += 1;
+        tally.calls += 1;
+        tally.time += report.duration;
+        tally.longest = tally.longest.max(report.duration);
+        tally.fuel = tally.fuel.saturating_add(report.fuel.unwrap_or_default());
+        if let Some(answer) = answer {
+            let key = (escape(&call.tool, MAX_NAME), command.clone());
+            let reason = report.message.clone().unwrap_or_default();
+            if tally.group(key.clone(), Group { count: 1, answer, first: time, reason, next: None }) {
+                waiting.push((name, key, time));
             }
         }
     }
+    waiting
 }
 
 /// Reads a time of a session file.
