@@ -100,7 +100,7 @@ pub(super) fn account_of_rules(file: &Path, rules: &Rules) -> String {
         String::new(),
         "runs at".to_owned(),
     ];
-    lines.extend(manifest.subscriptions.iter().map(runs_at));
+    lines.extend(manifest.subscriptions.iter().map(|it| format!("  {}", runs_at(it))));
     for (name, line, table) in rules.tables() {
         lines.push(String::new());
         lines.push(format!("{} (line {line})", escape(name, 200)));
@@ -143,37 +143,33 @@ fn account(component: &Component, rights: &Rights) -> String {
         format!("size       {} bytes", component.size()),
         format!("interface  hookbox:hook@{}", component.wit_version()),
         format!("on failure {}", manifest.on_failure.unwrap_or_default().as_str()),
-        String::new(),
-        "runs at".to_owned(),
     ];
-    lines.extend(manifest.subscriptions.iter().map(runs_at));
-    lines.push(String::new());
-    lines.push("may answer".to_owned());
-    lines.push("  pass, block, ask, warn (every hook may)".to_owned());
-    lines.extend(manifest.answers.names().into_iter().map(|answer| format!("  {answer}")));
-    lines.push(String::new());
-    lines.push("asks for".to_owned());
-    if manifest.capabilities.is_empty() {
-        lines.push("  nothing".to_owned());
-    }
-    for capability in &manifest.capabilities {
+    let mut part = |title: &str, rows: Vec<String>| {
+        lines.extend([String::new(), title.to_owned()]);
+        lines.extend(rows.into_iter().map(|row| format!("  {row}")));
+    };
+    part("runs at", manifest.subscriptions.iter().map(runs_at).collect());
+    let own = manifest.answers.names().into_iter().map(str::to_owned);
+    part(
+        "may answer",
+        std::iter::once("pass, block, ask, warn (every hook may)".to_owned()).chain(own).collect(),
+    );
+    let asked = manifest.capabilities.iter().map(|capability| {
         let means = escape(&capability.explain(), 200);
         let standing = if rights.lacking().contains(capability) { "not granted" } else { "granted" };
-        lines.push(format!("  {} ({means}; {standing})", escape(&capability.to_string(), 200)));
-    }
+        format!("{} ({means}; {standing})", escape(&capability.to_string(), 200))
+    });
+    let nothing = manifest.capabilities.is_empty().then(|| "nothing".to_owned());
+    part("asks for", nothing.into_iter().chain(asked).collect());
     if let Some(schema) = &manifest.settings {
-        lines.push(String::new());
-        lines.push("settings".to_owned());
-        for (key, schema) in &schema.properties {
+        let rows = schema.properties.iter().map(|(key, schema)| {
             let means = schema.description.as_deref().map(|it| format!(": {}", escape(it, 300)));
-            lines.push(format!("  {} ({schema}){}", escape(key, 80), means.unwrap_or_default()));
-        }
+            format!("{} ({schema}){}", escape(key, 80), means.unwrap_or_default())
+        });
+        part("settings", rows.collect());
     }
-    lines.push(String::new());
-    lines.push("imports".to_owned());
-    for import in component.imports() {
-        lines.push(format!("  {} ({})", escape(import.as_str(), 100), import.explain()));
-    }
+    let imports = component.imports().iter();
+    part("imports", imports.map(|it| format!("{} ({})", escape(it.as_str(), 100), it.explain())).collect());
     lines.join("\n")
 }
 
@@ -184,5 +180,5 @@ fn runs_at(subscription: &Subscription) -> String {
         tools => format!(", only for {}", escape(&tools.join(" "), 200)),
     };
     let observe = if subscription.observe { ", observing" } else { "" };
-    format!("  {} (priority {}{observe}{tools})", subscription.event, subscription.priority)
+    format!("{} (priority {}{observe}{tools})", subscription.event, subscription.priority)
 }
