@@ -1,5 +1,6 @@
 //! Finds case files, and the hook that each is for.
 
+use std::cmp::Reverse;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -172,14 +173,8 @@ const SOURCES: [&str; 7] = ["js", "mjs", "py", "rs", "toml", "ts", "wit"];
 /// Directories without sources: the results of tools, and the tests.
 const OTHERS: [&str; 7] = ["build", "cases", "dist", "node_modules", "target", "test", "tests"];
 
-/// The largest number of sources that are looked at.
-const MAX_SOURCES: usize = 10_000;
-
-/// The deepest directory that is looked into.
-const MAX_DEPTH: usize = 8;
-
 /// Returns the newest source of a component's project, relative to the project, if it is newer than the component.
-/// `None` if the component is not beside a project.
+/// `None` if the component is not beside a project. Of sources with the same time, the first name counts.
 pub fn newer_source(hook: &Path) -> Option<PathBuf> {
     let dir = hook.parent()?;
     let is_component = hook.extension().is_some_and(|ending| ending == "wasm");
@@ -187,16 +182,9 @@ pub fn newer_source(hook: &Path) -> Option<PathBuf> {
         return None;
     }
     let built = hook.metadata().and_then(|metadata| metadata.modified()).ok()?;
-    let mut sources = Vec::new();
-    collect(dir, Path::new(""), &mut sources, MAX_DEPTH);
-    newest_after(built, sources)
-}
-
-/// Returns the newest of these files, if it is newer than the build.
-fn newest_after(built: SystemTime, files: Vec<(PathBuf, SystemTime)>) -> Option<PathBuf> {
-    let newer = files.into_iter().filter(|(_, changed)| *changed > built);
-    // If several have the same time, the first name counts.
-    newer.max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0))).map(|(path, _)| path)
+    let mut newest = (built, Reverse(PathBuf::new()));
+    find_newest(dir, Path::new(""), &mut newest);
+    (newest.0 > built).then_some(newest.1.0)
 }
 
 /// Returns true for the name of a directory that may contain sources.
@@ -214,18 +202,19 @@ fn is_source(name: &OsStr) -> bool {
     is_data || (SOURCES.contains(&ending) && !is_other)
 }
 
-/// Collects the sources, with the times of their last change. Nothing depends on those that cannot be read.
-fn collect(dir: &Path, below: &Path, found: &mut Vec<(PathBuf, SystemTime)>, depth: usize) {
+/// Finds the newest source, by the time of its last change and its path. Nothing depends on those that cannot be read.
+fn find_newest(dir: &Path, below: &Path, newest: &mut (SystemTime, Reverse<PathBuf>)) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { continue };
-        if kind.is_dir() && depth > 0 && has_sources(&name) {
-            collect(&entry.path(), &below.join(&name), found, depth - 1);
+        let path = below.join(&name);
+        if kind.is_dir() && has_sources(&name) {
+            find_newest(&entry.path(), &path, newest);
         } else if kind.is_file()
             && is_source(&name)
-            && found.len() < MAX_SOURCES
             && let Ok(changed) = entry.metadata().and_then(|metadata| metadata.modified())
+            && (changed, Reverse(&path)) > (newest.0, Reverse(&newest.1.0))
         {
-            found.push((below.join(&name), changed));
+            *newest = (changed, Reverse(path));
         }
     }
 }
@@ -243,10 +232,6 @@ mod tests {
 
     #[test]
     fn the_newest_source_after_the_build_is_named() {
-        let newest = |files: &[(&str, u64)]| {
-            let files = files.iter().map(|(path, seconds)| (PathBuf::from(path), at(*seconds))).collect();
-            newest_after(at(10), files)
-        };
         for (files, want) in [
             (&[][..], None),
             (&[("src/lib.rs", 9)], None),
@@ -255,7 +240,13 @@ mod tests {
             (&[("a.rs", 11), ("b.rs", 13), ("c.rs", 12)], Some("b.rs")),
             (&[("b.rs", 11), ("a.rs", 11)], Some("a.rs")),
         ] {
-            assert_eq!(newest(files), want.map(PathBuf::from), "{files:?}");
+            let temp = tempfile::tempdir().unwrap();
+            for (path, seconds) in files.iter().chain(&[("x.wasm", 10), ("Cargo.toml", 0)]) {
+                let path = temp.path().join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                File::create(&path).unwrap().set_modified(at(*seconds)).unwrap();
+            }
+            assert_eq!(newer_source(&temp.path().join("x.wasm")), want.map(PathBuf::from), "{files:?}");
         }
     }
 

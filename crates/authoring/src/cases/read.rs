@@ -21,17 +21,11 @@ use super::error::{CaseError, CaseErrorKind};
 use super::place::{PATH_HINT, split};
 use super::replies::Reply;
 
-/// The largest case file, in bytes.
+/// The largest case file, in bytes. It bounds the cases and their earlier events, too.
 const MAX_FILE: u64 = 1 << 20;
-
-/// The largest number of cases in a file.
-const MAX_CASES: usize = 1_000;
 
 /// The largest number of times that a hook gets the event of a case.
 const MAX_TIMES: u32 = 100;
-
-/// The largest number of events before that of a case.
-const MAX_BEFORE: usize = 100;
 
 /// A case file as it is written.
 #[derive(Deserialize)]
@@ -139,9 +133,6 @@ fn line_of(text: &str, offset: usize) -> usize {
 /// Reads the text of a case file: the hook that it names, and its cases.
 pub(super) fn parse(text: &str) -> Result<(Option<PathBuf>, Vec<Case>), Fault> {
     let file: FileWire = toml::from_str(text).map_err(broken)?;
-    if let Some(beyond) = file.case.get(MAX_CASES) {
-        return Err(Fault::new(beyond.span(), format!("a file has at most {MAX_CASES} cases")));
-    }
     let mut names = BTreeSet::new();
     let mut cases = Vec::new();
     for case in file.case {
@@ -172,9 +163,6 @@ fn read_case(case: CaseWire, line: usize) -> Result<Case, Fault> {
     let at = case.name.span();
     let given = EventWire { event: case.event, command: case.command, data: case.data };
     let (event, data) = read_event(given, &at)?;
-    if let Some(beyond) = case.before.get(MAX_BEFORE) {
-        return Err(Fault::new(beyond.span(), format!("a case has at most {MAX_BEFORE} events before")));
-    }
     let mut before = Vec::new();
     for earlier in case.before {
         let at = earlier.span();

@@ -6,7 +6,7 @@ use std::{fmt, io};
 
 use hookbox::rules;
 use hookbox_system::files::FileAccess;
-use serde::Deserialize;
+use serde_json::Value;
 use thiserror::Error;
 
 use super::error::BuildError;
@@ -73,38 +73,22 @@ impl Project {
     }
 }
 
-/// The part of a project's own file that has its name.
-#[derive(Deserialize)]
-struct Named {
-    name: String,
-}
-
-#[derive(Deserialize)]
-struct CargoToml {
-    package: Named,
-}
-
-#[derive(Deserialize)]
-struct PyprojectToml {
-    project: Named,
-}
-
 /// Reads the name of the project.
 fn name(dir: &Path, access: &FileAccess, language: Language) -> Result<String, BuildError> {
-    let (file, field) = match language {
-        Language::Rust => ("Cargo.toml", "the name of a package, `package.name`"),
-        Language::Python => ("pyproject.toml", "the name of the project, `project.name`"),
-        _ => ("package.json", "the name of the package, `name`"),
+    let (file, pointer, field) = match language {
+        Language::Rust => ("Cargo.toml", "/package/name", "the name of a package, `package.name`"),
+        Language::Python => ("pyproject.toml", "/project/name", "the name of the project, `project.name`"),
+        _ => ("package.json", "/name", "the name of the package, `name`"),
     };
     let path = dir.join(file);
     let bytes =
         access.read(&path, MAX_FILE).map_err(|source| BuildError::File { path: path.clone(), source })?;
     let text = String::from_utf8_lossy(&bytes);
-    let named = match language {
-        Language::Rust => toml::from_str(&text).map(|it: CargoToml| it.package.name).ok(),
-        Language::Python => toml::from_str(&text).map(|it: PyprojectToml| it.project.name).ok(),
-        _ => serde_json::from_str(&text).map(|it: Named| it.name).ok(),
+    let document: Option<Value> = match language {
+        Language::Rust | Language::Python => toml::from_str(&text).ok(),
+        _ => serde_json::from_str(&text).ok(),
     };
+    let named = document.as_ref().and_then(|it| it.pointer(pointer)?.as_str());
     // The name becomes that of a file. An npm package may have a scope before its name.
     let name = named.map(|it| it.rsplit('/').next().unwrap_or_default().to_owned());
     let is_plain = |name: &String| {
