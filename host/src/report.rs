@@ -162,6 +162,17 @@ impl Report {
         }
     }
 
+    /// Returns the hooks and their time, as `hookbox run --report` prints them (`docs/src/json.md`).
+    pub fn to_json(&self) -> Value {
+        let hooks = |report: &Self| report.hooks.iter().map(HookReport::to_json).collect::<Vec<_>>();
+        let on_error = self.on_error.iter().map(|it| json!({ "of": it.of, "hooks": hooks(&it.report) }));
+        json!({
+            "duration_us": u64::try_from(self.duration.as_micros()).unwrap_or(u64::MAX),
+            "hooks": hooks(self),
+            "on_error": on_error.collect::<Vec<_>>(),
+        })
+    }
+
     /// Returns the part of the hook with this name.
     pub fn hook(&self, name: &str) -> Option<&HookReport> {
         self.hooks.iter().find(|hook| hook.name == name)

@@ -9,7 +9,7 @@ use hookbox::dialect::Dialect;
 use hookbox::dialect::exact::{self, Exact};
 use hookbox::manager::{Manager, SwitchedOff};
 use hookbox::outcome::Warning;
-use hookbox::report::{HookReport, Report};
+use hookbox::report::Report;
 use hookbox::session::{Fired, Session};
 use hookbox::{Context, Event, EventData, EventName};
 use hookbox_agents::bridge::above;
@@ -218,14 +218,7 @@ pub(crate) fn tell(fired: &Fired) {
 
 /// Returns the verdict with the report of each hook, in a documented form.
 fn with_report(verdict: Value, report: &Report, event: &Event) -> Value {
-    json!({
-        "verdict": verdict,
-        "event": report.event,
-        "facts": event.call_facts().map(|it| it.to_json()),
-        "duration_us": u64::try_from(report.duration.as_micros()).unwrap_or(u64::MAX),
-        "hooks": report.hooks.iter().map(HookReport::to_json).collect::<Vec<_>>(),
-        "on_error": report.on_error.iter().map(|failure| {
-            json!({ "of": failure.of, "hooks": failure.report.hooks.iter().map(HookReport::to_json).collect::<Vec<_>>() })
-        }).collect::<Vec<_>>(),
-    })
+    let facts = event.call_facts().map(|it| it.to_json());
+    let head = json!({ "verdict": verdict, "event": report.event, "facts": facts });
+    output::joined(head, report.to_json())
 }

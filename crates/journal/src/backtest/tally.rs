@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-/// The most groups of commands of a hook. Further ones are counted together.
+/// The most groups of commands of a hook, and the most tools, days and hooks of agents. Further groups are counted
+/// together.
 pub const MAX_GROUPS: usize = 10_000;
 
 /// The result of a backtest, which is also the object of `hookbox backtest --json`.

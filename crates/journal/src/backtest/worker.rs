@@ -16,7 +16,7 @@ use hookbox::{Context, Event, EventData, Hook, Status, ToolCall, escape, prefix}
 use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
-use super::tally::{Backtest, FileProblem, Group, PastHookTally, Verdicts};
+use super::tally::{Backtest, FileProblem, Group, MAX_GROUPS, PastHookTally, Verdicts};
 use super::{Options, SessionFile, shown};
 use crate::session_files::{self, Found, PastCall, PastHook};
 
@@ -25,9 +25,6 @@ const MAX_COMMAND: usize = 500;
 
 /// The longest name of a tool, in bytes.
 const MAX_NAME: usize = 100;
-
-/// The most tools, days and hooks of agents that are counted one by one.
-const MAX_KEYS: usize = 10_000;
 
 /// The work that threads share.
 pub(super) struct Work<'a> {
@@ -101,7 +98,7 @@ impl Worker<'_> {
         }
         let key = (escape(&hook.name, MAX_NAME), escape(&hook.command, MAX_COMMAND));
         let all = &mut self.work.tally().past_hooks;
-        if all.len() < MAX_KEYS || all.contains_key(&key) {
+        if all.len() < MAX_GROUPS || all.contains_key(&key) {
             let PastHookTally { runs, failed, total_ms } = all.entry(key).or_default();
             *runs += 1;
             *failed += u64::from(hook.failed);
@@ -241,7 +238,7 @@ fn verdict(fired: &[Fired]) -> Verdicts {
 }
 
 fn count(all: &mut std::collections::BTreeMap<String, Verdicts>, key: String, verdict: Verdicts) {
-    if all.len() < MAX_KEYS || all.contains_key(&key) {
+    if all.len() < MAX_GROUPS || all.contains_key(&key) {
         all.entry(key).or_default().add(verdict);
     }
 }

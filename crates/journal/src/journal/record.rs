@@ -6,7 +6,6 @@ use hookbox::dialect::exact::{self, Exact};
 use hookbox::dialect::{Dialect, kodelet};
 use hookbox::journal::{Record, RecordedHook};
 use hookbox::redact;
-use hookbox::report::HookReport;
 use hookbox::session::Fired;
 use hookbox::{Context, Event, EventName};
 use hookbox_system::json;
@@ -112,17 +111,19 @@ fn is_deeper(value: &Value, depth: usize) -> bool {
     }
 }
 
+/// Returns the report, with what is known of each hook.
 fn report(fired: &Fired, hooks: &[RecordedHook<'_>]) -> Value {
-    let hook = |(report, hook): (&HookReport, &RecordedHook<'_>)| with_details(report, hook);
-    let on_error = fired.report.on_error.iter().map(|failure| {
-        let hooks: Vec<Value> = failure.report.hooks.iter().map(HookReport::to_json).collect();
-        json!({ "of": failure.of, "hooks": hooks })
-    });
-    json!({
-        "duration_us": u64::try_from(fired.report.duration.as_micros()).unwrap_or(u64::MAX),
-        "hooks": fired.report.hooks.iter().zip(hooks).map(hook).collect::<Vec<_>>(),
-        "on_error": on_error.collect::<Vec<_>>(),
-    })
+    let mut value = fired.report.to_json();
+    let rows = value.get_mut("hooks").and_then(Value::as_array_mut).into_iter().flatten();
+    for ((row, report), hook) in rows.zip(&fired.report.hooks).zip(hooks) {
+        let Some(fields) = row.as_object_mut() else { continue };
+        fields.insert("tier".to_owned(), report.tier.into());
+        fields.insert("digest".to_owned(), json!(hook.digest));
+        fields.insert("settings".to_owned(), json!(hook.settings.cloned().unwrap_or_default()));
+        fields.insert("rights".to_owned(), hook.rights.iter().map(ToString::to_string).collect());
+        fields.insert("inputs".to_owned(), json!(report.inputs));
+    }
+    value
 }
 
 /// Returns the short texts, numbers and flags of a value, and those of the objects in its first list.
@@ -143,19 +144,6 @@ fn names(value: &Value) -> Value {
         kept.insert("hooks".to_owned(), hooks.collect());
     }
     Value::Object(kept)
-}
-
-/// Returns the report of a hook with its digest, settings and permissions.
-fn with_details(report: &HookReport, hook: &RecordedHook<'_>) -> Value {
-    let mut value = report.to_json();
-    if let Value::Object(fields) = &mut value {
-        fields.insert("tier".to_owned(), report.tier.into());
-        fields.insert("digest".to_owned(), json!(hook.digest));
-        fields.insert("settings".to_owned(), json!(hook.settings.cloned().unwrap_or_default()));
-        fields.insert("rights".to_owned(), hook.rights.iter().map(ToString::to_string).collect());
-        fields.insert("inputs".to_owned(), json!(report.inputs));
-    }
-    value
 }
 
 /// Returns a value with the beginning of each long text, the first items of each long list, and no more than [`DEPTH`] of

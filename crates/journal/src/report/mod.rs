@@ -181,8 +181,7 @@ fn policy() -> String {
 /// The most different names in a report. Names from outside, such as those of tools, have no bound of their own.
 const MAX_WORDS: usize = 1 << 16;
 
-/// The most hooks whose rights are listed, and the most rights of one of them.
-const MAX_HOOKS: usize = 4_096;
+/// The most rights of a hook that are listed. The names of hooks are words, which have a bound.
 const MAX_RIGHTS: usize = 64;
 
 /// The longest text in a row, in bytes.
@@ -262,16 +261,14 @@ impl Rows {
             if let Some(would) = &hook.would {
                 shadow.push(json!([name, words.of(would), short(hook.message(), MAX_TEXT)]));
             }
-            if self.hooks.len() < MAX_HOOKS || self.hooks.contains_key(&name) {
-                let facts = HookFacts {
-                    kind: words.of(&hook.kind),
-                    tier: words.of(&hook.tier),
-                    digest: short(hook.digest.as_deref().unwrap_or_default(), MAX_TEXT),
-                    is_trusted: hook.trusted.unwrap_or(true),
-                    rights: hook.rights.iter().take(MAX_RIGHTS).map(|it| words.of(it)).collect(),
-                };
-                self.hooks.insert(name, facts);
-            }
+            let facts = HookFacts {
+                kind: words.of(&hook.kind),
+                tier: words.of(&hook.tier),
+                digest: short(hook.digest.as_deref().unwrap_or_default(), MAX_TEXT),
+                is_trusted: hook.trusted.unwrap_or(true),
+                rights: hook.rights.iter().take(MAX_RIGHTS).map(|it| words.of(it)).collect(),
+            };
+            self.hooks.insert(name, facts);
         }
         Some(json!([
             time.as_millisecond(),
