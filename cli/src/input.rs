@@ -201,12 +201,16 @@ fn descriptor(file: &Path, kind: Kind, manifest: &Manifest) -> Descriptor {
     descriptor
 }
 
-/// Returns the files of a directory that are hooks as `is_wanted` says, by name. `wanted` names these hooks.
+/// Returns the files of a directory that are hooks as `is_wanted` says, by name, or the file that is named instead of a
+/// directory. `wanted` names these hooks.
 pub(crate) fn hook_files(
     directory: &Path,
     wanted: &str,
     is_wanted: fn(&Path) -> bool,
 ) -> anyhow::Result<Vec<PathBuf>> {
+    if !directory.is_dir() {
+        return Ok(vec![directory.to_owned()]);
+    }
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();

@@ -93,7 +93,7 @@ enum Command {
     Approve(commands::approve::Approve),
     Trust(commands::trust::Trust),
     Untrust(commands::trust::Untrust),
-    Grants(commands::grants::Grants),
+    Grants(commands::trust::Grants),
     Guard(commands::guard::GuardCommand),
     Plugin(commands::plugin::Plugin),
     Schema(commands::schema::Schema),

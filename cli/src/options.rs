@@ -35,7 +35,7 @@ const STARTING: Duration = Duration::from_secs(600);
 pub(crate) struct Locate {
     /// Work in this directory instead of the current one.
     #[arg(short = 'C', long, value_name = "DIR", help_heading = WHERE, value_hint = ValueHint::DirPath)]
-    cwd: Option<PathBuf>,
+    pub(crate) cwd: Option<PathBuf>,
     /// Look for hooks in directories of this name; repeatable [default: .hookbox and .kodelet].
     #[arg(long, value_name = "NAME", help_heading = WHERE, hide_short_help = true)]
     root: Vec<String>,
@@ -89,7 +89,7 @@ pub(crate) fn whose(text: &str) -> Result<Whose, String> {
 #[derive(Args, Debug)]
 pub(crate) struct Discover {
     #[command(flatten)]
-    find: Find,
+    pub(crate) find: Find,
     /// The hooks of a repository that run: those that you have trusted, or all.
     #[arg(long, value_enum, default_value = "recorded", help_heading = WHICH)]
     trust: Trust,
@@ -242,24 +242,9 @@ impl Find {
 }
 
 impl Discover {
-    /// Returns the options with which another command finds the same hooks, each with a space behind it.
-    pub(crate) fn flags(&self) -> Result<String, InputError> {
-        Ok(self.find.locate.discovery()?.flags())
-    }
-
     /// Returns the options for finding hooks.
     pub(crate) fn discovery(&self) -> Result<discovery::Options, InputError> {
         self.find.locate.discovery()
-    }
-
-    /// Returns the private data directory.
-    pub(crate) fn data(&self) -> Result<PathBuf, InputError> {
-        self.find.locate.data()
-    }
-
-    /// Returns true if the current directory is the one in which hooks are found.
-    pub(crate) fn is_here(&self) -> bool {
-        self.find.locate.cwd.is_none()
     }
 
     /// Changes to the directory of `--cwd`.

@@ -41,6 +41,20 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<ExitCode> {
     line(&hookbox_system::text::escape_json(&text))
 }
 
+/// Writes rows: as JSON one array, as text a line for each.
+pub(crate) fn rows<R>(
+    as_json: bool,
+    rows: &[R],
+    json: impl Fn(&R) -> Value,
+    text: impl Fn(&R) -> String,
+) -> anyhow::Result<ExitCode> {
+    if as_json {
+        return self::json(&rows.iter().map(json).collect::<Vec<_>>());
+    }
+    rows.iter().try_for_each(|row| line(&text(row)).map(drop))?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Returns an object with the keys of another one behind its own.
 pub(crate) fn joined(mut object: Value, more: Value) -> Value {
     if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {

@@ -112,41 +112,46 @@ impl Allow {
             }
             None => approval::update(file, |all| std::mem::take(&mut all.granted))?,
         };
-        if self.json {
-            return output::json(&removed.iter().map(as_json).collect::<Vec<_>>());
-        }
-        for it in &removed {
-            output::line(&format!("took back {}: {}", it.code, escape(&it.call.tool, 200)))?;
-        }
-        Ok(ExitCode::SUCCESS)
+        let text = |it: &Allowance| format!("took back {}: {}", it.code, escape(&it.call.tool, 200));
+        output::rows(self.json, &removed, as_json, text)
     }
 
     fn show_blocked(&self, file: &AllowanceFile) -> anyhow::Result<ExitCode> {
         let mut held = approval::read(file)?;
         held.prune(now_ms());
-        if self.json {
-            return output::json(&held.pending.iter().rev().map(pending_json).collect::<Vec<_>>());
-        }
-        if held.pending.is_empty() {
+        held.pending.reverse();
+        if held.pending.is_empty() && !self.json {
             hint("no call was blocked in the last 10 minutes that you could allow");
             return Ok(ExitCode::SUCCESS);
         }
-        let rows = held.pending.iter().rev().map(|it| row(&it.code, &it.call, &it.shown, it.when()));
-        table("BLOCKED", rows)
+        let row = |it: &Pending| row(&it.code, &it.call, &it.shown, it.when());
+        self.table("BLOCKED", &held.pending, pending_json, row)
     }
 
     fn show_allowed(&self, file: &AllowanceFile) -> anyhow::Result<ExitCode> {
         let mut held = approval::read(file)?;
         held.prune(now_ms());
-        if self.json {
-            return output::json(&held.granted.iter().map(as_json).collect::<Vec<_>>());
-        }
-        if held.granted.is_empty() {
+        if held.granted.is_empty() && !self.json {
             hint("nothing is allowed; see `hookbox allow --help`");
             return Ok(ExitCode::SUCCESS);
         }
-        let rows = held.granted.iter().map(|it| row(&it.code, &it.call, &it.shown, until(it)));
-        table("ALLOWED", rows)
+        let row = |it: &Allowance| row(&it.code, &it.call, &it.shown, until(it));
+        self.table("ALLOWED", &held.granted, as_json, row)
+    }
+
+    /// Prints a table of calls. A narrow terminal leaves the directory out.
+    fn table<T>(
+        &self,
+        when: &str,
+        calls: &[T],
+        json: fn(&T) -> Value,
+        row: impl Fn(&T) -> Vec<String>,
+    ) -> anyhow::Result<ExitCode> {
+        if self.json {
+            return output::json(&calls.iter().map(json).collect::<Vec<_>>());
+        }
+        let header = ["CODE", "TOOL", "INPUT", "GUARD", "DIRECTORY", when];
+        output::line(&output::fitting(&header, &["DIRECTORY"], calls.iter().map(row)))
     }
 }
 
@@ -206,12 +211,6 @@ fn until(allowance: &Allowance) -> String {
         Some(until) => format!("{once}until {until}"),
         None => words(allowance.term),
     }
-}
-
-/// Prints a table of calls. A narrow terminal leaves the directory out.
-fn table(when: &str, rows: impl Iterator<Item = Vec<String>>) -> anyhow::Result<ExitCode> {
-    let header = ["CODE", "TOOL", "INPUT", "GUARD", "DIRECTORY", when];
-    output::line(&output::fitting(&header, &["DIRECTORY"], rows))
 }
 
 fn row(code: &Code, call: &BlockedCall, shown: &str, when: String) -> Vec<String> {

@@ -170,8 +170,8 @@ impl Backtest {
     async fn named_hooks(&self, named: &[PathBuf]) -> anyhow::Result<Vec<Arc<dyn Hook>>> {
         let (runtime, mut hooks) = (self.runtime()?, Vec::new());
         for path in named {
-            let is_directory = path.is_dir();
-            for file in if is_directory { hooks_in(path)? } else { vec![path.clone()] } {
+            let is_hook = |it: &Path| input::is_wasm(it) || input::is_rules(it);
+            for file in input::hook_files(path, "components (.wasm) or rules (.rules.toml)", is_hook)? {
                 hooks.push(match input::plain_hook(&file).await? {
                     Some(hook) => hook,
                     None => {
@@ -261,11 +261,6 @@ impl Backtest {
         }
         lines.join("\n")
     }
-}
-
-fn hooks_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let is_hook = |it: &Path| input::is_wasm(it) || input::is_rules(it);
-    input::hook_files(directory, "components (.wasm) or rules (.rules.toml)", is_hook)
 }
 
 fn number(it: u64) -> String {

@@ -69,12 +69,12 @@ impl List {
             true => output::wide(&header, rows),
             false => output::fitting(&header, &spare, rows),
         })?;
-        let flags = self.discover.flags()?;
+        let flags = self.discover.discovery()?.flags();
         for entry in entries.iter().filter(|entry| !entry.lacks.is_empty()) {
             let lacks: Vec<String> = entry.lacks.iter().map(|it| escape(&it.to_string(), 200)).collect();
             // From another directory, only the path leads to it.
-            let is_unique =
-                self.discover.is_here() && entries.iter().filter(|it| it.name == entry.name).count() == 1;
+            let is_unique = self.discover.find.locate.cwd.is_none()
+                && entries.iter().filter(|it| it.name == entry.name).count() == 1;
             let command = trust::command(&flags, &entry.name, entry.path.as_deref(), is_unique);
             let name = escape(&entry.name, 200);
             hint(format_args!("{name} has no {}: `{command}` grants it", lacks.join(", ")));

@@ -83,7 +83,7 @@ impl Replay {
                 |error| InputError::new(format!("{}: {error}", shown(file)), "give a file of a journal");
             return Ok((Reader::of_file(file).map_err(wrong)?, size(file)));
         }
-        let directory = self.discover.data()?.join(DIRECTORY);
+        let directory = self.discover.find.locate.data()?.join(DIRECTORY);
         let files = std::fs::read_dir(&directory).into_iter().flatten().flatten();
         let bytes = files.map(|file| size(&file.path())).sum();
         let since = self.since.filter(|_| self.records.is_none());
@@ -152,10 +152,7 @@ impl Replay {
         let runtime = compiler::pooled_runtime(&self.discover.discovery()?);
         let mut files = Vec::new();
         for path in named {
-            files.extend(match path.is_dir() {
-                true => input::hook_files(path, "components (.wasm)", input::is_wasm)?,
-                false => vec![path.clone()],
-            });
+            files.extend(input::hook_files(path, "components (.wasm)", input::is_wasm)?);
         }
         let mut components =
             Components { runtime, known: HashMap::new(), names: Vec::new(), problems: Vec::new() };

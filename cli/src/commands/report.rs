@@ -54,7 +54,7 @@ impl Report {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let Self { open, out, since, backtest, hook, json, discover } = self;
         let out = out.map(std::path::absolute).transpose()?;
-        let data = discover.data()?;
+        let data = discover.find.locate.data()?;
         let tried = match backtest {
             Some(sources) => Some(Backtest::for_report(sources, hook, since, discover).json().await?),
             None => None,

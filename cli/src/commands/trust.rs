@@ -1,15 +1,16 @@
-//! `hookbox trust` and `hookbox untrust`.
+//! `hookbox trust`, `hookbox untrust` and `hookbox grants`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use hookbox::capability::Capability;
 use hookbox::escape;
 use hookbox::manager::{Entry, Manager};
 use hookbox::trust::{Record, Scope};
+use serde_json::json;
 
-use crate::error::{InputError, say};
+use crate::error::{InputError, hint, say};
 use crate::{approval, human, named, options, output};
 
 /// Trust a repository's hook, and grant permissions.
@@ -91,8 +92,7 @@ impl Trust {
         if self.json {
             return output::json(&record);
         }
-        let granted = approval::list(&record.grants);
-        output::line(&format!("trusted {} {} (granted: {granted})", escape(&hook.name, 200), record.digest))
+        output::line(&trusted(&record))
     }
 }
 
@@ -139,19 +139,21 @@ impl Trust {
             approval::confirm(&format!("Trust these hooks of {name}{replace}?"), self.yes)?;
             approval::update(file, |held| records.iter().for_each(|it| held.insert(it.clone())))?;
         }
-        if self.json {
-            return output::json(&records);
-        }
-        if records.is_empty() {
+        if records.is_empty() && !self.json {
             say(format_args!("{name}: has no hook that you could trust and have not trusted already"));
         }
-        for record in &records {
-            let granted = approval::list(&record.grants);
-            let hook = escape(&record.name, 200);
-            output::line(&format!("trusted {hook} {} (granted: {granted})", record.digest))?;
-        }
-        Ok(ExitCode::SUCCESS)
+        output::rows(self.json, &records, |it| json!(it), trusted)
     }
+}
+
+fn trusted(record: &Record) -> String {
+    let granted = approval::list(&record.grants);
+    format!("trusted {} {} (granted: {granted})", escape(&record.name, 200), record.digest)
+}
+
+/// Tells that a hook is not trusted any more.
+fn taken_back(record: &Record) -> String {
+    format!("took back trust and grants of {}", escape(&record.name, 200))
 }
 
 /// Revoke trust and grants of a hook or a plugin.
@@ -190,13 +192,166 @@ impl Untrust {
             }
         })?;
         match taken.as_slice() {
-            [record] if self.json && is_one => return output::json(record),
-            records if self.json => return output::json(&records),
-            _ => {}
+            [record] if self.json && is_one => output::json(record),
+            records => output::rows(self.json, records, |it| json!(it), taken_back),
         }
-        for record in &taken {
-            output::line(&format!("took back trust and grants of {}", escape(&record.name, 200)))?;
-        }
-        Ok(ExitCode::SUCCESS)
     }
+}
+
+/// List trust and grants, or change grants.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Grants {
+    #[command(subcommand)]
+    change: Option<Change>,
+    /// Print JSON: an array of objects, one per hook.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    find: options::Find,
+}
+
+#[derive(Debug, Subcommand)]
+enum Change {
+    /// Grant rights to a component that asks for them, for the bytes that it has now.
+    Add {
+        /// The hook's full name, or the path of its file.
+        #[arg(value_name = "NAME|PATH", value_parser = named::hook(), hide_possible_values = true)]
+        hook: String,
+        /// The rights, such as read:$REPO or http:https://hooks.slack.com.
+        #[arg(value_name = "RIGHT", required = true)]
+        rights: Vec<Capability>,
+        /// Do not ask.
+        #[arg(short, long)]
+        yes: bool,
+        #[command(flatten)]
+        find: options::Find,
+    },
+    /// Take rights back; without any named, all of them.
+    Remove {
+        /// The hook's full name, or the path of its file.
+        #[arg(value_name = "NAME|PATH", value_parser = named::hook(), hide_possible_values = true)]
+        hook: String,
+        /// The rights, as they were granted.
+        #[arg(value_name = "RIGHT")]
+        rights: Vec<Capability>,
+        #[command(flatten)]
+        find: options::Find,
+    },
+}
+
+impl Grants {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        match self.change {
+            None => show_grants(&self.find, self.json).await,
+            Some(Change::Add { hook, rights, yes, find }) => add_grants(&find, &hook, rights, yes).await,
+            Some(Change::Remove { hook, rights, find }) => remove_grants(&find, &hook, &rights).await,
+        }
+    }
+}
+
+async fn show_grants(find: &options::Find, as_json: bool) -> anyhow::Result<ExitCode> {
+    find.locate.enter()?;
+    let manager = find.manager().await?;
+    let records = approval::read(&approval::trust_file(&manager)?)?;
+    if as_json {
+        let rows = records.iter().map(|record| {
+            json!({
+                "name": record.name, "path": record.path, "place": record.scope, "kind": record.kind,
+                "digest": record.digest, "trusted": record.trusted, "asked": record.asked,
+                "granted": record.grants, "status": status(&manager, record),
+            })
+        });
+        return output::json(&rows.collect::<Vec<_>>());
+    }
+    if records.iter().next().is_none() {
+        hint("nothing is trusted or granted; see `hookbox trust --help`");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows = records.iter().map(|record| {
+        vec![
+            escape(&record.name, 200),
+            match &record.scope {
+                Scope::Global => "global".to_owned(),
+                Scope::Repository(path) => escape(&path.to_string_lossy(), 1024),
+            },
+            if record.trusted { "yes" } else { "no" }.to_owned(),
+            approval::list(&record.grants),
+            status(&manager, record).to_owned(),
+        ]
+    });
+    output::line(&output::table(&["NAME", "PLACE", "TRUSTED", "GRANTED", "STATUS"], rows))
+}
+
+/// Returns whether a record still fits its hook. In another repository it only checks that the file exists.
+fn status(manager: &Manager, record: &Record) -> &'static str {
+    let key = (record.scope.clone(), record.path.clone());
+    if let Some(hook) = manager.entries().iter().find(|hook| hook.found.key.as_ref() == Some(&key)) {
+        return match hook.trust_digest() {
+            Ok(Some(digest)) if digest == record.digest => "current",
+            _ => "changed",
+        };
+    }
+    // An entry of a file is called by the file's path with `#` and its place after it.
+    let entry = record.path.to_str().and_then(|path| path.rsplit_once('#')).map(|(file, _)| Path::new(file));
+    let is_there =
+        |repo: &Path| [Some(&*record.path), entry].into_iter().flatten().any(|it| repo.join(it).is_file());
+    let is_elsewhere = record.scope.repository().is_some_and(is_there);
+    if is_elsewhere { "elsewhere" } else { "missing" }
+}
+
+async fn add_grants(
+    find: &options::Find,
+    name: &str,
+    rights: Vec<Capability>,
+    yes: bool,
+) -> anyhow::Result<ExitCode> {
+    find.locate.enter_for(name)?;
+    human::required(&find.locate, &[], !yes)?;
+    let manager = find.manager_for_one().await?;
+    let hook = &approval::find(&manager, name)?;
+    let file = &approval::trust_file(&manager)?;
+    let digest = approval::digest(hook)?;
+    let asked = hook.asked();
+    let current = hook.found.record.as_ref().filter(|it| it.digest == digest);
+    if hook.found.needs_trust && !current.is_some_and(|record| record.trusted) {
+        let what = format!("{}: is not trusted, so that nothing can be granted to it", escape(name, 1024));
+        return Err(InputError::new(what, "see `hookbox trust --help`").into());
+    }
+    approval::grantable(&manager, hook, &rights)?;
+    approval::show(hook, &digest, &asked, &rights);
+    approval::confirm("Grant this?", yes)?;
+    let fresh = approval::record(hook, digest.clone(), asked, Vec::new())?;
+    let record = approval::update(file, |records| {
+        let kept = records.current(&fresh.scope, &fresh.path, &digest).cloned();
+        let mut record = Record { when: fresh.when.clone(), ..kept.unwrap_or_else(|| fresh.clone()) };
+        record.grants.extend(rights);
+        record.grants.sort();
+        record.grants.dedup();
+        records.insert(record.clone());
+        record
+    })?;
+    output::line(&format!("granted to {}: {}", escape(&record.name, 200), approval::list(&record.grants)))
+}
+
+async fn remove_grants(find: &options::Find, name: &str, rights: &[Capability]) -> anyhow::Result<ExitCode> {
+    find.locate.enter_for(name)?;
+    human::required(&find.locate, &[], false)?;
+    let manager = find.manager().await?;
+    let file = &approval::trust_file(&manager)?;
+    let found = approval::find_record(&manager, &approval::read(file)?, name)?;
+    if let Some(right) = rights.iter().find(|right| !found.grants.contains(right)) {
+        let what = format!("{}: {right} was not granted", escape(name, 1024));
+        let granted = approval::list(&found.grants);
+        return Err(InputError::new(what, format!("granted is: {granted}")).into());
+    }
+    let left = approval::update(file, |records| {
+        let mut record = records.get(&found.scope, &found.path)?.clone();
+        record.grants.retain(|right| !rights.is_empty() && !rights.contains(right));
+        record.when = hookbox::trust::now();
+        records.insert(record.clone());
+        Some(record.grants)
+    })?;
+    let left = approval::list(&left.unwrap_or_default());
+    output::line(&format!("granted to {}: {left}", escape(&found.name, 200)))
 }

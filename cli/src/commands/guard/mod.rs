@@ -230,15 +230,15 @@ fn enforce(locate: &options::Locate, names: &[&'static Guard], as_json: bool) ->
         rows.push((guard, before));
     }
     settings.write().map_err(explained)?;
-    if as_json {
-        let row = |(guard, before): &(&Guard, Mode)| json!({ "name": guard.name, "mode": Mode::Enforce, "before": before });
-        return output::json(&rows.iter().map(row).collect::<Vec<_>>());
-    }
-    for (guard, before) in &rows {
-        let was = if *before == Mode::Enforce { "as before" } else { "before in shadow mode" };
-        output::line(&format!("{}: enforce, {was}", guard.name))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    output::rows(
+        as_json,
+        &rows,
+        |(guard, before)| json!({ "name": guard.name, "mode": Mode::Enforce, "before": before }),
+        |(guard, before)| {
+            let was = if *before == Mode::Enforce { "as before" } else { "before in shadow mode" };
+            format!("{}: enforce, {was}", guard.name)
+        },
+    )
 }
 
 /// Sets the preset of guards. Without names, of those that are in place.
@@ -267,20 +267,15 @@ fn set_preset(
         approval::confirm("Let these guards stop less?", yes)?;
     }
     settings.write().map_err(explained)?;
-    if as_json {
-        let rows = rows.iter().map(
-            |(guard, before)| json!({ "name": guard.name, "preset": preset.as_str(), "before": before }),
-        );
-        return output::json(&rows.collect::<Vec<_>>());
-    }
-    for (guard, before) in &rows {
-        let line = match *before == preset.as_str() {
+    output::rows(
+        as_json,
+        &rows,
+        |(guard, before)| json!({ "name": guard.name, "preset": preset.as_str(), "before": before }),
+        |(guard, before)| match *before == preset.as_str() {
             true => format!("{}: {preset}, as before", guard.name),
             false => format!("{}: {preset}, before {before}", guard.name),
-        };
-        output::line(&line)?;
-    }
-    Ok(ExitCode::SUCCESS)
+        },
+    )
 }
 
 /// Returns true if a guard stops less with a preset than before. With a setting that is not a preset, it fails, and blocks
