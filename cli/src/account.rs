@@ -1,9 +1,11 @@
-//! The part of a hook in an event, as text. Anything in it may be written by an attacker, and is escaped.
+//! What commands tell of a hook, as text: its part in an event, and the places of its settings. Anything in it may be written by an attacker, and is escaped.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 use hookbox::escape;
+use hookbox::manager::Tightened;
 use hookbox_journal::journal::{StoredChange, StoredDenial, StoredHook};
 use indicatif::HumanBytes;
 use serde_json::Value;
@@ -40,4 +42,22 @@ pub(crate) fn used(hook: &StoredHook) -> String {
         let _ = write!(used, ", {fuel} fuel");
     }
     used
+}
+
+/// Returns a place in a file, for a person.
+pub(crate) fn place(file: &Path, line: Option<usize>, spot: Option<&str>) -> String {
+    let mut place = escape(&file.to_string_lossy(), 4096);
+    match (line, spot) {
+        (Some(line), _) => place.push_str(&format!(", line {line}")),
+        (None, Some(spot)) => place.push_str(&format!(", {spot}")),
+        (None, None) => {}
+    }
+    place
+}
+
+/// Describes a setting that a repository made stricter.
+pub(crate) fn tightened(it: &Tightened) -> String {
+    let (setting, value) = (escape(&it.setting, 80), escape(&it.value, 80));
+    let (before, place) = (escape(&it.instead_of, 80), place(&it.file, Some(it.line), None));
+    format!("{setting} = {value} instead of {before}, set by the repository ({place})")
 }

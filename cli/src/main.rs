@@ -12,6 +12,7 @@ mod approval;
 mod commands;
 mod compiler;
 mod error;
+mod given;
 mod help;
 mod human;
 mod input;

@@ -16,9 +16,9 @@ use hookbox::{
 };
 use hookbox_system::text;
 
-use super::run::event_name;
 use crate::compiler;
 use crate::error::{InputError, say, warn};
+use crate::given::event_name;
 use crate::options::Locate;
 use crate::{input, named, output};
 

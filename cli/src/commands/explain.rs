@@ -8,7 +8,6 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hookbox::dialect::{Dialect, exact};
-use hookbox::manager::SwitchedOff;
 use hookbox::report::HookReport;
 use hookbox::session::{Asked, ExplainedHook, Explanation};
 use hookbox::{Context, Event, EventData, EventName, Kind, ToolCall, escape};
@@ -16,13 +15,12 @@ use hookbox_system::text;
 use serde_json::{Value, json};
 
 use self::account::account;
-pub(super) use self::account::tightened;
 use self::way_through::{WayThrough, way_through};
 
-use super::run;
-use crate::error::{InputError, warn, warn_of_problems};
+use crate::account::place;
+use crate::error::{InputError, warn};
 use crate::interrupt::unless_interrupted;
-use crate::{input, options, output};
+use crate::{given, input, options, output};
 
 /// Explain which hooks an event or a shell command meets, and what they answer.
 ///
@@ -46,15 +44,9 @@ impl Explain {
         let file = self.file.as_deref().filter(|it| it.as_os_str() != "-");
         let file = file.map(std::path::absolute).transpose()?;
         self.discover.enter()?;
-        let defaults = run::context();
+        let defaults = given::context();
         let event = event(&self.what, file.as_deref(), self.file.is_some(), &defaults)?;
-        let begins = event.name() == EventName::SessionStart;
-        let manager = unless_interrupted(self.discover.running(None, begins)).await??;
-        warn_of_problems(&manager);
-        if let Some(why) = manager.switched_off().filter(|why| *why != SwitchedOff::Asked) {
-            warn(why);
-        }
-        let session = run::session(&manager, &event, &defaults);
+        let (manager, session) = given::session(&self.discover, None, &event, &defaults).await?;
         let explanation = unless_interrupted(session.explain(event)).await?;
         let pass = unless_interrupted(way_through(&explanation, &manager, &session)).await?;
         if self.json {
@@ -66,7 +58,7 @@ impl Explain {
 
 /// Reads the event: by its name, with data from the file or standard input, or as the call of a shell.
 fn event(what: &str, file: Option<&Path>, has_data: bool, context: &Context) -> Result<Event, InputError> {
-    let name = match run::event_name(what) {
+    let name = match given::event_name(what) {
         Ok(name) => name,
         // A command has more than one word, or another name than an event.
         Err(error) if is_misspelt(what) => return Err(error),
@@ -83,14 +75,14 @@ fn event(what: &str, file: Option<&Path>, has_data: bool, context: &Context) -> 
             return Ok(Event { context: context.clone().into(), data: EventData::BeforeToolCall(call) });
         }
     };
-    let given = match file {
+    let data = match file {
         Some(path) => input::object_from_file(path),
         None => input::object_from_stdin(),
     }?;
-    let mut read = run::event(&name, given.object, context)
+    let mut read = given::event(&name, data.object, context)
         .map_err(|error| InputError::new(error, "see the data of the event in events.md"))?;
     read.warnings.iter().for_each(warn);
-    exact::restore(&mut read.event, &given.text);
+    exact::restore(&mut read.event, &data.text);
     Ok(read.event)
 }
 
@@ -187,15 +179,4 @@ fn as_json(explanation: &Explanation, pass: Option<&WayThrough>) -> Value {
         "hooks": hooks,
         "to_pass": pass.map(WayThrough::json),
     })
-}
-
-/// Returns a place in a file, for a person.
-fn place(file: &Path, line: Option<usize>, spot: Option<&str>) -> String {
-    let mut place = escape(&file.to_string_lossy(), 4096);
-    match (line, spot) {
-        (Some(line), _) => place.push_str(&format!(", line {line}")),
-        (None, Some(spot)) => place.push_str(&format!(", {spot}")),
-        (None, None) => {}
-    }
-    place
 }

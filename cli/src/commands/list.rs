@@ -10,7 +10,7 @@ use hookbox::manager::{Entry, EntryStatus};
 use hookbox::trust::{self, AllowanceFile, now_ms};
 use hookbox::{EventName, Kind, Mode, escape};
 
-use super::explain::tightened;
+use crate::account::tightened;
 use crate::error::{hint, note, warn, warn_of_problems};
 use crate::{options, output};
 

@@ -14,8 +14,8 @@ use hookbox_system::{json, text};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::run::{self, Given};
 use crate::error::{note, warn_of_problems, warn_with_hint};
+use crate::given::{self, Given};
 use crate::input::MAX_EVENT;
 use crate::interrupt::unless_interrupted;
 use crate::{options, output};
@@ -102,7 +102,7 @@ struct Server {
 
 impl Server {
     fn new(manager: Manager) -> Self {
-        let defaults = run::context();
+        let defaults = given::context();
         let session = manager.session(defaults.conversation_id.clone());
         Self { manager, session, defaults }
     }
@@ -153,7 +153,7 @@ impl Server {
             Some(_) => return Err((WRONG_PARAMS, "the arguments are not an object".to_owned())),
         };
         let wrong = |what: &str| Ok(json!({ "content": [content(what)], "isError": true }));
-        let Given { event, warnings } = match run::event(&name, data, &self.defaults) {
+        let Given { event, warnings } = match given::event(&name, data, &self.defaults) {
             Ok(given) => given,
             Err(error) => return wrong(&error),
         };
@@ -163,7 +163,7 @@ impl Server {
         }
         let mut fired = self.session.fire_event(event).await;
         fired.verdict.warnings.extend(warnings.into_iter().map(Warning::new));
-        run::tell(&fired);
+        given::tell(&fired);
         let verdict = Dialect::Kodelet.verdict(&fired.verdict, &fired.event);
         Ok(json!({ "content": [content(&verdict.to_string())], "structuredContent": verdict }))
     }

@@ -13,8 +13,8 @@ use hookbox::{EventName, HookError, Outcome};
 use hookbox_system::{text, toml_value as toml};
 use serde_json::Value;
 
-use super::run::event_name;
 use crate::error::{EXIT_FAILED, InputError, hint, warn};
+use crate::given::event_name;
 use crate::{input, named, output};
 
 /// The largest number of faults to print.

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use hookbox::capability::Capability;
-use hookbox::manager::Tightened;
 use hookbox::outcome::Ruling;
 use hookbox::report::{HookReport, Status};
 use hookbox::session::{Asked, ExplainedHook, Explanation};
@@ -13,8 +12,8 @@ use hookbox_system::units::show_duration;
 use indicatif::HumanBytes;
 
 use super::way_through::{MatchedRule, WayThrough, matched_rules};
-use super::{place, why_not};
-use crate::account::{deeds, line, used};
+use super::why_not;
+use crate::account::{deeds, line, place, tightened, used};
 
 /// The files of a call that are shown.
 const MAX_FILES: usize = 20;
@@ -167,13 +166,6 @@ fn origin(hook: &ExplainedHook, line: &mut impl FnMut(&str, &str)) {
     for it in &entry.tightened {
         line("stricter", &tightened(it));
     }
-}
-
-/// Describes a setting that a repository made stricter.
-pub(in crate::commands) fn tightened(it: &Tightened) -> String {
-    let (setting, value) = (escape(&it.setting, 80), escape(&it.value, 80));
-    let (before, place) = (escape(&it.instead_of, 80), place(&it.file, Some(it.line), None));
-    format!("{setting} = {value} instead of {before}, set by the repository ({place})")
 }
 
 /// Describes the permissions of a hook. `None` if they are not known: a component that does not run was not read.

@@ -11,7 +11,7 @@ use hookbox::{Cause, Kind, escape};
 use hookbox_system::{text, toml_value as toml};
 use serde_json::{Map, Value, json};
 
-use super::place;
+use crate::account::place;
 use crate::input;
 
 /// The metadata in which a hook that blocks names the settings that would let the event pass.
