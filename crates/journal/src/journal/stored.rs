@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use hookbox::event::ToolKind;
 use hookbox::internal::facts;
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 /// Fields of a tool's input that tell most about a call, the best one first.
@@ -14,7 +15,8 @@ const TELLING: [&str; 8] = ["file_path", "path", "url", "query", "pattern", "pro
 /// Fields of an event without a tool that tell most about it.
 const TELLING_EVENT: [&str; 7] = ["message", "error", "reason", "response", "summary", "trigger", "source"];
 
-/// A record, as the book (`docs/src/journal.md`) describes it. A part that it does not have is empty.
+/// A record, as the book (`docs/src/journal.md`) describes it. A part that it does not have, or has in another form, is
+/// empty.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Stored {
@@ -33,10 +35,13 @@ pub struct Stored {
     /// The home directory.
     pub home: Option<PathBuf>,
     /// The event, with kodelet's fields.
+    #[serde(deserialize_with = "tolerant")]
     pub event: Map<String, Value>,
     /// The verdict.
+    #[serde(deserialize_with = "tolerant")]
     pub verdict: StoredVerdict,
     /// The report.
+    #[serde(deserialize_with = "tolerant")]
     pub report: StoredReport,
     /// True if secrets were removed.
     pub redacted: bool,
@@ -83,8 +88,10 @@ pub struct StoredReport {
     /// The time that it took, in microseconds.
     pub duration_us: u64,
     /// The hooks, in run order.
+    #[serde(deserialize_with = "each")]
     pub hooks: Vec<StoredHook>,
     /// The reports of the events for hooks that failed.
+    #[serde(deserialize_with = "each")]
     pub on_error: Vec<StoredReport>,
 }
 
@@ -173,6 +180,17 @@ pub struct Decision<'a> {
     pub by: &'a str,
     /// The reason, or the failure. Empty if there is none.
     pub why: &'a str,
+}
+
+/// Reads a part of a record. One in another form is empty, and hides no other part.
+fn tolerant<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(from: D) -> Result<T, D::Error> {
+    Ok(T::deserialize(Value::deserialize(from)?).unwrap_or_default())
+}
+
+/// Reads a list as [`tolerant`] does each part of it.
+fn each<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(from: D) -> Result<Vec<T>, D::Error> {
+    let items: Vec<Value> = tolerant(from)?;
+    Ok(items.into_iter().map(|it| T::deserialize(it).unwrap_or_default()).collect())
 }
 
 impl Stored {
