@@ -90,11 +90,6 @@ pub fn run(
     Ok(work.tally.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Returns the path of a file, to be shown.
-fn shown(path: &Path) -> String {
-    hookbox::escape(&path.to_string_lossy(), 4096)
-}
-
 /// The deepest directory below a source.
 const MAX_DEPTH: usize = 8;
 

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
 use super::tally::{Backtest, FileProblem, Group, MAX_GROUPS, PastHookTally, Verdicts};
-use super::{Options, SessionFile, shown};
+use super::{Options, SessionFile};
 use crate::session_files::{self, Found, PastCall, PastHook};
 
 /// The longest command in a group, in bytes.
@@ -81,7 +81,7 @@ impl Worker<'_> {
                 }
             }
             Err(error) => {
-                let (path, reason) = (shown(&file.path), error.to_string());
+                let (path, reason) = (escape(&file.path.to_string_lossy(), 4096), error.to_string());
                 work.tally().problems.push(FileProblem { path, reason });
             }
         }

@@ -37,12 +37,12 @@ pub struct Entry {
 impl Entry {
     /// Returns the record; `None` for a line that is not whole, that has no hashes, or that was changed.
     pub fn record(&self) -> Option<Value> {
-        self.parsed().filter(|_| self.has_own_hash())
+        self.parsed().filter(|_| has_own_hash(&self.bytes))
     }
 
     /// Returns the text of a record that was changed: it does not have its hash, and nothing in it need be true.
     pub fn changed(&self) -> Option<Value> {
-        self.parsed().filter(|_| !self.has_own_hash())
+        self.parsed().filter(|_| !has_own_hash(&self.bytes))
     }
 
     /// Returns the record of a line with hashes.
@@ -50,10 +50,6 @@ impl Entry {
         let is_record = |it: &Value| it.get("prev").is_some_and(Value::is_string);
         hash_of(&self.bytes)?;
         serde_json::from_slice(&self.bytes).ok().filter(is_record)
-    }
-
-    pub(super) fn has_own_hash(&self) -> bool {
-        has_own_hash(&self.bytes)
     }
 }
 

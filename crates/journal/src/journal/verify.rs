@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::append::NO_HASH;
-use super::read::{Entry, Reader, hash_of};
+use super::read::{Entry, Reader, has_own_hash, hash_of};
 
 /// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -96,5 +96,5 @@ pub fn verify(directory: &Path, wanted: Option<&str>) -> io::Result<Verified> {
 /// Returns the hash of the record before, the hash of a record, and whether it is that of its text.
 fn hashes(entry: &Entry) -> Option<(String, String, bool)> {
     let before = entry.parsed()?.get("prev")?.as_str()?.to_owned();
-    Some((before, hash_of(&entry.bytes)?.to_owned(), entry.has_own_hash()))
+    Some((before, hash_of(&entry.bytes)?.to_owned(), has_own_hash(&entry.bytes)))
 }
