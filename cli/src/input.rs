@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use hookbox::{
     Component, ComponentHook, Descriptor, Hook, HookError, Kind, Manifest, Runtime, Settings, escape, native,
 };
 use hookbox_system::json;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Map, Value};
 
 use crate::error::{InputError, note};
@@ -225,4 +227,12 @@ pub(crate) fn hook_files(
         return Err(InputError::new(what, format!("give a directory with {wanted}")).into());
     }
     Ok(files)
+}
+
+/// Returns true if this can be read, or has ended, within this time.
+pub(crate) fn has_input(from: BorrowedFd<'_>, wait: Duration) -> bool {
+    let wait = Timespec::try_from(wait).ok();
+    let mut all = [PollFd::from_borrowed_fd(from, PollFlags::IN)];
+    // A signal ends the wait.
+    poll(&mut all, wait.as_ref()).is_ok_and(|ready| ready > 0)
 }

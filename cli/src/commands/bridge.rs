@@ -1,11 +1,12 @@
 //! `hookbox bridge`.
 
 use std::io::{self, BufRead as _};
+use std::os::fd::AsFd as _;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::interrupt::Asked;
@@ -14,11 +15,13 @@ use hookbox_agents::Agent;
 use hookbox_agents::agent::Reply;
 use hookbox_agents::bridge::Bridge;
 
+use crate::input::{MAX_EVENT, has_input};
 use crate::reply_output::print;
 use crate::{error, named, options};
 
-/// The most bytes of an event.
-const MAX_PAYLOAD: usize = 256 << 20;
+/// The note of an event whose end did not come.
+const UNFINISHED: &str =
+    "the agent did not close standard input: hookbox took the bytes so far for the whole event";
 
 /// The time after the deadline until the watcher answers in place of the worker.
 const GRACE: Duration = Duration::from_millis(250);
@@ -71,8 +74,6 @@ impl ServeAgent {
             bridge,
             discover: self.discover,
             asked: Asked::listen().ok(),
-            payload: Mutex::default(),
-            is_claimed: AtomicBool::new(false),
             is_done: AtomicBool::new(false),
             answered: OnceLock::new(),
         });
@@ -86,10 +87,6 @@ struct Serving {
     discover: options::Discover,
     /// The signals, if they can be handled. Otherwise they end the process.
     asked: Option<Asked>,
-    /// The bytes that the agent has written so far.
-    payload: Mutex<Vec<u8>>,
-    /// True after a worker has begun to run the hooks.
-    is_claimed: AtomicBool,
     /// True after the worker has ended.
     is_done: AtomicBool,
     /// The exit code of the only answer.
@@ -103,23 +100,14 @@ impl Serving {
         share_one_heap();
         let serving = Arc::clone(self);
         let watcher = std::thread::Builder::new().name("watcher".to_owned()).stack_size(WATCHER_STACK);
-        let code = match watcher.spawn(move || serving.watch()) {
-            Ok(_) => self.guarded(Self::read_and_answer),
-            Err(error) => Some(self.say(&self.failed(&format!("no thread to watch the time: {error}")))),
-        };
-        match code {
-            Some(code) => ExitCode::from(code),
-            None => wait_for_the_end(),
+        if let Err(error) = watcher.spawn(move || serving.watch()) {
+            return ExitCode::from(self.say(&self.failed(&format!("no thread to watch the time: {error}"))));
         }
-    }
-
-    /// Returns the exit code of this work, also if it panics.
-    fn guarded(&self, work: fn(&Self) -> Option<u8>) -> Option<u8> {
         // The state that is used after a panic is behind locks and flags.
-        let code = std::panic::catch_unwind(AssertUnwindSafe(|| work(self)))
-            .unwrap_or_else(|_| Some(self.say(&self.failed("hookbox failed while it ran the hooks"))));
-        self.is_done.store(code.is_some(), Ordering::SeqCst);
-        code
+        let code = std::panic::catch_unwind(AssertUnwindSafe(|| self.read_and_answer()))
+            .unwrap_or_else(|_| self.say(&self.failed("hookbox failed while it ran the hooks")));
+        self.is_done.store(true, Ordering::SeqCst);
+        ExitCode::from(code)
     }
 
     fn failed(&self, what: &str) -> Reply {
@@ -130,122 +118,94 @@ impl Serving {
         self.failed("hookbox was asked to end before the hooks had answered")
     }
 
-    /// Returns true to the first caller, who has to run the hooks.
-    fn claim(&self) -> bool {
-        !self.is_claimed.swap(true, Ordering::SeqCst)
-    }
-
     /// Writes the reply, unless there was an answer before. Returns the exit code of the only answer.
     fn say(&self, reply: &Reply) -> u8 {
         *self.answered.get_or_init(|| print(reply))
     }
 
     /// Answers if the worker does not answer in time, and ends the process.
-    fn watch(self: &Arc<Self>) {
-        let began = Instant::now();
-        let reading = self.bridge.left() / 3;
-        let (mut asked_at, mut overdue) = (None, None);
+    fn watch(&self) {
+        let mut asked_at = None;
         loop {
             std::thread::sleep(NAP);
-            if asked_at.is_none() && self.is_asked() {
-                asked_at = Some(Instant::now());
+            if self.is_asked() && asked_at.get_or_insert_with(Instant::now).elapsed() >= CLEANUP {
+                return self.end(&self.interrupted());
             }
-            if let Some(at) = asked_at {
-                // Before the hooks run there are no processes to end.
-                let is_unread = self.claim();
-                if is_unread || at.elapsed() >= CLEANUP {
-                    return self.end(&self.interrupted(), is_unread);
-                }
-            }
-            if began.elapsed() >= reading && self.claim() {
-                // The watcher watches this worker as well, which ends the process itself.
-                let serving = Arc::clone(self);
-                let second = std::thread::Builder::new().name("second".to_owned());
-                let started = second.spawn(move || {
-                    let code = serving.guarded(Self::answer_what_is_there);
-                    code.map(|code| std::process::exit(code.into()))
-                });
-                if let Err(error) = started {
-                    return self.end(&self.failed(&format!("no thread to run the hooks in: {error}")), true);
-                }
-            }
-            if self.bridge.left().is_zero() && overdue.get_or_insert_with(Instant::now).elapsed() >= GRACE {
-                return self.end(&self.failed("the hooks were not ready in time"), false);
+            if self.bridge.known().overdue() >= GRACE {
+                return self.end(&self.failed("the hooks were not ready in time"));
             }
         }
     }
 
-    /// Answers, and ends the process. A worker gets a moment to end the processes that it started.
-    fn end(&self, reply: &Reply, is_alone: bool) {
+    /// Answers, and ends the process. The worker gets a moment to end the processes that it started.
+    fn end(&self, reply: &Reply) {
         let code = self.say(reply);
         let answered = Instant::now();
-        while !is_alone && !self.is_done.load(Ordering::SeqCst) && answered.elapsed() < CLEANUP {
+        while !self.is_done.load(Ordering::SeqCst) && answered.elapsed() < CLEANUP {
             std::thread::sleep(NAP / 10);
         }
         std::process::exit(code.into());
     }
 
-    /// Reads the event to its end and answers it, unless the watcher has started another worker. The end of a whole object
-    /// is enough, because some agents keep standard input open.
-    fn read_and_answer(&self) -> Option<u8> {
-        let mut stdin = io::stdin().lock();
-        let mut end = ObjectEnd::default();
-        let read = loop {
-            match stdin.fill_buf() {
-                Ok([]) => break Ok(()),
-                Ok(chunk) => {
-                    let mut payload = self.payload.lock().unwrap_or_else(PoisonError::into_inner);
-                    payload.extend_from_slice(chunk);
-                    let is_whole = end.is_after(chunk);
-                    let read = chunk.len();
-                    stdin.consume(read);
-                    if payload.len() > MAX_PAYLOAD {
-                        break Err(format!("the event has more than {MAX_PAYLOAD} bytes"));
-                    }
-                    if is_whole {
-                        break Ok(());
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => break Err(format!("the event cannot be read: {error}")),
-            }
-        };
-        if !self.claim() {
-            return None;
-        }
-        Some(match read {
-            Ok(()) => self.answer(None),
+    fn read_and_answer(&self) -> u8 {
+        let mut payload = Vec::new();
+        match self.read(&mut payload) {
+            // Before the hooks run there are no processes to end.
+            _ if self.is_asked() => self.say(&self.interrupted()),
+            Ok(note) => self.answer(&payload, note),
             // The failure policy of the hooks decides.
-            Err(what) => {
-                *self.payload.lock().unwrap_or_else(PoisonError::into_inner) = Vec::new();
-                self.answer(Some(&what))
-            }
-        })
+            Err(what) => self.answer(&[], Some(&what)),
+        }
     }
 
-    /// Answers the bytes that were read, if the agent does not close standard input.
-    fn answer_what_is_there(&self) -> Option<u8> {
-        let note =
-            "the agent did not close standard input: hookbox took the bytes so far for the whole event";
-        Some(self.answer(Some(note)))
+    /// Reads the event to its end, until a signal. The end of a whole object is enough, because some agents keep standard
+    /// input open; and after a third of the time, what is there is taken for the whole, with a note.
+    fn read(&self, payload: &mut Vec<u8>) -> Result<Option<&'static str>, String> {
+        let mut stdin = io::stdin().lock();
+        let mut end = ObjectEnd::default();
+        let (began, time) = (Instant::now(), (self.bridge.known().left() / 3).max(NAP));
+        while !self.is_asked() {
+            if began.elapsed() >= time {
+                return Ok(Some(UNFINISHED));
+            }
+            if !has_input(stdin.as_fd(), NAP) {
+                continue;
+            }
+            let chunk = match stdin.fill_buf() {
+                Ok([]) => break,
+                Ok(chunk) => chunk,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(format!("the event cannot be read: {error}")),
+            };
+            payload.extend_from_slice(chunk);
+            let (is_whole, read) = (end.is_after(chunk), chunk.len());
+            stdin.consume(read);
+            if payload.len() as u64 > MAX_EVENT {
+                return Err(format!("the event has more than {MAX_EVENT} bytes"));
+            }
+            if is_whole {
+                break;
+            }
+        }
+        Ok(None)
     }
 
     /// Runs the hooks and answers, with this note. Then runs the hooks that can no longer change the answer.
-    fn answer(&self, note: Option<&str>) -> u8 {
-        let payload = std::mem::take(&mut *self.payload.lock().unwrap_or_else(PoisonError::into_inner));
+    fn answer(&self, payload: &[u8], note: Option<&str>) -> u8 {
         let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
             Ok(runtime) => runtime,
             Err(error) => return self.say(&self.failed(&format!("the hooks cannot be run: {error}"))),
         };
         let manager = async |directory: &Path| {
-            let (left, begins) = (self.bridge.left(), self.bridge.begins_session());
-            self.discover.serving(self.bridge.agent().as_str(), directory, left, begins).await
+            let known = self.bridge.known();
+            let (agent, left, begins) = (known.agent().as_str(), known.left(), known.begins_session());
+            self.discover.serving(agent, directory, left, begins).await
         };
         // Dropped, the hooks end the processes that they started.
         let code = runtime.block_on(async {
             let mut answer = tokio::select! {
                 biased;
-                answer = self.bridge.answer(&payload, manager) => answer,
+                answer = self.bridge.answer(payload, manager) => answer,
                 () = self.signalled() => return self.say(&self.interrupted()),
             };
             note.into_iter().for_each(|note| answer.reply.note(note));
@@ -318,13 +278,6 @@ fn share_one_heap() {
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn share_one_heap() {}
-
-/// Waits until another thread has answered and ends the process.
-fn wait_for_the_end() -> ! {
-    loop {
-        std::thread::park();
-    }
-}
 
 #[cfg(test)]
 mod tests {

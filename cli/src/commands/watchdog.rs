@@ -1,15 +1,15 @@
 //! A second process for `hookbox bridge --strict`: it answers if the one at work is stopped or killed.
 
-use std::io::{self, Write as _};
-use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use hookbox_agents::bridge::Bridge;
 use serde_json::Value;
 
 use crate::error::say;
+use crate::input::has_input;
 use crate::interrupt::Asked;
 use crate::reply_output::{leads_nowhere, print};
 
@@ -25,37 +25,28 @@ const CLEANUP: Duration = Duration::from_secs(1);
 /// The time between two looks at the signals.
 const NAP: Duration = Duration::from_millis(50);
 
-/// The bytes that the process at work has written so far.
-type Output = Arc<Mutex<Vec<u8>>>;
-
 /// Runs the same command in another process, and passes its answer on. Without one in time it is killed, and
 /// the event blocks.
 pub(crate) fn run(bridge: &Bridge) -> ExitCode {
-    let mut until = Instant::now() + bridge.left() + GRACE;
-    let failed = |what: &str| ExitCode::from(print(&bridge.known().failed(what)));
+    let known = bridge.known();
+    let mut until = Instant::now() + known.left() + GRACE;
+    let failed = |what: &str| ExitCode::from(print(&known.failed(what)));
     let asked = Asked::listen().ok();
     let mut worker = match start() {
         Ok(worker) => worker,
         Err(error) => return failed(&format!("hookbox cannot be started: {error}")),
     };
-    let (ends, ended) = channel();
-    let output = Output::default();
-    if let Some(mut stdout) = worker.stdout.take() {
-        let output = Arc::clone(&output);
-        std::thread::spawn(move || read(&mut stdout, &output, &ends));
-    }
-    while Instant::now() < until {
-        let left = until.saturating_duration_since(Instant::now());
-        if let Ok(()) | Err(RecvTimeoutError::Disconnected) = ended.recv_timeout(left.min(NAP)) {
-            break;
-        }
-        if asked.as_ref().is_some_and(Asked::is_set) {
+    let (mut stdout, mut answer) = (worker.stdout.take(), Vec::new());
+    let mut is_asked = false;
+    // Processes of hooks may keep the output open.
+    while Instant::now() < until && read(&mut stdout, &mut answer, NAP) {
+        if !is_asked && asked.as_ref().is_some_and(Asked::is_set) {
+            is_asked = true;
             until = until.min(Instant::now() + CLEANUP);
-            break;
         }
     }
     let code = end(&mut worker, until);
-    let answer = std::mem::take(&mut *output.lock().unwrap_or_else(PoisonError::into_inner));
+    while read(&mut stdout, &mut answer, Duration::ZERO) {}
     match code {
         Some(code @ (0 | 2)) => pass_on(&answer, code),
         // It had answered, and was stopped or killed afterwards.
@@ -71,21 +62,21 @@ fn start() -> io::Result<Child> {
     Command::new(std::env::current_exe()?).args(words).stdout(Stdio::piped()).spawn()
 }
 
-/// Reads until the process at work has ended.
-fn read(stdout: &mut impl io::Read, output: &Output, ends: &Sender<()>) {
-    let mut chunk = [0; 16 << 10];
-    loop {
-        match stdout.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(read) => {
-                let read = chunk.get(..read).unwrap_or_default();
-                output.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(read);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => break,
-        }
+/// Reads a part of the output, if there is some within this time. Returns false at its end, and without any time also if
+/// there is none.
+fn read(stdout: &mut Option<ChildStdout>, output: &mut Vec<u8>, wait: Duration) -> bool {
+    let Some(from) = stdout else { return false };
+    if !has_input(from.as_fd(), wait) {
+        return !wait.is_zero();
     }
-    let _ = ends.send(());
+    let mut chunk = [0; 16 << 10];
+    match from.read(&mut chunk) {
+        Ok(read) => {
+            output.extend_from_slice(chunk.get(..read).unwrap_or_default());
+            read > 0
+        }
+        Err(error) => error.kind() == io::ErrorKind::Interrupted,
+    }
 }
 
 /// Returns the exit code of the process at work, which is killed if it does not end. `None` if a signal ended

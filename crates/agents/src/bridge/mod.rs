@@ -7,16 +7,18 @@
 pub mod above;
 mod approver;
 pub mod doctor;
-mod follow_ups;
 pub mod install;
-mod notes;
+mod known;
 mod parents;
 mod plugin_file;
 mod question;
 mod serve;
+mod session_file;
 mod sessions;
-mod told;
+mod steps;
 
 pub use self::approver::{Approver, ApproverError};
+pub use self::known::Known;
 pub use self::question::Question;
-pub use self::serve::{Answer, Bridge, Known};
+pub use self::serve::Bridge;
+pub use self::steps::Answer;

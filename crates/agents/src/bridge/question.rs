@@ -11,11 +11,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::UnixStream;
 
 use super::above;
-use super::serve::Bridge;
-use crate::agent::{Fate, Request};
 use crate::outcome::Ruling;
-use crate::session::Fired;
-use crate::text;
 
 /// The name of the socket.
 pub(super) const SOCKET: &str = "approve.sock";
@@ -96,49 +92,8 @@ fn not_the_users(stream: &UnixStream, data: &Path) -> Option<String> {
     Some(format!("{agent}, and not its user, listens there"))
 }
 
-impl Bridge {
-    /// Lets the user answer the question of a hook, if the agent cannot ask and `hookbox approve` runs. Returns a note for the
-    /// user.
-    pub(super) async fn ask_elsewhere(
-        &self,
-        data: Option<&Path>,
-        request: &Request,
-        fired: &mut Fired,
-    ) -> Option<String> {
-        let ruling = fired.verdict.ask.as_ref().filter(|_| request.own.ask == Fate::Blocks)?.clone();
-        let call = fired.event.tool_call()?;
-        // The rest is for what comes after the answer.
-        let time = self.left() * 9 / 10;
-        let question = Question {
-            agent: request.agent.title().to_owned(),
-            tool: call.name.clone(),
-            input: call.input.text().to_owned(),
-            directory: fired.event.context.cwd.clone(),
-            session: fired.event.context.conversation_id.clone(),
-            hook: ruling.by.clone(),
-            is_trusted: ruling.trusted,
-            reason: ruling.for_user().to_owned(),
-            time_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
-        };
-        // Until there is an answer, the call is blocked, also if this process has to end.
-        self.known().rule(request.answer(&fired.verdict, &fired.event));
-        let why = match question.ask(data?).await {
-            End::Answered(true) => {
-                fired.verdict.ask = None;
-                let name = text::escape(&ruling.by, 200);
-                return Some(format!("{name} asked about this call, and you said yes"));
-            }
-            End::Answered(false) => "the user was asked, and said no",
-            End::Unanswered => "the user was asked, and did not answer in time",
-            End::Unasked(why) => return why,
-        };
-        (fired.verdict.ask, fired.verdict.block) = (None, Some(refused(&ruling, why)));
-        None
-    }
-}
-
 /// Returns the block in place of a question, with this ending of the reason.
-fn refused(asked: &Ruling, why: &str) -> Ruling {
+pub(super) fn refused(asked: &Ruling, why: &str) -> Ruling {
     let Ruling { by, known_as, trusted, .. } = asked;
     let reason = asked.for_user();
     match (trusted, reason.trim().is_empty()) {

@@ -1,19 +1,17 @@
 //! The open sessions: a small private file for each, which the bridge writes at an event and removes at the
 //! end.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use super::follow_ups::tidy;
 use super::parents::{self, Process};
+use super::session_file::SessionFile;
 use crate::agent::Agent;
 use crate::files::{private_dir, write_atomic};
-use crate::hook::Digest;
 
 /// The directory in the private data directory.
 const DIRECTORY: &str = "sessions";
@@ -52,7 +50,7 @@ impl Session {
 
 /// The file of one session.
 pub(super) struct Note {
-    file: PathBuf,
+    file: SessionFile,
     agent: Agent,
 }
 
@@ -62,49 +60,42 @@ impl Note {
         if session.is_empty() || session == super::doctor::SESSION {
             return None;
         }
-        let digest = Digest::of(format!("{agent}\0{session}").as_bytes());
-        Some(Self { file: data.join(DIRECTORY).join(digest.hex()), agent })
+        Some(Self { file: SessionFile::of(data, DIRECTORY, agent, session), agent })
     }
 
     /// Notes that it is open in a directory. A failure is only one sign less. While the agent's process
     /// lives, its note stays as it is: anybody can write an event, and a model could end or move its session
     /// in this way.
     pub(super) fn open(&self, directory: &Path, begins: bool) {
-        let noted = fs::symlink_metadata(&self.file).and_then(|about| about.modified());
+        let noted = fs::symlink_metadata(&self.file.path).and_then(|about| about.modified());
         let is_fresh = noted.as_ref().is_ok_and(|at| at.elapsed().is_ok_and(|age| age < REWRITTEN));
         if is_fresh && !begins {
             return;
         }
         if !self.is_alive() {
-            let _ = self.write(directory, noted.is_err());
+            let _ = self.write(directory);
         }
     }
 
     /// Removes it, unless the agent's process is known to live: then the note ends with that process.
     pub(super) fn close(&self) {
         if !self.is_alive() {
-            let _ = fs::remove_file(&self.file);
+            self.file.remove();
         }
     }
 
     fn is_alive(&self) -> bool {
-        read(&self.file).is_ok_and(|session| session.process.and_then(|it| it.is_alive()) == Some(true))
+        read(&self.file.path).is_ok_and(|session| session.process.and_then(|it| it.is_alive()) == Some(true))
     }
 
-    fn write(&self, directory: &Path, is_new: bool) -> io::Result<()> {
-        let Some(place) = self.file.parent() else { return Ok(()) };
-        DirBuilder::new().recursive(true).mode(0o700).create(place)?;
-        if is_new {
-            tidy(place);
-        }
+    fn write(&self, directory: &Path) -> io::Result<()> {
+        self.file.make_room()?;
         // The nearest agent above may be another one than this, around it.
-        let parents = parents::agents().into_iter();
-        let process =
-            parents.map(|it| (it.agent, it.process)).find(|(agent, _)| *agent == self.agent.title());
-        let process = process.map(|(_, process)| process);
+        let mut parents = parents::agents().into_iter();
+        let process = parents.find(|it| it.agent == self.agent.title()).map(|it| it.process);
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         let session = Session { agent: self.agent.to_string(), directory, process };
-        write_atomic(&self.file, &serde_json::to_vec(&session)?)
+        write_atomic(&self.file.path, &serde_json::to_vec(&session)?)
     }
 }
 
@@ -149,7 +140,7 @@ mod tests {
         assert_eq!(["repo", "repo/src", "", "other"].map(is_open), [true, true, true, false]);
         assert_eq!(open_at(&at("data"), &at("repo")).unwrap().title(), "Cursor");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(&one.file), mode(one.file.parent().unwrap())), (0o600, 0o700));
+        assert_eq!((mode(&one.file.path), mode(one.file.path.parent().unwrap())), (0o600, 0o700));
         assert_eq!(fs::read_dir(at("data/sessions")).unwrap().count(), 2);
         one.close();
         assert!(is_open("repo"));
@@ -165,8 +156,8 @@ mod tests {
             one.open(temp.path(), true);
             // Under an agent of this name its process is noted, and lives.
             let session = Session { agent: "cursor".into(), directory: "/".into(), process: None };
-            fs::write(&one.file, serde_json::to_vec(&session).unwrap()).unwrap();
-            let file = File::options().write(true).open(&one.file).unwrap();
+            fs::write(&one.file.path, serde_json::to_vec(&session).unwrap()).unwrap();
+            let file = File::options().write(true).open(&one.file.path).unwrap();
             file.set_modified(SystemTime::now() - age).unwrap();
             assert_eq!(open_at(temp.path(), temp.path()).is_some(), is_open, "{age:?}");
         }
@@ -180,9 +171,9 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let one = note(temp.path(), "one");
         one.open(temp.path(), false);
-        fs::write(&one.file, "as it was").unwrap();
+        fs::write(&one.file.path, "as it was").unwrap();
         one.open(temp.path(), false);
-        assert_eq!(fs::read_to_string(&one.file).unwrap(), "as it was");
+        assert_eq!(fs::read_to_string(&one.file.path).unwrap(), "as it was");
         one.open(temp.path(), true);
         assert!(open_at(temp.path(), temp.path()).is_some());
     }

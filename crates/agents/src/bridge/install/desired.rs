@@ -194,7 +194,7 @@ mod tests {
                     assert!(line.contains(&format!("--event {}", desired.event)), "{line}");
                     let ours = match line.split_once("--deadline ") {
                         Some((_, time)) => hookbox_system::units::parse_duration(time).unwrap(),
-                        None => Bridge::new(agent, Some(desired.event.to_owned())).left(),
+                        None => Bridge::new(agent, Some(desired.event.to_owned())).known().left(),
                     };
                     assert!(ours < waits, "{agent} {}: {ours:?}, {waits:?}", desired.event);
                 }
