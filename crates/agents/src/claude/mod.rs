@@ -1,16 +1,7 @@
 //! Claude Code, checked with 2.1.
 
-mod hook;
-mod reply;
 mod sessions;
-mod settings;
 
-use std::time::Duration;
-
-use serde_json::{Map, Value, json};
-
-use crate::finding::Examination;
-use crate::spec::Conditions;
 use crate::spec::prelude::*;
 
 /// The settings of an organization, as its documentation names them.
@@ -49,7 +40,7 @@ pub(crate) static SPEC: Spec = Spec {
     command_files: &[quoted(".claude/skills"), quoted(".claude/commands"), quoted(".claude/agents")],
     sessions: Some(&sessions::SESSIONS),
     config: ConfigFormat {
-        parser: Some(ParserRules { reads_mark: true, check: settings::check }),
+        parser: Some(ParserRules { reads_mark: true, check: check }),
         entry: EntryForm {
             // Seen in 2.1.329: a program that is gone blocks the call.
             blocks_without_program: Some(("onFailure", "block")),
@@ -143,12 +134,12 @@ pub(crate) static SPEC: Spec = Spec {
     tool_success: |_, _| Some(true),
     counts_follow_ups: false,
     answers: Answers {
-        write: reply::write,
+        write: write,
         code: CodePlace::SystemMessage,
         asks_with_changed_input: true,
         // It shows the model 2,000 characters of a longer text, and a file (2.1.329).
         max_context: Some(10_000),
-        changed_output: reply::changed_output,
+        changed_output: changed_output,
         effect: |_, answer, specific| {
             effect::permission(specific).or_else(|| effect::decision(answer, &["block"]))
         },
@@ -160,7 +151,7 @@ pub(crate) static SPEC: Spec = Spec {
         }))
     },
     hooks: Some(CommandHooks {
-        encode: hook::encode,
+        encode: encode,
         optional_fields: &["prompt_id", "agent_id", "agent_type", "mcp_server"],
         has_failure_event: true,
         has_other_events: true,
@@ -199,5 +190,184 @@ fn check_folder(conditions: &Conditions<'_>, found: &mut Examination) {
     if conditions.level.is_in_project() {
         let message = "Claude Code runs the hooks of a project only in a folder that you trust; whether you do cannot be seen here";
         found.warn("trust", message, "start claude there and trust the folder");
+    }
+}
+
+/// Encodes an event, with the output of another agent's shell tool as `stdout`.
+fn encode(_name: &str, event: &Event, session: &Session) -> Option<Value> {
+    let mut input = claude::encode(event, session)?;
+    let EventData::AfterToolCall(result) = &event.data else { return Some(input) };
+    let output = result.output.value();
+    let is_shell = claude::tool_name(&result.call.name) == "Bash";
+    if is_shell && output.is_object() && output.get("stdout").is_none() {
+        *input.get_mut("tool_response")? = claude::shell_response(&payload::text_of(output));
+    }
+    Some(input)
+}
+
+/// Writes the answers to Claude Code. A changed output needs the shape of the tool's own; a block after a tool call
+/// is beside the output.
+fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
+    let is_before = event.event == EventKind::BeforeToolCall;
+    let key = if is_before { "updatedInput" } else { "updatedToolOutput" };
+    let changed = optional(key, plan.changed.clone());
+    match &plan.decision {
+        Decision::Stop(reason) => stop(reason),
+        Decision::Block(reason) if is_before => specific(event, permission("deny", reason)),
+        Decision::Block(reason) if event.event == EventKind::PermissionRequest => denied(event, reason),
+        Decision::Block(reason) => {
+            let mut answer = decision("block", reason);
+            answer.extend(specific(event, changed));
+            answer
+        }
+        Decision::Ask(reason) => {
+            let mut fields = permission("ask", reason);
+            fields.extend(changed);
+            fields.extend(context(plan));
+            specific(event, fields)
+        }
+        Decision::Pass => {
+            let mut fields = allowed(plan);
+            fields.extend(changed);
+            fields.extend(context(plan));
+            specific(event, fields)
+        }
+    }
+}
+
+/// Returns the new output in the shape of the old one, which is the only one that Claude Code takes.
+fn changed_output(_tool: &str, was: &Value, new: &Value) -> ChangedOutput {
+    shaped(was, new).map_or(ChangedOutput::Stops, ChangedOutput::Whole)
+}
+
+/// Returns the new output in the shape of the old one; `None` if it is not clear which part of it the new one
+/// is.
+fn shaped(was: &Value, new: &Value) -> Option<Value> {
+    if same_shape(was, new) {
+        return Some(new.clone());
+    }
+    match was {
+        Value::Null | Value::String(_) => Some(text(new).into()),
+        Value::Array(_) => Some(json!([{"type": "text", "text": text(new)}])),
+        Value::Object(was) if was.get("stdout").is_some_and(Value::is_string) => {
+            let mut shaped = was.clone();
+            shaped.insert("stdout".to_owned(), text(new).into());
+            if let Some(stderr) = shaped.get_mut("stderr") {
+                *stderr = json!("");
+            }
+            Some(Value::Object(shaped))
+        }
+        _ => None,
+    }
+}
+
+fn same_shape(was: &Value, new: &Value) -> bool {
+    match (was, new) {
+        (Value::Object(was), Value::Object(new)) => {
+            was.len() == new.len()
+                && was.iter().all(|(field, was)| {
+                    new.get(field).is_some_and(|new| was.is_null() || same_type(was, new))
+                })
+        }
+        (Value::Array(_), Value::Array(new)) => {
+            new.iter().all(|part| part.get("type").is_some_and(Value::is_string))
+        }
+        (Value::String(_), Value::String(_)) => true,
+        _ => false,
+    }
+}
+
+fn same_type(was: &Value, new: &Value) -> bool {
+    std::mem::discriminant(was) == std::mem::discriminant(new)
+}
+
+/// The type of a setting.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Boolean,
+    Object,
+    Strings,
+}
+
+/// Settings about hooks and permissions, by their JSON pointer.
+const SETTINGS: [(&str, Kind); 8] = [
+    ("/allowManagedHooksOnly", Kind::Boolean),
+    ("/disableAllHooks", Kind::Boolean),
+    ("/env", Kind::Object),
+    ("/hooks", Kind::Object),
+    ("/permissions", Kind::Object),
+    ("/permissions/allow", Kind::Strings),
+    ("/permissions/ask", Kind::Strings),
+    ("/permissions/deny", Kind::Strings),
+];
+
+/// Returns the first of these settings that has another type than it should have.
+/// Claude Code 2.1 ignores a whole file in which one of them has another type.
+fn check(text: &str) -> Option<String> {
+    let settings: Value = serde_json::from_str(text).ok()?;
+    let expected = |kind: Kind, value: &Value| match kind {
+        Kind::Boolean => (!value.is_boolean()).then_some("true or false"),
+        Kind::Object => (!value.is_object()).then_some("an object"),
+        Kind::Strings => {
+            let is_list = value.as_array().is_some_and(|list| list.iter().all(Value::is_string));
+            (!is_list).then_some("a list of strings")
+        }
+    };
+    SETTINGS.into_iter().find_map(|(pointer, kind)| {
+        let expected = expected(kind, settings.pointer(pointer)?)?;
+        let name = pointer.trim_start_matches('/').replace('/', ".");
+        Some(format!(
+            "expected {expected} for \"{name}\"; with anything else Claude Code ignores the whole file"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claude_code_gets_an_output_in_the_shape_of_the_tool_or_stops() {
+        let bash = json!({"stdout": "secret", "stderr": "x", "interrupted": false});
+        let clean = json!({"stdout": "clean", "stderr": "", "interrupted": false});
+        let write = json!({"type": "create", "filePath": "a", "originalFile": null});
+        let written = json!({"type": "create", "filePath": "b", "originalFile": "old"});
+        let part = json!([{"type": "text", "text": "clean"}]);
+        for (was, new, want) in [
+            (&bash, clean.clone(), Some(clean.clone())),
+            (&bash, json!("clean"), Some(clean)),
+            (
+                &bash,
+                json!({"a": 1}),
+                Some(json!({"stdout": "{\"a\":1}", "stderr": "", "interrupted": false})),
+            ),
+            (&write, written.clone(), Some(written)),
+            (&write, json!("clean"), None),
+            (&write, json!({"type": 5, "filePath": "b", "originalFile": null}), None),
+            (&part, json!("clean"), Some(part.clone())),
+            (&part, part.clone(), Some(part.clone())),
+            (&json!("x"), json!({"text": 1}), Some(json!("{\"text\":1}"))),
+            (&Value::Null, json!("clean"), Some(json!("clean"))),
+        ] {
+            assert_eq!(shaped(was, &new), want, "{was} {new}");
+        }
+    }
+
+    #[test]
+    fn a_setting_of_another_type_is_an_error() {
+        for (text, want) in [
+            (r#"{"disableAllHooks": "yes"}"#, Some("true or false for \"disableAllHooks\"")),
+            (
+                r#"{"permissions": {"allow": ["Bash", 5]}}"#,
+                Some("a list of strings for \"permissions.allow\""),
+            ),
+            (r#"{"permissions": []}"#, Some("an object for \"permissions\"")),
+            (r#"{"hooks": null}"#, Some("an object for \"hooks\"")),
+            (r#"{"env": {"A": 1}, "model": "x", "unheard": [null]}"#, None),
+        ] {
+            let found = check(text);
+            assert_eq!(found.is_some(), want.is_some(), "{text} {found:?}");
+            assert!(found.is_none_or(|it| it.contains(want.unwrap())), "{text}");
+        }
     }
 }

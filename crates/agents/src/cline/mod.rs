@@ -5,14 +5,10 @@
 //! run without a word to the user or the model. For a plugin that throws, ends or hangs, Cline ends the run, and a
 //! tool that a plugin skips is an error with the reason. Cline waits 3 s for a plugin.
 
-mod disabled;
+use std::path::Path;
 
-use std::time::Duration;
-
-use serde_json::{Map, Value, json};
-
-use crate::agent::json::{decision, optional};
-use crate::agent::plan::{Decision, Plan};
+use crate::conditions::{contents_of, real, shown, variable};
+use crate::config::json_value;
 use crate::spec::prelude::*;
 
 pub(crate) static SPEC: Spec = Spec {
@@ -32,7 +28,7 @@ pub(crate) static SPEC: Spec = Spec {
         at(BOTH, ".cline/hooks", Holds::Beside),
         at(HOME, "Documents/Cline/Hooks", Holds::Beside),
         at(PROJECT, ".clinerules/hooks", Holds::Beside),
-        at(HOME, disabled::SETTINGS, Holds::Beside),
+        at(HOME, SETTINGS, Holds::Beside),
     ],
     moved_by: Some(MovedBy { variable: "CLINE_DIR", directory: ".cline", reads_tilde: false }),
     command_files: &[],
@@ -84,7 +80,7 @@ pub(crate) static SPEC: Spec = Spec {
             "run hookbox doctor cline, also after each new component: it compiles them, and cline waits 3 s",
         ),
     ],
-    doctor: DoctorRules { check: disabled::check, ..DoctorRules::BASE },
+    doctor: DoctorRules { check: check, ..DoctorRules::BASE },
 };
 
 /// Returns true for a list of command lines.
@@ -111,6 +107,26 @@ fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
             answer
         }
     }
+}
+
+/// The settings with the list of plugins that are switched off.
+const SETTINGS: &str = ".cline/data/settings/global-settings.json";
+
+/// Checks that Cline's settings do not switch the plugin off.
+fn check(conditions: &Conditions<'_>, found: &mut Examination) {
+    let moved = variable("CLINE_GLOBAL_SETTINGS_PATH").map(Into::into);
+    let file = moved.or_else(|| SPEC.path(conditions.surroundings, Level::User, SETTINGS));
+    let Some(file) = file else { return };
+    let settings = contents_of(&file).map(|bytes| json_value(&bytes)).unwrap_or_default();
+    if is_off(&settings, conditions.file) {
+        let message = format!("{} switches the plugin off (disabledPlugins)", shown(&file));
+        found.fail("switch", message, "switch it on again in Cline's list of plugins");
+    }
+}
+
+fn is_off(settings: &Value, plugin: &Path) -> bool {
+    let all = settings.get("disabledPlugins").and_then(Value::as_array).into_iter().flatten();
+    all.filter_map(Value::as_str).any(|it| Path::new(it) == plugin || real(Path::new(it)) == real(plugin))
 }
 
 #[cfg(test)]

@@ -1,12 +1,9 @@
 //! Cursor, by its documentation.
 
 mod hook;
-mod reply;
 
-use serde_json::json;
-
-use crate::agent::json::optional;
-use crate::event::{EventData, InvokedBy, ToolKind};
+use crate::agent::output::filled;
+use crate::event::{InvokedBy, ToolKind};
 use crate::spec::prelude::*;
 
 pub(crate) static SPEC: Spec = Spec {
@@ -83,13 +80,13 @@ pub(crate) static SPEC: Spec = Spec {
     tool_success: |_, _| Some(true),
     counts_follow_ups: true,
     answers: Answers {
-        write: reply::write,
+        write: write,
         empty: "{}\n",
         follow_up: |_, message| optional("followup_message", Some(message)),
         shows_warnings: false,
-        changed_output: reply::changed_output,
+        changed_output: changed_output,
         max_context: Some(10_000),
-        effect: |_, answer, _| reply::effect(answer),
+        effect: |_, answer, _| effect(answer),
         ..Answers::BASE
     },
     sample_call: |call| {
@@ -130,4 +127,46 @@ pub(crate) static SPEC: Spec = Spec {
 
 const fn on_tools(name: &'static str, event: EventKind, kinds: &'static [ToolKind]) -> ToolEvent {
     ToolEvent { name, event, kinds }
+}
+
+/// Writes the answers to Cursor, by its documentation. `permission: "allow"` spares the user a question, so it is written
+/// only if a hook allows the call. An answer is always one object, because Cursor takes an empty one for a hook that
+/// failed.
+fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
+    match (&plan.decision, event.event) {
+        (Decision::Pass, event) => {
+            let is_before = event == EventKind::BeforeToolCall;
+            let key = if is_before { "updated_input" } else { "updated_mcp_tool_output" };
+            let mut answer = optional("permission", plan.allowed.as_ref().map(|_| "allow"));
+            answer.extend(optional(key, plan.changed.clone()));
+            answer.extend(optional("additional_context", plan.context.as_deref()));
+            answer
+        }
+        (
+            Decision::Block(reason) | Decision::Ask(reason) | Decision::Stop(reason),
+            EventKind::UserMessageSend,
+        ) => object([("continue", json!(false)), ("user_message", json!(reason))]),
+        (Decision::Block(reason) | Decision::Ask(reason) | Decision::Stop(reason), _) => object([
+            ("permission", json!("deny")),
+            ("user_message", json!(reason)),
+            ("agent_message", json!(reason)),
+        ]),
+    }
+}
+
+/// Returns a changed output. Cursor replaces only that of MCP tools.
+fn changed_output(tool: &str, _was: &Value, new: &Value) -> ChangedOutput {
+    if !tool.starts_with("MCP:") {
+        return ChangedOutput::Told(filled(new));
+    }
+    let is_result = new.get("content").is_some_and(Value::is_array);
+    ChangedOutput::Whole(if is_result { new.clone() } else { text(new).into() })
+}
+
+fn effect(answer: &Map<String, Value>) -> Option<Effect> {
+    match text_of(answer, "permission") {
+        "deny" => Some(Effect::Blocked(text_of(answer, "agent_message").to_owned())),
+        "ask" => Some(Effect::Asked(text_of(answer, "user_message").to_owned())),
+        _ => None,
+    }
 }

@@ -1,13 +1,9 @@
 //! Gemini CLI, checked with 0.61.
 
-mod hook;
-mod reply;
 mod sessions;
 
-use serde_json::json;
-
 use crate::dialect::claude::compile;
-use crate::gemini_family::{DISABLED, ENABLED, folder_trust};
+use crate::gemini_family::{self, DISABLED, ENABLED, answer_in, printed};
 use crate::spec::prelude::*;
 
 /// The system's settings, which override those of users and projects.
@@ -88,7 +84,7 @@ pub(crate) static SPEC: Spec = Spec {
     },
     counts_follow_ups: false,
     answers: Answers {
-        write: reply::write,
+        write: write,
         // It puts the new fields over the old ones, so that none can be taken away.
         takes_input: |was, new| was.keys().all(|field| new.contains_key(field)),
         effect: |_, answer, _| effect::decision(answer, &["block", "deny"]).or_else(|| effect::stop(answer)),
@@ -101,8 +97,8 @@ pub(crate) static SPEC: Spec = Spec {
         }))
     },
     hooks: Some(CommandHooks {
-        encode: hook::encode,
-        outcome: hook::outcome,
+        encode: encode,
+        outcome: outcome,
         matcher: |_, pattern| {
             let word = pattern.trim();
             Ok(Rule::Word { word: word.to_owned(), regex: compile(word)? })
@@ -122,5 +118,73 @@ pub(crate) static SPEC: Spec = Spec {
         (&Level::ALL, "trust the folder when gemini asks: in an untrusted folder it runs no hooks"),
         (&Level::IN_PROJECT, "start gemini in ROOT: it does not look above the directory where it starts"),
     ],
-    doctor: DoctorRules { check: folder_trust::check_gemini, ..DoctorRules::BASE },
+    doctor: DoctorRules { check: gemini_family::check_gemini, ..DoctorRules::BASE },
 };
+
+const STYLE: Style =
+    Style { inputs: &["tool_input"], names_event: false, text: Text::Shown, ..gemini_family::STYLE };
+
+/// The hooks of Gemini CLI, with its own names of events and tools, and Claude Code's shape of an answer with
+/// `tool_input`, which is put over the input. It reads an answer whatever the exit code is.
+fn encode(name: &str, event: &Event, session: &Session) -> Option<Value> {
+    let mut it = Payload::begun(name, event, session);
+    it.event(&SPEC, name, event, payload::TOOL);
+    match &event.data {
+        EventData::AfterToolCall(result) => {
+            it.put("tool_response", payload::with_display(result.output.value()));
+        }
+        EventData::AgentStop(stop) => {
+            let (answer, prompt) = payload::last_messages(stop);
+            it.put("prompt", prompt.unwrap_or_default());
+            it.put("prompt_response", answer.unwrap_or_default());
+        }
+        _ => {}
+    }
+    it.done()
+}
+
+fn outcome(event: &Event, ended: Ended<'_>) -> Result<Outcome, HookError> {
+    let event = &event.name();
+    if ended.exit_code == 0 {
+        return printed(event, ended, &STYLE);
+    }
+    // It reads an answer whatever the code is, and on standard error if there is nothing on standard output.
+    let is_silent = ended.stdout.trim_ascii().is_empty();
+    let said = if is_silent { ended.stderr.as_bytes() } else { ended.stdout };
+    let has_effect = |it: &Outcome| matches!(it.action, Action::Block(_)) || !it.follow_ups.is_empty();
+    if let Some(answer) = answer_in(said, event, &STYLE).filter(has_effect) {
+        return Ok(answer);
+    }
+    let words = String::from_utf8_lossy(said);
+    let words = words.trim();
+    match ended.exit_code {
+        2 => Ok(claude::blocked(event, words.to_owned())),
+        // Every code but 1 blocks, if the hook printed any words.
+        code if code != 1 && !words.is_empty() && !words.starts_with('{') => {
+            Ok(claude::blocked(event, words.to_owned()))
+        }
+        code => Err(claude::failed(code, ended.stderr)),
+    }
+}
+
+/// Writes the answers to Gemini CLI. It does not know `permissionDecision`: a block is a `decision`. It puts a
+/// changed input over its own.
+fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
+    match &plan.decision {
+        Decision::Ask(reason) => {
+            // It shows this text with its question, and not the reason.
+            let mut answer = decision("ask", reason);
+            answer.insert("systemMessage".to_owned(), reason.as_str().into());
+            answer
+        }
+        Decision::Block(reason) | Decision::Stop(reason) => match event.event {
+            EventKind::BeforeToolCall | EventKind::UserMessageSend => decision("deny", reason),
+            _ => decision("block", reason),
+        },
+        Decision::Pass => {
+            let mut fields = optional("tool_input", plan.changed.clone());
+            fields.extend(context(plan));
+            specific(event, fields)
+        }
+    }
+}

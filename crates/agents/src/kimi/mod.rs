@@ -2,15 +2,11 @@
 //! a tool call, block or add to a message, and make the agent go on once. It ignores every other answer, and
 //! does not wait for a hook after a tool call.
 
-mod hook;
-mod hooks_table;
-mod reply;
+use serde::Deserialize;
 
-use std::time::Duration;
-
-use serde_json::json;
-
+use crate::dialect::claude::compile;
 use crate::spec::prelude::*;
+use crate::text;
 
 pub(crate) static SPEC: Spec = Spec {
     name: "kimi",
@@ -32,7 +28,7 @@ pub(crate) static SPEC: Spec = Spec {
     sessions: None,
     config: ConfigFormat {
         is_toml: true,
-        parser: Some(ParserRules { reads_mark: false, check: hooks_table::check }),
+        parser: Some(ParserRules { reads_mark: false, check: check }),
         entry: EntryForm {
             groups: Groups::None,
             has_type: false,
@@ -95,8 +91,8 @@ pub(crate) static SPEC: Spec = Spec {
     // It asks the hooks once at the end of a turn.
     counts_follow_ups: false,
     answers: Answers {
-        write: reply::write,
-        follow_up: reply::deny,
+        write: write,
+        follow_up: deny,
         // It reads no `systemMessage`, and gives its model any output at `UserPromptSubmit`.
         shows_warnings: false,
         effect: |_, _, specific| effect::permission(specific).filter(Effect::is_blocked),
@@ -105,13 +101,13 @@ pub(crate) static SPEC: Spec = Spec {
     sample_call: |call| {
         json!({
             "hook_event_name": call.event.name, "session_id": call.session, "cwd": call.cwd,
-            "client_type": hook::CLIENT, "tool_name": call.tool, "tool_input": {"command": call.line},
+            "client_type": CLIENT, "tool_name": call.tool, "tool_input": {"command": call.line},
             "tool_call_id": "call_0",
         })
     },
     hooks: Some(CommandHooks {
-        encode: hook::encode,
-        outcome: hook::outcome,
+        encode: encode,
+        outcome: outcome,
         matcher: |_, pattern| Rule::regex(pattern),
         has_failure_event: true,
         project_variables: &[],
@@ -125,3 +121,155 @@ pub(crate) static SPEC: Spec = Spec {
 
 /// The longest timeout. Kimi Code ignores every hook of a file with a longer one.
 const LONGEST: Duration = Duration::from_secs(600);
+
+/// The client that its payloads name.
+const CLIENT: &str = "kimi_code_cli";
+
+/// The longest output in a payload, in characters.
+const MAX_OUTPUT: usize = 2000;
+
+const STYLE: Style = Style { allows: false, text: Text::Context, ..claude::CLAUDE };
+
+/// The hooks of Kimi Code: Claude Code's names of the fields, and few answers.
+fn encode(name: &str, event: &Event, _: &Session) -> Option<Value> {
+    let mut it = Payload::new();
+    it.put("hook_event_name", name);
+    it.put("session_id", event.context.conversation_id.as_str());
+    it.put("cwd", event.context.cwd.as_str());
+    it.put("client_type", CLIENT);
+    it.event(&SPEC, name, event, payload::TOOL);
+    it.known("tool_call_id", event.tool_call().and_then(|call| call.id.as_deref()));
+    match &event.data {
+        EventData::SessionStart { .. } => {
+            it.put("model", "");
+            it.put("profile", "agent");
+        }
+        EventData::UserMessageSend { message } => {
+            it.put("prompt", json!([{"type": "text", "text": message.as_deref().unwrap_or_default()}]));
+            it.put("is_steer", false);
+        }
+        EventData::AfterToolCall(result) => {
+            let output = payload::text_of(result.output.value());
+            it.put("tool_output", output.chars().take(MAX_OUTPUT).collect::<String>());
+        }
+        EventData::OnError(error) => match &error.source {
+            ErrorSource::Tool(_) => {
+                let code = error.kind.as_deref().unwrap_or("internal");
+                it.put("error", json!({"code": code, "message": error.message.as_str(), "retryable": false}));
+            }
+            _ => {
+                it.put("error_type", error.kind.as_deref().unwrap_or("Error"));
+                it.put("error_message", error.message.as_str());
+            }
+        },
+        EventData::AgentStop(stop) if name == "SubagentStop" => {
+            it.0.shift_remove("stop_hook_active");
+            it.known("response", payload::last_messages(stop).0);
+        }
+        _ => {}
+    }
+    it.done()
+}
+
+fn outcome(event: &Event, ended: Ended<'_>) -> Result<Outcome, HookError> {
+    let event = &event.name();
+    claude::by_exit_code(event, ended.exit_code, ended.stderr, || claude::read(event, ended.stdout, &STYLE))
+}
+
+/// Writes the answers to Kimi Code, which reads `permissionDecision: "deny"` at each event that it waits for, and
+/// `message` at `UserPromptSubmit`. There it gives its model any other output as well.
+fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
+    match &plan.decision {
+        Decision::Block(reason) | Decision::Ask(reason) | Decision::Stop(reason) => deny(event, reason),
+        Decision::Pass if event.event == EventKind::UserMessageSend => {
+            optional("message", plan.context.as_deref())
+        }
+        Decision::Pass => Map::new(),
+    }
+}
+
+/// Returns a block. At `Stop` the agent goes on with its reason.
+fn deny(event: &AgentEvent, reason: &str) -> Map<String, Value> {
+    specific(event, permission("deny", reason))
+}
+
+/// Returns the reason why Kimi Code ignores the hooks of this file, or one of them.
+/// Kimi Code 2.1 reads `[[hooks]]` tables of `config.toml`. For one malformed entry it
+/// ignores all hooks and goes on with a warning.
+fn check(toml: &str) -> Option<String> {
+    let file: KimiFile = match toml::from_str(toml) {
+        Ok(file) => file,
+        Err(error) => return Some(text::escape(error.to_string().trim(), 500)),
+    };
+    file.hooks
+        .iter()
+        .enumerate()
+        .find_map(|(at, entry)| entry.problem().map(|what| format!("hooks[{at}]: {what}")))
+}
+
+#[derive(Deserialize)]
+struct KimiFile {
+    #[serde(default)]
+    hooks: Vec<KimiEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KimiEntry {
+    event: String,
+    matcher: Option<String>,
+    command: String,
+    timeout: Option<u64>,
+}
+
+impl KimiEntry {
+    fn problem(&self) -> Option<String> {
+        let is_known = SPEC.has_event(&self.event);
+        let longest = LONGEST.as_secs();
+        if !is_known {
+            return Some(format!(
+                "unknown event \"{}\": it ignores all hooks",
+                text::escape(&self.event, 64)
+            ));
+        }
+        if self.command.is_empty() {
+            return Some("expected a command: it ignores all hooks".to_owned());
+        }
+        if self.timeout.is_some_and(|it| !(1..=longest).contains(&it)) {
+            return Some(format!("expected a timeout from 1 to {longest} seconds: it ignores all hooks"));
+        }
+        let matcher = self.matcher.as_deref().unwrap_or_default();
+        compile(matcher).is_err().then(|| {
+            format!("the matcher \"{}\" is not an expression: it matches nothing", text::escape(matcher, 64))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_malformed_entry_is_an_error_of_the_whole_file() {
+        let entry = |more: &str| format!("[[hooks]]\nevent = \"Stop\"\ncommand = \"x\"\n{more}");
+        for (toml, want) in [
+            (entry(""), None),
+            (entry("timeout = 600\nmatcher = \"Bash|Write\""), None),
+            (entry("timeout = 601"), Some("1 to 600")),
+            (entry("timeout = 0"), Some("1 to 600")),
+            (entry("timeout = 0.5"), Some("timeout")),
+            (entry("extra = 1"), Some("unknown field")),
+            (entry("matcher = \"*\""), Some("matches nothing")),
+            (entry("").replace("Stop", "Stopp"), Some("unknown event \"Stopp\"")),
+            (entry("").replace("\"x\"", "\"\""), Some("expected a command")),
+            ("[[hooks]]\nevent = \"Stop\"\n".to_owned(), Some("missing field")),
+            ("hooks = 5".to_owned(), Some("line 1")),
+            ("hooks = [{event = \"TurnStarted\", command = \"x\"}]".to_owned(), None),
+            ("default_model = \"k2\"\n[providers.x]\ntype = \"kimi\"\n".to_owned(), None),
+        ] {
+            let found = check(&toml);
+            assert_eq!(found.is_some(), want.is_some(), "{toml} {found:?}");
+            assert!(found.as_deref().is_none_or(|it| it.contains(want.unwrap())), "{toml} {found:?}");
+        }
+    }
+}

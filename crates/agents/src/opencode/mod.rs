@@ -2,10 +2,6 @@
 //! `assets/opencode/hookbox.js` is one, which writes and reads the JSON here. That form is our own, so there
 //! is one object in any case, and no field for an answer that OpenCode cannot follow.
 
-use serde_json::{Map, Value, json};
-
-use crate::agent::json::{decision, optional};
-use crate::agent::plan::{Decision, Plan};
 use crate::spec::prelude::*;
 
 pub(crate) static SPEC: Spec = Spec {

@@ -1,13 +1,7 @@
 //! Qwen Code, checked with 0.24: Claude Code's names of the events, and Gemini CLI's names of the tools.
 
-mod aliases;
-mod hook;
-mod reply;
-
-use serde_json::{Map, Value, json};
-
 use crate::dialect::claude::{MatcherError, compile};
-use crate::gemini_family::{DISABLED, ENABLED, folder_trust};
+use crate::gemini_family::{self, DISABLED, ENABLED, STYLE, answer_in, printed};
 use crate::spec::prelude::*;
 
 /// The system's settings, which override those of users and projects.
@@ -88,7 +82,7 @@ pub(crate) static SPEC: Spec = Spec {
             ("Agent", "agent"),
         ],
         mcp_name: Some("mcp__SERVER__TOOL"),
-        aliases: aliases::aliases,
+        aliases: aliases,
         failed_output,
         exit_status: exit_status::in_last_lines,
         ..ToolNames::BASE
@@ -96,7 +90,7 @@ pub(crate) static SPEC: Spec = Spec {
     tool_success: |_, status| Some(status.is_none_or(|status| status == 0)),
     counts_follow_ups: false,
     answers: Answers {
-        write: reply::write,
+        write: write,
         stop_replaces_failed: true,
         effect: |_, answer, specific| {
             let decision = || effect::decision(answer, &["block", "deny"]);
@@ -112,8 +106,8 @@ pub(crate) static SPEC: Spec = Spec {
         }))
     },
     hooks: Some(CommandHooks {
-        encode: hook::encode,
-        outcome: hook::outcome,
+        encode: encode,
+        outcome: outcome,
         matcher: |_, pattern| matcher(pattern.trim()),
         has_failure_event: true,
         output_fields: &["llmContent", "returnDisplay"],
@@ -128,7 +122,7 @@ pub(crate) static SPEC: Spec = Spec {
         &Level::IN_PROJECT,
         "start qwen in ROOT: it does not look above the directory where it starts",
     )],
-    doctor: DoctorRules { check: folder_trust::check_qwen, ..DoctorRules::BASE },
+    doctor: DoctorRules { check: gemini_family::check_qwen, ..DoctorRules::BASE },
 };
 
 /// Returns the text of a failed call of a batch.
@@ -153,4 +147,149 @@ fn matcher(pattern: &str) -> Result<Rule, MatcherError> {
     };
     let regex = Some(compile(&expression)?).filter(|_| !expression.is_empty());
     Ok(Rule::Listed { names, regex })
+}
+
+const MODES: [&str; 5] = ["default", "plan", "auto-edit", "auto", "yolo"];
+
+/// The hooks of Qwen Code, with Claude Code's names of the events, and Gemini CLI's names of the tools and
+/// words for a decision.
+fn encode(name: &str, event: &Event, session: &Session) -> Option<Value> {
+    let mut it = Payload::begun(name, event, session);
+    it.put("permission_mode", payload::mode(event, session, &MODES));
+    if !matches!(name, "SessionStart" | "SessionEnd" | "Notification") {
+        it.put("prompt_id", "");
+    }
+    it.event(&SPEC, name, event, payload::TOOL);
+    let id = event.tool_call().and_then(|call| call.id.as_deref());
+    it.known("tool_use_id", id);
+    it.known("tool_call_id", id);
+    match &event.data {
+        EventData::SessionStart { .. } => it.put("model", ""),
+        EventData::UserMessageSend { message } => it.known("submitted_prompt", message.as_deref()),
+        EventData::AfterToolCall(result) => {
+            it.put("tool_response", payload::with_display(result.output.value()));
+            it.known("duration_ms", result.duration_ms);
+        }
+        EventData::OnError(error) => {
+            if let ErrorSource::Tool(_) = &error.source {
+                it.put("is_interrupt", error.kind.as_deref() == Some("interrupt"));
+            }
+            it.put("error", error.message.as_str());
+        }
+        EventData::AgentStop(stop) => {
+            it.put("last_assistant_message", payload::last_messages(stop).0.unwrap_or_default());
+            it.put("background_tasks", json!([]));
+            it.put("crons", json!([]));
+            if let Some(usage) = stop.usage {
+                it.known("context_usage", usage.share());
+                it.put("context_limit", usage.max_context_window);
+                it.put("input_tokens", usage.current_context_window);
+            }
+        }
+        EventData::PreCompact { .. } => it.put("custom_instructions", ""),
+        EventData::PostCompact { summary, .. } => it.known("compact_summary", summary.as_deref()),
+        _ => {}
+    }
+    it.done()
+}
+
+fn outcome(event: &Event, ended: Ended<'_>) -> Result<Outcome, HookError> {
+    let event = &event.name();
+    // It reads an answer on standard error as well.
+    if ended.exit_code == 2
+        && let Some(answer) = answer_in(ended.stderr.as_bytes(), event, &STYLE)
+    {
+        return Ok(answer);
+    }
+    claude::by_answer(event, ended.exit_code, ended.stdout, ended.stderr, || printed(event, ended, &STYLE))
+}
+
+/// Writes the answers to Qwen Code. It changes no input. After a tool call, and after a batch with a failed call, it
+/// knows only `continue: false`, whose reason replaces the output.
+fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
+    match &plan.decision {
+        Decision::Ask(reason) => specific(event, permission("ask", reason)),
+        Decision::Block(reason) | Decision::Stop(reason) => match event.event {
+            EventKind::BeforeToolCall => specific(event, permission("deny", reason)),
+            EventKind::PermissionRequest => denied(event, reason),
+            EventKind::AfterToolCall | EventKind::AfterTurn => stop(reason),
+            _ => decision("block", reason),
+        },
+        Decision::Pass => specific(event, context(plan)),
+    }
+}
+
+/// Tools whose name for people is their own in PascalCase, without `omni_`.
+const REGULAR: &str = "artifact ask_user_question create_sub_session cron_create cron_delete cron_list display_image \
+    enter_plan_mode enter_worktree exec exit_plan_mode exit_worktree image_gen list_agents loop_wakeup lsp \
+    monitor notebook_edit omni_caption_audio omni_caption_image omni_clip_audio omni_clip_image \
+    omni_clip_video omni_convert_image omni_downsample_audio omni_downsample_image omni_downscale_video \
+    omni_extract_audio omni_extract_keyframes omni_ocr_image omni_recall_media_memory omni_transcribe_audio \
+    omni_understand_video_segments propose_goal read_mcp_resource record_artifact record_source \
+    report_findings request_shutdown save_memory send_message skill structured_output task_create task_list \
+    task_stop task_update team_create team_delete team_plan_approval tool_call tool_search update_goal \
+    web_fetch web_search workflow zoom_image";
+
+/// The other tools, with the name for people and more names.
+const SPECIAL: [(&str, &str, &[&str]); 10] = [
+    ("agent", "Agent", &["Task", "TaskTool", "task"]),
+    ("edit", "Edit", &["replace"]),
+    ("get_goal", "Goal", &["GetGoal"]),
+    ("glob", "Glob", &["FindFiles"]),
+    ("grep_search", "Grep", &["SearchFiles", "search_file_content"]),
+    ("list_directory", "ListFiles", &["ReadFolder"]),
+    ("read_file", "ReadFile", &["Read"]),
+    ("run_shell_command", "Shell", &["Bash"]),
+    ("todo_write", "TodoWrite", &["TodoList", "TodoListTool"]),
+    ("write_file", "WriteFile", &["Write"]),
+];
+
+/// Returns the further names of Qwen Code's tool `name`; none for any other tool.
+///
+/// Further names by which a matcher of Qwen Code may mean one of its tools (0.24): the name for people, the
+/// same with `Tool` at its end, names of former versions, and some of Claude Code's.
+fn aliases(name: &str) -> Vec<String> {
+    let special = SPECIAL.iter().find(|(tool, ..)| *tool == name);
+    let (shown, others) = match special {
+        Some((_, shown, others)) => ((*shown).to_owned(), *others),
+        None if REGULAR.split(' ').any(|tool| tool == name) => (pascal_case(name), &[][..]),
+        None => return Vec::new(),
+    };
+    let others = others.iter().map(|it| (*it).to_owned());
+    [format!("{shown}Tool"), shown].into_iter().chain(others).collect()
+}
+
+fn pascal_case(name: &str) -> String {
+    let words = name.strip_prefix("omni_").unwrap_or(name).split('_');
+    let capital = |word: &str| {
+        let (first, rest) = word.split_at_checked(1).unwrap_or_default();
+        first.to_ascii_uppercase() + rest
+    };
+    words.map(capital).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_that_the_agents_share_has_its_names() {
+        for tool in SPEC.tools.names.iter().map(|(_, own)| *own) {
+            assert!(!aliases(tool).is_empty(), "{tool}");
+        }
+        for tool in ["Bash", "mcp__t__echo", ""] {
+            assert!(aliases(tool).is_empty(), "{tool}");
+        }
+    }
+
+    #[test]
+    fn a_tool_is_known_by_its_name_for_people_and_by_former_names() {
+        for (tool, want) in [
+            ("cron_create", &["CronCreateTool", "CronCreate"][..]),
+            ("omni_clip_image", &["ClipImageTool", "ClipImage"]),
+            ("run_shell_command", &["ShellTool", "Shell", "Bash"]),
+        ] {
+            assert_eq!(aliases(tool), want, "{tool}");
+        }
+    }
 }
