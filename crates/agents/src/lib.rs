@@ -21,7 +21,6 @@ pub mod bridge;
 mod claude;
 mod cline;
 mod codex;
-mod conditions;
 pub mod config;
 mod copilot;
 mod cursor;

@@ -1,9 +1,10 @@
-//! The effect of a hook command's output before a tool call, as the real agents were seen to read it. An
-//! output that nobody has tried counts as a call that runs.
+//! A payload like the agent's own to try its hook command, and the effect of the output before a tool call, as the real
+//! agents were seen to read it. An output that nobody has tried counts as a call that runs.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::json::text_of;
+use super::answer::text_of;
+use super::event::AgentEvent;
 
 /// The output of a hook command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,12 +66,49 @@ pub(crate) fn stop(answer: &Map<String, Value>) -> Option<Effect> {
     stops.then(|| Effect::Blocked(text_of(answer, "stopReason").to_owned()))
 }
 
+/// The time in the payloads.
+pub(crate) const TIME: &str = "2026-01-01T00:00:00.000Z";
+
+/// A call of the shell tool, with made-up ids.
+#[derive(Debug)]
+pub(crate) struct SampleCall<'a> {
+    pub(crate) event: &'a AgentEvent,
+    /// The agent's name of its shell tool at this event.
+    pub(crate) tool: &'a str,
+    pub(crate) line: &'a str,
+    pub(crate) cwd: &'a str,
+    pub(crate) session: &'a str,
+}
+
+impl SampleCall<'_> {
+    /// Returns the fields that the agents with Claude Code's names write, and these over them.
+    pub(crate) fn with(&self, more: Value) -> Value {
+        let mut payload = json!({
+            "session_id": self.session,
+            "transcript_path": format!("/nonexistent/{}.jsonl", self.session),
+            "cwd": self.cwd,
+            "hook_event_name": self.event.name,
+            "tool_name": self.tool,
+            "tool_input": self.input(),
+        });
+        if let (Value::Object(payload), Value::Object(more)) = (&mut payload, more) {
+            payload.extend(more);
+        }
+        payload
+    }
+
+    /// Returns the input of the shell tool in most agents.
+    pub(crate) fn input(&self) -> Value {
+        json!({"command": self.line, "description": "run a command"})
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::Agent;
+    use crate::hook::OnFailure;
+    use serde_json::json;
 
     fn effect(agent: Agent, event: &str, exit_code: i32, stdout: &str, stderr: &str) -> Effect {
         let printed = Printed { exit_code: Some(exit_code), stdout, stderr };
@@ -206,7 +244,6 @@ mod tests {
 
     #[test]
     fn what_hookbox_writes_to_block_is_a_block() {
-        use crate::hook::OnFailure;
         for (agent, event) in COLUMNS {
             for known in [Some(event), None] {
                 let reply = agent.failed(known, OnFailure::Block, "it \"fell\"");

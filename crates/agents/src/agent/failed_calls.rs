@@ -5,9 +5,9 @@ use hookbox::internal::tool_result;
 use serde_json::{Map, Value};
 
 use super::Reply;
+use super::answer::{Decision, Plan};
 use super::event::AgentEvent;
 use super::output::filled;
-use super::plan::{Decision, Plan};
 use super::reply;
 use crate::dialect::fields::Fields;
 use crate::event::{Document, Event, EventData, ToolCall, ToolResult};

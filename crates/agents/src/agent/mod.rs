@@ -20,23 +20,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub(crate) mod answer;
 pub(crate) mod bridge_command;
-pub(crate) mod disable_settings;
 pub(crate) mod effect;
 pub(crate) mod event;
-pub(crate) mod exit_status;
 pub(crate) mod failed_calls;
-pub(crate) mod json;
 mod list;
 pub(crate) mod output;
 mod payload;
-pub(crate) mod plan;
-pub(crate) mod process_signs;
 mod read;
 mod reply;
-pub(crate) mod sample_payload;
-pub(crate) mod surroundings;
-pub(crate) mod timeouts;
 pub(crate) mod tools;
 mod translation;
 
@@ -53,12 +46,11 @@ pub use self::event::{AgentEvent, EventKind, Fate};
 pub use self::list::Agent;
 pub use self::read::{ReadError, Request};
 pub use self::reply::Reply;
-pub use self::surroundings::Surroundings;
-pub use crate::spec::places::Level;
+pub use crate::spec::places::{Level, Surroundings};
 
-use self::plan::Plan;
+use self::answer::Plan;
+use self::effect::SampleCall;
 use self::reply::WARNING_SHOWN;
-use self::sample_payload::SampleCall;
 use hookbox_journal::session_files::Format;
 
 use crate::hook::OnFailure;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::answer::Plan;
 use super::event::{AgentEvent, EventKind};
 use super::failed_calls::{self, Withheld};
-use super::plan::Plan;
 use super::{Agent, Reply, payload, reply};
 use crate::dialect::claude::Session;
 use crate::dialect::exact;

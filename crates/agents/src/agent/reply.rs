@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::answer::{Decision, Plan};
 use super::event::{AgentEvent, EventKind};
-use super::plan::{Decision, Plan};
 use crate::spec::{CodePlace, Spec};
 use crate::text;
 

@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value};
 
+use super::answer::{Decision, Plan};
 use super::event::{AgentEvent, EventKind, Fate};
 use super::output::ChangedOutput;
-use super::plan::{Decision, Plan};
 use crate::event::{Event, EventData};
 use crate::outcome::{Ruling, Verdict, Warning};
 use crate::spec::Spec;

@@ -1,81 +1,47 @@
-//! The `matcher` of a hook of each agent: the tools, or the sources, for which it runs.
+//! The matcher of a hook of each agent: the tools, or the sources, for which it runs.
 
-use super::event;
 use super::rule::Rule;
-use crate::agent::Agent;
-use crate::agent::tools;
-use crate::dialect::claude::MatcherError;
+use super::{AgentHook, event};
+use crate::agent::{Agent, tools};
 use crate::event::{Event, EventData, ToolKind};
 use crate::text;
 use hookbox::event::kind_of_pattern;
 
-/// The tools that a hook of an agent is for; at other events the source, reason or trigger.
-#[derive(Clone, Debug)]
-pub struct Matcher {
-    agent: Agent,
-    /// The agent's name of the event.
-    name: String,
-    rule: Rule,
-}
-
-impl Matcher {
-    /// Reads a matcher as the agent reads it at its event of this name. Empty or `*` is everything.
-    ///
-    /// * Claude Code, and Copilot CLI in its PascalCase style: see [`crate::dialect::claude::Matcher::parse`]. Codex: the
-    ///   same, without `,` and spaces in a list.
-    /// * Gemini CLI, Cursor: a regular expression that may match anywhere in the name of the tool; in Gemini CLI the exact
-    ///   word at other events.
-    /// * Qwen Code: names separated by `|`, of which a tool may have several, such as `Bash`, `Shell` and `ShellTool`;
-    ///   otherwise a regular expression that may match anywhere in the tool's own name.
-    /// * Copilot CLI in its camelCase style: a regular expression for the whole name.
-    ///
-    /// # Errors
-    ///
-    /// A [`MatcherError`] for a pattern that cannot be compiled within 1 MiB, or is longer than 4096 bytes.
-    pub fn parse(agent: Agent, name: &str, pattern: &str) -> Result<Self, MatcherError> {
-        let rule = match &agent.spec().hooks {
-            Some(hooks) if !matches!(pattern.trim(), "" | "*") => (hooks.matcher)(name, pattern)?,
-            _ => Rule::All,
-        };
-        Ok(Self { agent, name: name.to_owned(), rule })
-    }
-
-    /// Returns true if a matcher of the agent at its event of this name means the agent's tool of this name.
+impl AgentHook {
+    /// Returns true if the agent's matcher at its event of this name means the agent's tool of this name.
     /// Unlike a hook that runs here, the agent knows no other agent's tools and no `kind:`.
     ///
     /// # Errors
     ///
     /// The reason why the pattern cannot be judged.
-    pub(crate) fn names(agent: Agent, name: &str, pattern: &str, tool: &str) -> Result<bool, String> {
-        let spec = agent.spec();
-        let matcher = Self::parse(agent, name, pattern).map_err(|error| error.problem)?;
+    pub(crate) fn names_tool(agent: Agent, name: &str, pattern: &str, tool: &str) -> Result<bool, String> {
+        // The hooks of a plugin have no matcher.
+        let Ok(hook) = Self::new(agent, name) else { return Ok(true) };
+        let hook = hook.matching(pattern).map_err(|error| error.problem)?;
+        let spec = hook.spec;
         if pattern.split(['|', ',']).any(|part| kind_of_pattern(part.trim()).is_some()) {
             return Err(format!("{} knows no kinds of tools", spec.title));
         }
-        let is_named = match &matcher.rule {
+        let is_named = match &hook.rule {
             Rule::All => true,
             Rule::Listed { names, .. } => {
                 names.iter().any(|it| it == tool || (spec.tools.aliases)(tool).contains(it))
             }
             _ => false,
         };
-        let is_javascript = spec.hooks.as_ref().is_some_and(|it| it.has_javascript_matchers);
         if is_named {
             Ok(true)
-        } else if is_javascript && !is_portable(pattern) {
+        } else if hook.hooks.has_javascript_matchers && !is_portable(pattern) {
             Err(format!("{} may mean something else in JavaScript", text::escape(pattern, 100)))
         } else {
-            Ok(matcher.names_one_of(&[tool.to_owned()]))
+            Ok(hook.names_one_of(&[tool.to_owned()]))
         }
     }
 
-    /// Returns true if the hook is for this event. An event without a subject is for every hook, and so is
+    /// Returns true if its matcher is for this event of its agent. An event without a subject is for every hook, and so is
     /// one whose subject hookbox does not know.
-    pub fn is_for(&self, event: &Event) -> bool {
-        if !event::is(self.agent, &self.name, event) {
-            return false;
-        }
-        let spec = self.agent.spec();
+    pub(super) fn is_meant(&self, event: &Event) -> bool {
+        let spec = self.spec;
         let called = match &event.data {
             EventData::Other { data, .. } => {
                 let name = ["tool_name", "toolName"].iter().find_map(|name| data.get(*name)?.as_str());
@@ -89,7 +55,7 @@ impl Matcher {
                 _ => tools::names_of(spec, &self.name, &call.name),
             }),
         };
-        let subject = || spec.hooks.as_ref().and_then(|hooks| (hooks.subject)(event));
+        let subject = || (self.hooks.subject)(event);
         match called {
             Some(names) => self.names_one_of(&names),
             None => subject().is_none_or(|subject| self.matches(&subject, false)),
@@ -105,7 +71,7 @@ impl Matcher {
             };
             return called.iter().any(|name| self.matches(name, true) || names_mcp_tool(name));
         };
-        let aliases = self.agent.spec().tools.aliases;
+        let aliases = self.spec.tools.aliases;
         let further = called.iter().flat_map(|name| aliases(name));
         if called.iter().cloned().chain(further).any(|name| names.contains(&name)) {
             return true;

@@ -18,9 +18,9 @@ mod sent;
 use serde_json::Value;
 
 pub use self::event::{Unknown, event_name};
-pub use self::matcher::Matcher;
 pub use crate::agent::tools::TOOLS;
 
+use self::rule::Rule;
 use self::sent::Sent;
 use crate::agent::{Agent, tools};
 use crate::dialect::Wire;
@@ -38,7 +38,8 @@ pub struct AgentHook {
     spec: &'static Spec,
     hooks: &'static CommandHooks,
     name: String,
-    matcher: Option<Matcher>,
+    /// The tools that it is for; at other events the source, reason or trigger.
+    rule: Rule,
     /// True if it fails without an answer (Cursor's `failClosed`).
     must_answer: bool,
     /// The number of times that it may let the agent go on in a row (Cursor's `loop_limit`).
@@ -61,19 +62,28 @@ impl AgentHook {
             spec,
             hooks,
             name: name.to_owned(),
-            matcher: None,
+            rule: Rule::All,
             must_answer: false,
             loop_limit: None,
         })
     }
 
-    /// Limits the hook to the tools or sources of this matcher.
+    /// Limits the hook to the tools or sources of a matcher, as the agent reads it at this event. Empty or `*` is everything.
+    ///
+    /// * Claude Code, and Copilot CLI in its PascalCase style: see [`crate::dialect::claude::Matcher::parse`]. Codex: the
+    ///   same, without `,` and spaces in a list.
+    /// * Gemini CLI, Cursor: a regular expression that may match anywhere in the name of the tool; in Gemini CLI the exact
+    ///   word at other events.
+    /// * Qwen Code: names separated by `|`, of which a tool may have several, such as `Bash`, `Shell` and `ShellTool`;
+    ///   otherwise a regular expression that may match anywhere in the tool's own name.
+    /// * Copilot CLI in its camelCase style: a regular expression for the whole name.
     ///
     /// # Errors
     ///
-    /// [`MatcherError`] for a pattern that cannot be used.
+    /// A [`MatcherError`] for a pattern that cannot be compiled within 1 MiB, or is longer than 4096 bytes.
     pub fn matching(mut self, pattern: &str) -> Result<Self, MatcherError> {
-        self.matcher = Some(Matcher::parse(self.agent, &self.name, pattern)?);
+        let is_all = matches!(pattern.trim(), "" | "*");
+        self.rule = if is_all { Rule::All } else { (self.hooks.matcher)(&self.name, pattern)? };
         Ok(self)
     }
 
@@ -146,10 +156,7 @@ impl Wire for AgentHook {
         {
             return false;
         }
-        match &self.matcher {
-            Some(matcher) => matcher.is_for(event),
-            None => event::is(self.agent, &self.name, event),
-        }
+        event::is(self.agent, &self.name, event) && self.is_meant(event)
     }
 
     /// Returns the calls that the hook sees of an event that it is for. Guards look at the one file of a

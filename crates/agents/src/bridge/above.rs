@@ -5,7 +5,6 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use super::{parents, sessions};
-use crate::agent::process_signs;
 use crate::text;
 
 /// The directories for temporary files.
@@ -49,7 +48,7 @@ pub fn sign(directory: &Path, data: Option<&Path>, changes: &[PathBuf]) -> Optio
 /// Looks for a sign that an agent runs this process, as [`sign`] does.
 pub fn agent(changes: &[PathBuf]) -> Option<Sign> {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    if let Some((name, agent)) = process_signs::variable(is_set) {
+    if let Some((name, agent)) = parents::variable(is_set) {
         return Some(Sign::Above(format!("{agent} runs this ({name} is set)")));
     }
     let parents = parents::agents();

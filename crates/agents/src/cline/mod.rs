@@ -7,8 +7,8 @@
 
 use std::path::Path;
 
-use crate::conditions::{contents_of, real, shown, variable};
 use crate::config::json_value;
+use crate::finding::{contents_of, real, shown, variable};
 use crate::spec::prelude::*;
 
 pub(crate) static SPEC: Spec = Spec {

@@ -79,7 +79,7 @@ pub(crate) static SPEC: Spec = Spec {
         // It knows Edit and Write for its apply_patch.
         claude_names: ClaudeNames::InMatchers,
         mcp_name: Some("mcp__SERVER__TOOL"),
-        exit_status: exit_status::in_first_lines,
+        exit_status: output::in_first_lines,
         // Its PreToolUse fires for exec_command alone.
         unseen_input: Some("write_stdin"),
         ..ToolNames::BASE

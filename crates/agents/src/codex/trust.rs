@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::conditions::{real, repository_root, shown};
 use crate::config::entry::Entry;
 use crate::files::FileAccess;
 use crate::finding::Examination;
+use crate::finding::{real, repository_root, shown};
 use crate::hook::Digest;
 use crate::spec::Conditions;
 use crate::spec::places::Level;

@@ -1,21 +1,22 @@
-//! A parsed configuration file, with the line and column of every value.
+//! A parsed configuration file, with the line and column of every value, and the errors of the parsers.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
+use hookbox::Hint;
+use hookbox::discovery::document::{Document, Form, Member, Node, Object};
+use hookbox::discovery::reader::at;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::CstRootNode;
 use regex::{Captures, Regex};
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value, json};
+use toml::de::{DeTable, DeValue};
 
-use super::error::{BY_HAND, DocumentError};
-use super::toml_hooks::hooks_json;
+use crate::finding::MAX_BYTES;
 use crate::spec::Spec;
 use crate::text;
-use hookbox::discovery::document::{Document, Form, Member, Node, Object};
-use hookbox::discovery::reader::at;
-
-/// The largest configuration file, in bytes.
-pub const MAX_BYTES: usize = 4 << 20;
 
 /// The text of an agent's configuration file.
 #[derive(Debug)]
@@ -164,10 +165,140 @@ fn replaced<'t>(pattern: &Option<Regex>, text: &'t str, new: fn(&str) -> String)
     })
 }
 
+/// The reason why a configuration file cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct DocumentError {
+    /// The problem, with line and column if they are known.
+    pub what: String,
+    /// The next step for the user.
+    pub hint: Hint,
+}
+
+impl DocumentError {
+    pub(crate) fn new(what: impl Into<String>, hint: impl Into<Hint>) -> Self {
+        Self { what: what.into(), hint: hint.into() }
+    }
+
+    /// Returns the error for a value of an unexpected type.
+    pub(crate) fn unexpected(expected: &str, found: Node<'_>, what: &str) -> Self {
+        let kind = match found.form() {
+            Form::Text(_) => "a string",
+            Form::Number(_) => "a number",
+            Form::Boolean(_) => "a boolean",
+            Form::Null => "null",
+            Form::Object(_) => "an object",
+            Form::Array(_) => "an array",
+        };
+        Self::new(at(found.spot(), &format!("expected {expected} {what}, found {kind}")), BY_HAND)
+    }
+}
+
+/// The hint of most errors.
+pub(super) const BY_HAND: &str = "correct the file by hand; nothing was changed";
+
+/// Returns the hooks of a TOML file as JSON; an empty object without any.
+pub(crate) fn hooks_json(text: &str) -> Result<String, DocumentError> {
+    let Some(hooks) = table(text)?.remove("hooks") else { return Ok("{}".to_owned()) };
+    let toml::Value::Array(hooks) = hooks else {
+        return Err(DocumentError::new("expected [[hooks]] tables, found another hooks", BY_HAND));
+    };
+    let mut events = Map::new();
+    for hook in hooks {
+        let mut hook = serde_json::to_value(hook).unwrap_or_default();
+        let event = hook.as_object_mut().and_then(|it| it.shift_remove("event"));
+        let name = event.as_ref().and_then(Value::as_str).unwrap_or_default();
+        let list = events.entry(name).or_insert_with(|| json!([]));
+        list.as_array_mut().into_iter().for_each(|list| list.push(hook.clone()));
+    }
+    Ok(json!({ "hooks": events }).to_string())
+}
+
+/// Parses a TOML file.
+pub(crate) fn table(text: &str) -> Result<toml::Table, DocumentError> {
+    text.parse().map_err(|error: toml::de::Error| {
+        DocumentError::new(
+            format!("expected TOML, found: {}", text::escape(error.to_string().trim(), 500)),
+            BY_HAND,
+        )
+    })
+}
+
+/// A `[[hooks]]` table in the text of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct HookTable {
+    /// Its lines, with the line break of the last one.
+    pub(crate) lines: Range<usize>,
+    /// Its command; empty if it has none.
+    pub(crate) command: String,
+}
+
+/// Returns the `[[hooks]]` tables of a file, in order. `None` if the hooks are written in another way.
+pub(crate) fn hook_tables(text: &str) -> Result<Option<Vec<HookTable>>, DocumentError> {
+    table(text)?;
+    let Ok(root) = DeTable::parse(text) else { return Ok(None) };
+    let Some(hooks) = root.get_ref().get("hooks") else { return Ok(Some(Vec::new())) };
+    let Some(hooks) = hooks.get_ref().as_array() else { return Ok(None) };
+    Ok(hooks
+        .iter()
+        .map(|hook| {
+            let header = hook.span();
+            let fields = hook.get_ref().as_table()?;
+            let is_table = text.get(header.clone())?.starts_with("[[");
+            // A table within an entry has a header of its own, after which the end of the entry is not known.
+            let is_flat = fields.values().all(|it| !matches!(it.get_ref(), DeValue::Table(_)));
+            let end = fields.values().map(|it| it.span().end).fold(header.end, usize::max);
+            let start = text.get(..header.start)?.rfind('\n').map_or(0, |at| at + 1);
+            let rest = text.get(end..)?;
+            let end = end + rest.find('\n').map_or(rest.len(), |at| at + 1);
+            let command = fields.get("command").and_then(|it| it.get_ref().as_str());
+            let command = command.unwrap_or_default().to_owned();
+            (is_table && is_flat).then_some(HookTable { lines: start..end, command })
+        })
+        .collect())
+}
+
+/// A byte order mark.
+const MARK: char = '\u{feff}';
+
+/// Returns the reason why an agent does not read these bytes as its configuration, with line and column. An
+/// empty file is not an error, and neither is anything in a file of an agent whose parser is not known.
+///
+/// Seen in Claude Code 2.1 and Copilot CLI 1.0, which read JSON, and in Gemini CLI 0.61 and Qwen Code 0.24,
+/// which read JSON with comments. Only Claude Code and Qwen Code read a byte order mark.
+pub(crate) fn parser_error(spec: &Spec, bytes: &[u8]) -> Option<String> {
+    let parser = spec.config.parser?;
+    let Ok(whole) = str::from_utf8(bytes) else { return Some("it is not UTF-8".to_owned()) };
+    let text = whole.strip_prefix(MARK).unwrap_or(whole);
+    if text.len() < whole.len() && !parser.reads_mark {
+        return Some(format!("line 1, column 1: {} reads no file with a byte order mark", spec.title));
+    }
+    if spec.config.is_toml {
+        return (parser.check)(text);
+    }
+    let plain = if spec.config.reads_comments { without_comments(text) } else { Cow::Borrowed(text) };
+    if plain.chars().all(char::is_whitespace) {
+        return None;
+    }
+    match serde_json::from_str::<IgnoredAny>(&plain) {
+        Ok(_) => (parser.check)(&plain),
+        Err(error) => Some(json_error(&error, spec.title)),
+    }
+}
+
+/// Returns an error of a JSON parser with its position.
+pub(crate) fn json_error(error: &serde_json::Error, title: &str) -> String {
+    let whole = error.to_string();
+    let what = whole.rsplit_once(" at line ").map_or(whole.as_str(), |(what, _)| what);
+    let (line, column) = (error.line(), error.column());
+    format!("line {line}, column {column}: {}, which {title} does not read", text::escape(what, 300))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Agent;
+    use crate::config::document::ConfigText;
 
     /// Returns the number of members of the object.
     fn members(agent: Agent, text: &[u8]) -> Result<Option<usize>, DocumentError> {
@@ -205,5 +336,81 @@ mod tests {
         let error = members(Agent::Claude, text.as_bytes()).unwrap_err();
         assert!(error.hint.contains("Claude Code reads no comments"), "{}", error.hint);
         assert_eq!(members(Agent::Codex, b" \n"), Ok(None));
+    }
+
+    #[test]
+    fn each_table_is_found_with_its_lines_whatever_its_texts_contain() {
+        let first = "[[hooks]] # mine\nevent = \"Stop\"\ncommand = '''\n[[hooks]]\n''' # end\n";
+        let second = "[[hooks]]\ncommand = \"b\"\nevent = \"PreToolUse\"";
+        let text = format!("a = 1\n\n{first}\n# others\n{second}");
+        let tables = hook_tables(&text).unwrap().unwrap();
+        let lines: Vec<&str> = tables.iter().map(|it| &text[it.lines.clone()]).collect();
+        assert_eq!(lines, [first, second]);
+        assert_eq!((tables[0].command.as_str(), tables[1].command.as_str()), ("[[hooks]]\n", "b"));
+        for (text, want) in [
+            ("", Some(0)),
+            ("a = 1", Some(0)),
+            ("hooks = []", Some(0)),
+            ("hooks = [{command = \"x\"}]", None),
+            ("hooks = 5", None),
+            ("[[hooks]]\n[hooks.env]\na = 1", None),
+        ] {
+            assert_eq!(hook_tables(text).unwrap().map(|it| it.len()), want, "{text}");
+        }
+        assert!(hook_tables("a = ").unwrap_err().what.contains("line 1"));
+    }
+
+    #[test]
+    fn tables_become_lists_by_event() {
+        let text = "[[hooks]]\nevent = \"Stop\"\ncommand = \"a\"\n[[hooks]]\nevent = \"X\"\n[[hooks]]\nevent = \"Stop\"\ntimeout = 5\n";
+        let want = json!({"hooks": {"Stop": [{"command": "a"}, {"timeout": 5}], "X": [{}]}});
+        assert_eq!(serde_json::from_str::<Value>(&hooks_json(text).unwrap()).unwrap(), want);
+        assert_eq!(hooks_json("").unwrap(), "{}");
+        assert!(hooks_json("hooks = 5").is_err());
+    }
+
+    #[test]
+    fn what_the_agents_parser_refuses_is_refused_with_its_place() {
+        let all = [Agent::Claude, Agent::Codex, Agent::Copilot, Agent::Gemini, Agent::Qwen];
+        for (text, agents) in [
+            ("{\"hooks\": {\"Unheard\": \"a\tb\"}}", &all[..]),
+            ("{\"hooks\":\u{a0}{}}", &all),
+            ("{\"hooks\":\u{b}{}}", &all),
+            ("\u{feff}\u{feff}{}", &all),
+            ("\u{feff}{}", &[Agent::Codex, Agent::Copilot, Agent::Gemini]),
+            ("{\"hooks\": {},}", &all),
+            ("{\"hooks\": {/* x */}} // y\n", &[Agent::Claude, Agent::Codex, Agent::Copilot]),
+            ("{\"hooks\": {}, \"version\": 1}", &[Agent::Codex]),
+            ("{\"hooks\": {}, \"description\": 1}", &[Agent::Codex]),
+            ("{\"hooks\": {}, \"description\": null}", &[]),
+            ("{\"hooks\": {\"Unheard\": [5], \"state\": {}}}", &[]),
+            ("{}", &[]),
+            (" \n", &[]),
+        ] {
+            for agent in all {
+                let found = parser_error(agent.spec(), text.as_bytes());
+                assert_eq!(found.is_some(), agents.contains(&agent), "{agent} {text:?} {found:?}");
+                assert!(found.is_none_or(|it| it.contains("line 1, column")), "{agent} {text:?}");
+            }
+        }
+        assert_eq!(parser_error(Agent::Cursor.spec(), "\u{feff}{\"a\": 1,} // x".as_bytes()), None);
+        let error =
+            parser_error(Agent::Gemini.spec(), "{\n  // \u{e9} \"\n  \"a\": 1,\n}".as_bytes()).unwrap();
+        assert!(error.starts_with("line 4, column 1: "), "{error}");
+        assert!(parser_error(Agent::Claude.spec(), b"\xff").is_some());
+    }
+
+    #[test]
+    fn what_is_refused_here_is_read_by_the_parser_that_edits() {
+        for (agent, text) in [
+            (Agent::Claude, "{\"a\": \"x\ty\"}"),
+            (Agent::Codex, "\u{feff}{\"version\": 1}"),
+            (Agent::Gemini, "{\"a\": 1,}"),
+        ] {
+            assert!(
+                ConfigText::new(agent.spec(), text.as_bytes()).unwrap().tree().is_ok()
+                    && parser_error(agent.spec(), text.as_bytes()).is_some()
+            );
+        }
     }
 }

@@ -15,27 +15,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod codex_settings;
 mod document;
 pub(crate) mod entry;
-mod error;
-mod parser_error;
 mod paths;
 mod read;
-mod switch;
-mod toml_hooks;
 
-pub(crate) use self::codex_settings::{
-    hooks_of as toml_settings_hooks, is_on as has_toml_hooks, read_toml, toml_settings, toml_switches,
+pub use self::document::DocumentError;
+pub(crate) use self::document::{
+    ConfigText, HookTable, hook_tables, hooks_json, json_error, json_value, only, parser_error,
+    table as toml_table, text_of as toml_text, without_comments,
 };
-pub use self::document::MAX_BYTES;
-pub(crate) use self::document::{ConfigText, json_value, only, text_of as toml_text, without_comments};
 pub use self::entry::Entry;
-pub use self::error::DocumentError;
-pub(crate) use self::parser_error::{json_error, parser_error};
 pub use self::paths::file;
-pub use self::read::{Configuration, Problem, read};
-pub use self::switch::Switch;
-pub(crate) use self::switch::switches;
-pub(crate) use self::toml_hooks::{HookTable, hook_tables, hooks_json, table as toml_table};
+pub use self::read::{Configuration, Problem, Switch, read};
+pub(crate) use self::read::{
+    hooks_of as toml_settings_hooks, is_on as has_toml_hooks, read_toml, switches, toml_settings,
+    toml_switches,
+};
 pub use crate::agent::{Level, Surroundings};
+pub use crate::finding::MAX_BYTES;

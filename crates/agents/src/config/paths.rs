@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::Agent;
-use crate::agent::surroundings::Surroundings;
 use crate::spec::places::Level;
+use crate::spec::places::Surroundings;
 
 /// The name of hookbox's file in a directory whose files the agent reads all.
 const OWN: &str = "hookbox.json";

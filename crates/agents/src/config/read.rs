@@ -4,17 +4,15 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
-use serde_json::Value;
-
-use super::document::{ConfigText, json, last};
-use super::entry::Entry;
-use super::error::DocumentError;
-use super::switch::{Switch, kept_on, switches};
-use crate::Agent;
-use crate::spec::{EntryForm, Groups, Spec};
-use crate::text;
 use hookbox::discovery::document::{Form, Node, Object};
-use hookbox::discovery::reader::Reader as Faults;
+use hookbox::discovery::reader::{Reader as Faults, wrong};
+use serde_json::{Map, Value, json};
+
+use super::document::{ConfigText, DocumentError, json, last};
+use super::entry::Entry;
+use crate::Agent;
+use crate::spec::{DisableSetting, EntryForm, Groups, LeavesOut, Spec};
+use crate::text;
 
 /// The number of entries that are read from one file.
 const MAX_ENTRIES: usize = 4096;
@@ -244,6 +242,143 @@ impl Reader {
 /// Returns the keys that an object has more than once.
 fn repeated<'o>(object: &'o Object<'_>) -> BTreeSet<&'o str> {
     object.again.iter().map(|it| it.name.as_str()).collect()
+}
+
+/// A setting with which an agent does not run hooks of its configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// Switches all of them off: the setting, as a person would write it.
+    All(&'static str),
+    /// Switches all off but those of the organisation.
+    AllButManaged(&'static str),
+    /// Switches those of this name or command line off.
+    Named {
+        /// The setting.
+        setting: &'static str,
+        /// The name, or the command line.
+        name: String,
+    },
+}
+
+impl fmt::Display for Switch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All(setting) => write!(f, "{setting} switches every hook off"),
+            Self::AllButManaged(setting) => {
+                write!(f, "{setting} switches every hook off but those of the organisation")
+            }
+            Self::Named { setting, name } => {
+                write!(f, "{setting} switches the hook \"{}\" off", text::escape(name, 200))
+            }
+        }
+    }
+}
+
+/// Returns the switches of a file of this agent. A setting of another type is a fault.
+pub(crate) fn switches(spec: &Spec, root: &Object<'_>, faults: &mut Faults) -> Vec<Switch> {
+    let mut switches = Vec::new();
+    for setting in spec.config.disable_settings {
+        let Some(value) = value_of(setting, root) else { continue };
+        match (setting.leaves_out, value.form()) {
+            (LeavesOut::All(off), Form::Boolean(value)) => {
+                switches.extend((value == off).then_some(Switch::All(setting.shown)));
+            }
+            (LeavesOut::AllButManaged, form) => {
+                let is_on = matches!(form, Form::Boolean(true));
+                switches.extend(is_on.then_some(Switch::AllButManaged(setting.shown)));
+            }
+            (LeavesOut::Named, Form::Array(names)) => {
+                for name in names {
+                    match name.form() {
+                        Form::Text(name) => switches.push(Switch::Named { setting: setting.shown, name }),
+                        _ => faults.fault(|| wrong(setting.key, "a name", name)),
+                    }
+                }
+            }
+            (LeavesOut::All(_), _) => faults.fault(|| wrong(setting.key, "true or false", value)),
+            (LeavesOut::Named, _) => faults.fault(|| wrong(setting.key, "a list of names", value)),
+        }
+    }
+    switches
+}
+
+/// Returns the switches of a file that are set to leave the hooks on.
+pub(crate) fn kept_on(spec: &Spec, root: &Object<'_>) -> Vec<&'static str> {
+    let is_on = |setting: &&DisableSetting| {
+        let form = value_of(setting, root).map(|it| it.form());
+        matches!((setting.leaves_out, form), (LeavesOut::All(off), Some(Form::Boolean(value))) if value != off)
+    };
+    spec.config.disable_settings.iter().filter(is_on).map(|setting| setting.shown).collect()
+}
+
+/// Returns the value of a setting in a file.
+fn value_of<'a>(setting: &DisableSetting, root: &Object<'a>) -> Option<Node<'a>> {
+    match setting.within {
+        None => last(root, setting.key),
+        Some(name) => match last(root, name)?.form() {
+            Form::Object(inner) => last(&inner, setting.key),
+            _ => None,
+        },
+    }
+}
+
+/// The switch of all hooks, as a person would write it.
+const OFF: &str = "[features] hooks = false";
+
+/// Reads the hooks and switches of Codex's `requirements.toml`, in which `[[hooks.EVENT]]` is a group.
+///
+/// # Errors
+///
+/// [`DocumentError`] if the file is not TOML, or its hooks cannot be read.
+pub(crate) fn read_toml(agent: Agent, bytes: &[u8]) -> Result<Configuration, DocumentError> {
+    let table = toml_settings(bytes)?;
+    let found = read(agent, hooks_of(&table).as_bytes())?;
+    let kept_on = if is_on(&table) == Some(true) { vec![OFF] } else { Vec::new() };
+    Ok(Configuration { switches: toml_switches(&table), kept_on, ..found })
+}
+
+/// Returns the hooks of Codex's settings, in which `[[hooks.EVENT]]` is a group, as JSON.
+pub(crate) fn hooks_of(table: &toml::Table) -> String {
+    let hooks = table.get("hooks").and_then(toml::Value::as_table);
+    // The other keys are settings, such as the directory of an organization's scripts.
+    let lists = hooks.into_iter().flatten().filter(|(_, value)| value.is_array());
+    let events: Map<_, _> =
+        lists.map(|(name, list)| (name.clone(), serde_json::to_value(list).unwrap_or_default())).collect();
+    json!({ "hooks": events }).to_string()
+}
+
+/// Returns the value of the switch, if it is set.
+pub(crate) fn is_on(table: &toml::Table) -> Option<bool> {
+    table.get("features")?.as_table()?.get("hooks")?.as_bool()
+}
+
+/// Reads Codex's `config.toml`.
+///
+/// # Errors
+///
+/// [`DocumentError`] if the file is not TOML.
+pub(crate) fn toml_settings(bytes: &[u8]) -> Result<toml::Table, DocumentError> {
+    let hint = "correct the file by hand";
+    let text = str::from_utf8(bytes).map_err(|error| DocumentError::new(error.to_string(), hint))?;
+    text.parse().map_err(|error: toml::de::Error| {
+        DocumentError::new(format!("expected TOML, found: {}", text::escape(error.message(), 300)), hint)
+    })
+}
+
+/// Returns the switches of Codex's settings. Hooks that they define are not read.
+pub(crate) fn toml_switches(table: &toml::Table) -> Vec<Switch> {
+    let features = table.get("features").and_then(toml::Value::as_table);
+    let is_off = |name: &str| {
+        features.and_then(|it| it.get(name)).and_then(toml::Value::as_bool).is_some_and(|is_on| !is_on)
+    };
+    let mut switches = Vec::new();
+    if is_off("hooks") || is_off("codex_hooks") {
+        switches.push(Switch::All(OFF));
+    }
+    if table.get("allow_managed_hooks_only").and_then(toml::Value::as_bool) == Some(true) {
+        switches.push(Switch::AllButManaged("allow_managed_hooks_only = true"));
+    }
+    switches
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ mod sessions;
 use std::path::Path;
 
 use crate::agent::Agent;
-use crate::conditions::{contents, has, real, shown};
 use crate::config::{file, json_value};
+use crate::finding::{contents, has, real, shown};
 use crate::spec::prelude::*;
 
 pub(crate) static SPEC: Spec = Spec {
@@ -113,7 +113,7 @@ pub(crate) static SPEC: Spec = Spec {
             ("Edit", "new_string", "new_str"),
         ],
         mcp_aliases: &["mcp__SERVER__TOOL", "SERVER-TOOL"],
-        exit_status: exit_status::in_shell_mark,
+        exit_status: output::in_shell_mark,
         ..ToolNames::BASE
     },
     tool_success: |output, status| {

@@ -75,7 +75,7 @@ pub(crate) static SPEC: Spec = Spec {
         ],
         mcp_name: Some("mcp_SERVER_TOOL"),
         mcp_aliases: &["mcp_SERVER_TOOL"],
-        exit_status: exit_status::in_last_lines,
+        exit_status: output::in_last_lines,
         ..ToolNames::BASE
     },
     tool_success: |output, status| {

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::agent::Agent;
-use crate::conditions::{contents, has, real, shown, variable};
 use crate::config::{file, json_value};
 use crate::dialect::hook_output;
 use crate::files::normalize_path;
+use crate::finding::{contents, has, real, shown, variable};
 use crate::spec::prelude::*;
 
 /// The setting that switches all hooks off.

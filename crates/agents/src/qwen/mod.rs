@@ -84,7 +84,7 @@ pub(crate) static SPEC: Spec = Spec {
         mcp_name: Some("mcp__SERVER__TOOL"),
         aliases: aliases,
         failed_output,
-        exit_status: exit_status::in_last_lines,
+        exit_status: output::in_last_lines,
         ..ToolNames::BASE
     },
     tool_success: |_, status| Some(status.is_none_or(|status| status == 0)),

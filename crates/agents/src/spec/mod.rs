@@ -3,7 +3,6 @@
 //!
 //! Each agent has one [`Spec`] in its own folder. All other modules read the table and name no agent.
 
-mod answers;
 mod config;
 mod hooks;
 pub(crate) mod places;
@@ -15,17 +14,17 @@ use std::time::Duration;
 use hookbox::manager::CommandFiles;
 use serde_json::Value;
 
-pub(crate) use self::answers::{Answers, CodePlace};
-pub(crate) use self::config::{Above, ConfigFormat, EntryForm, Groups, ParserRules};
-pub(crate) use self::hooks::{ClaudeNames, CommandHooks, Ended, ToolEvent, ToolNames};
-pub(crate) use self::places::{HookPlace, Level};
+pub(crate) use self::config::{
+    Above, ConfigFormat, DisableSetting, EntryForm, Groups, LeavesOut, ParserRules, SessionEndWait, Unit,
+    Wait,
+};
+pub(crate) use self::hooks::{Answers, ClaudeNames, CodePlace, CommandHooks, Ended, ToolEvent, ToolNames};
+pub(crate) use self::places::{HookPlace, Level, MovedBy, Surroundings};
 
 use hookbox_journal::session_files::Format;
 
+use crate::agent::effect::SampleCall;
 use crate::agent::event::{AgentEvent, EventKind};
-use crate::agent::sample_payload::SampleCall;
-use crate::agent::surroundings::{MovedBy, Surroundings};
-use crate::agent::timeouts::Wait;
 use crate::config::entry::Entry;
 use crate::finding::Examination;
 

@@ -10,13 +10,13 @@ use crate::agent::bridge_command::{Call, mentions};
 use crate::agent::{Agent, EventKind};
 use crate::bridge::Bridge;
 use crate::bridge::plugin_file::{self, Origin};
-use crate::conditions::{contents, contents_of, real, report_unread, repository_root, shown};
 use crate::config::{
     Configuration, Entry, Level, Surroundings, Switch, parser_error, read, read_toml, toml_settings,
     toml_switches,
 };
 use crate::files::FileAccess;
 use crate::finding::Examination;
+use crate::finding::{contents, contents_of, real, report_unread, repository_root, shown};
 use crate::spec::places::{Holds, HookPlace};
 use crate::spec::{Above, PluginFile};
 use hookbox_system::units::parse_duration;

@@ -5,10 +5,8 @@
 //! call of the session `hookbox-doctor`.
 
 mod configured;
-mod entry_checks;
 mod examine;
 mod guard_probe;
-mod run_command;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -9,7 +9,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _};
 use rustix::fs::{Mode, OFlags};
 
-use super::error::InstallError;
+use super::outcome::InstallError;
 use crate::config::{Level, MAX_BYTES};
 use crate::files::{NewFile, is_escape};
 

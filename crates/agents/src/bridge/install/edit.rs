@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::desired::DesiredEntry;
 use crate::agent::Agent;
 use crate::agent::bridge_command::is_ours;
-use crate::agent::disable_settings::{DisableSetting, LeavesOut};
 use crate::config::{ConfigText, DocumentError, only, read};
+use crate::spec::{DisableSetting, LeavesOut};
 use crate::spec::{EntryForm, Groups};
 use hookbox::discovery::document::Form;
 

@@ -1,7 +1,7 @@
 //! The edits of an agent's file in the format that it has at its level.
 
 use super::desired::DesiredEntry;
-use super::{edit, edit_block, edit_toml};
+use super::{edit, edit_toml};
 use crate::agent::bridge_command::{is_ours, mentions};
 use crate::agent::{Agent, Level};
 use crate::config::{Configuration, DocumentError, json_value, read, read_toml, toml_text, without_comments};
@@ -49,7 +49,7 @@ impl FileFormat {
         }
         let text = toml_text(bytes)?;
         let merged = if self.is_block {
-            edit_block::merge(text, desired)?
+            edit_toml::merge_block(text, desired)?
         } else if self.is_toml() {
             edit_toml::merge(agent, text, desired)?
         } else {
@@ -62,7 +62,7 @@ impl FileFormat {
     pub(super) fn remove(self, bytes: &[u8], before: Option<&[u8]>) -> Result<Vec<u8>, DocumentError> {
         let text = toml_text(bytes)?;
         let left = if self.is_block {
-            edit_block::remove(text)?
+            edit_toml::remove_block(text)?
         } else if self.is_toml() {
             edit_toml::remove(self.agent, text)?
         } else {

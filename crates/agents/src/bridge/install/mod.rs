@@ -26,20 +26,16 @@
 
 mod config_file;
 pub(crate) mod desired;
-mod diff;
 mod edit;
-mod edit_block;
 mod edit_file;
 mod edit_toml;
-pub(crate) mod error;
 mod installer;
 pub(crate) mod outcome;
 pub(crate) mod record;
 
 pub use self::desired::{InstallOptions, UnknownEvent, usual_events, wanted_events};
-pub use self::error::InstallError;
 pub use self::installer::Installer;
-pub use self::outcome::{Change, FileChange, InstallFailure};
+pub use self::outcome::{Change, FileChange, InstallError, InstallFailure};
 pub use crate::agent::is_ours;
 
 #[cfg(test)]

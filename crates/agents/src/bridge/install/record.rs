@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::error::InstallError;
+use super::outcome::InstallError;
 use crate::config::MAX_BYTES;
 use crate::files::private_dir::{self, PrivateErrorKind};
 use crate::files::{FileLock, write_atomic};
