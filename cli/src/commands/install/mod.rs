@@ -1,7 +1,6 @@
 //! `hookbox install` and `hookbox uninstall`: hookbox in the configuration of other agents.
 
-mod guards;
-mod record;
+mod offers;
 mod which;
 
 use std::path::{Path, PathBuf};
@@ -19,8 +18,7 @@ use hookbox_agents::config::Level;
 use hookbox_system::units::show_duration;
 use serde_json::json;
 
-use self::guards::Offer;
-use self::record::Recording;
+use self::offers::{Offer, Recording};
 use self::which::{Which, shown};
 use crate::commands::guard::fix_git;
 use crate::error::{InputError, hint, warn};
@@ -176,7 +174,7 @@ impl Uninstall {
         let keys = |done: &FileChange| json!({ "original": done.original });
         let code = self.which.each(&agents, |agent| installer.uninstall(agent, level), keys)?;
         if !self.which.json && !self.which.dry_run {
-            guards::say_they_stay(&self.which)?;
+            offers::say_they_stay(&self.which)?;
         }
         Ok(code)
     }

@@ -82,6 +82,19 @@ pub(crate) fn context(plan: &Plan) -> Map<String, Value> {
     optional("additionalContext", plan.context.as_deref())
 }
 
+/// Returns the answer to a plugin of ours, with a changed value under this key.
+pub(crate) fn to_plugin(key: &str, plan: &Plan) -> Map<String, Value> {
+    match &plan.decision {
+        Decision::Ask(reason) => decision("ask", reason),
+        Decision::Block(reason) | Decision::Stop(reason) => decision("deny", reason),
+        Decision::Pass => {
+            let mut answer = optional(key, plan.changed.clone());
+            answer.extend(optional("context", plan.context.as_deref()));
+            answer
+        }
+    }
+}
+
 /// Returns the text of a field; empty if it has none.
 pub(crate) fn text_of<'a>(fields: &'a Map<String, Value>, name: &str) -> &'a str {
     fields.get(name).and_then(Value::as_str).unwrap_or_default()

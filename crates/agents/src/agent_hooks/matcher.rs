@@ -1,7 +1,7 @@
 //! The matcher of a hook of each agent: the tools, or the sources, for which it runs.
 
 use super::rule::Rule;
-use super::{AgentHook, event};
+use super::{AgentHook, tool_event};
 use crate::agent::{Agent, tools};
 use crate::event::{Event, EventData, ToolKind};
 use crate::text;
@@ -47,7 +47,7 @@ impl AgentHook {
                 let name = ["tool_name", "toolName"].iter().find_map(|name| data.get(*name)?.as_str());
                 name.map(|name| tools::names_of(spec, &self.name, name))
             }
-            _ => event.tool_call().map(|call| match event::tool_event(spec, &self.name) {
+            _ => event.tool_call().map(|call| match tool_event(spec, &self.name) {
                 Some(it) if it.kinds == [ToolKind::Shell] => {
                     let (_, input) = tools::call(spec, &self.name, event, call);
                     vec![input.get("command").unwrap_or(&input).as_str().unwrap_or_default().to_owned()]

@@ -65,10 +65,18 @@ pub(super) fn agent_over(process: u32, changes: &[PathBuf]) -> Option<&'static s
 
 /// Returns true if a path is below a directory for temporary files of this process.
 pub fn is_temporary(path: &Path) -> bool {
-    let own = std::env::var_os("TMPDIR").map(PathBuf::from).filter(|it| it.is_absolute());
-    let temporary = TEMPORARY.iter().map(PathBuf::from).chain(own).filter_map(|it| resolved(&it));
-    let is_in = |path: &Path, temporary: &Path| path.starts_with(temporary) && path != temporary;
-    resolved(path).is_some_and(|path| temporary.into_iter().any(|temporary| is_in(&path, &temporary)))
+    let own = std::env::var_os("TMPDIR").map(PathBuf::from);
+    resolved(path).is_some_and(|path| temporary(own).iter().any(|it| is_in(&path, it)))
+}
+
+/// Returns the directories for temporary files, with this one.
+fn temporary(own: Option<PathBuf>) -> Vec<PathBuf> {
+    let own = own.filter(|it| it.is_absolute());
+    TEMPORARY.iter().map(PathBuf::from).chain(own).filter_map(|it| resolved(&it)).collect()
+}
+
+fn is_in(path: &Path, directory: &Path) -> bool {
+    path.starts_with(directory) && path != directory
 }
 
 /// Returns true if all of these are temporary files, and none belongs to the user of an agent's process.
@@ -76,18 +84,16 @@ fn is_scratch(changes: &[PathBuf], agent: &parents::Process) -> bool {
     let (Some(environment), Some(directory)) = (agent.environment(), agent.directory()) else { return false };
     let of = |name: &str| environment.get(OsStr::new(name)).map(PathBuf::from).filter(|it| it.is_absolute());
     let Some(home) = of("HOME") else { return false };
-    let own: Vec<PathBuf> =
-        OWN.into_iter().filter_map(of).chain([home, directory]).filter_map(|it| resolved(&it)).collect();
-    let temporary = TEMPORARY.iter().map(PathBuf::from).chain(of("TMPDIR"));
-    let temporary: Vec<PathBuf> = temporary.filter_map(|it| resolved(&it)).collect();
-    let is_in = |path: &Path, temporary: &Path| {
-        let is_beneath = path.starts_with(temporary) && path != temporary;
+    let own = OWN.into_iter().filter_map(of).chain([home, directory]);
+    let own: Vec<PathBuf> = own.filter_map(|it| resolved(&it)).collect();
+    let temporary = temporary(of("TMPDIR"));
+    let is_scratch = |path: &PathBuf, temporary: &PathBuf| {
         // An agent that works in `/` does not own all of it.
         let is_own = |own: &PathBuf| own.starts_with(temporary) && path.starts_with(own);
-        is_beneath && !own.iter().any(is_own)
+        is_in(path, temporary) && !own.iter().any(is_own)
     };
     let is_temporary = |path: &PathBuf| {
-        resolved(path).is_some_and(|path| temporary.iter().any(|temporary| is_in(&path, temporary)))
+        resolved(path).is_some_and(|path| temporary.iter().any(|temporary| is_scratch(&path, temporary)))
     };
     !changes.is_empty() && changes.iter().all(is_temporary)
 }

@@ -5,7 +5,6 @@
 //! questions of hooks in agents that cannot ask.
 
 pub mod above;
-mod approver;
 pub mod doctor;
 pub mod install;
 mod known;
@@ -17,8 +16,7 @@ mod session_file;
 mod sessions;
 mod steps;
 
-pub use self::approver::{Approver, ApproverError};
 pub use self::known::Known;
-pub use self::question::Question;
+pub use self::question::{Approver, ApproverError, Question};
 pub use self::serve::Bridge;
 pub use self::steps::Answer;

@@ -50,7 +50,9 @@ pub(crate) static SPEC: Spec = Spec {
     tool_success,
     counts_follow_ups: false,
     answers: Answers {
-        write,
+        write: |event, plan| {
+            to_plugin(if event.event == EventKind::BeforeToolCall { "input" } else { "output" }, plan)
+        },
         // The plugin takes an empty answer for a failure.
         empty: "{}\n",
         shows_warnings: false,
@@ -94,19 +96,6 @@ fn tool_success(output: &Value, _: Option<i32>) -> Option<bool> {
         part.get("success") == Some(&Value::Bool(false)) || part.get("error").is_some_and(|it| !it.is_null())
     };
     Some(!has_failed(output) && !output.as_array().is_some_and(|parts| parts.iter().any(has_failed)))
-}
-
-fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
-    let key = if event.event == EventKind::BeforeToolCall { "input" } else { "output" };
-    match &plan.decision {
-        Decision::Ask(reason) => decision("ask", reason),
-        Decision::Block(reason) | Decision::Stop(reason) => decision("deny", reason),
-        Decision::Pass => {
-            let mut answer = optional(key, plan.changed.clone());
-            answer.extend(optional("context", plan.context.as_deref()));
-            answer
-        }
-    }
 }
 
 /// The settings with the list of plugins that are switched off.

@@ -6,15 +6,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::config::entry::Entry;
-use crate::files::FileAccess;
 use crate::finding::Examination;
-use crate::finding::{real, repository_root, shown};
+use crate::finding::{contents_of, real, repository_root, shown};
 use crate::hook::Digest;
 use crate::spec::Conditions;
 use crate::spec::places::Level;
-
-/// The largest file `.git` of a worktree, in bytes: it contains one path.
-const MAX_GIT_FILE: u64 = 8 << 10;
 
 /// Checks that Codex trusts the project and the entry: it skips an entry that it does not trust, and says
 /// nothing.
@@ -119,7 +115,7 @@ fn trusts_project(config: &toml::Table, directory: &Path) -> bool {
 
 /// Returns the repository that a worktree belongs to, by its file `.git`.
 fn main_worktree(root: &Path) -> Option<PathBuf> {
-    let text = FileAccess::Anywhere.read(&root.join(".git"), MAX_GIT_FILE).ok()?;
+    let text = contents_of(&root.join(".git")).ok()?;
     let git = str::from_utf8(&text).ok()?.strip_prefix("gitdir:")?.trim();
     let (main, _) = git.split_once("/.git/worktrees/")?;
     Some(PathBuf::from(main))

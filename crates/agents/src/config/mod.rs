@@ -17,7 +17,6 @@
 
 mod document;
 pub(crate) mod entry;
-mod paths;
 mod read;
 
 pub use self::document::DocumentError;
@@ -26,7 +25,6 @@ pub(crate) use self::document::{
     table as toml_table, text_of as toml_text, without_comments,
 };
 pub use self::entry::Entry;
-pub use self::paths::file;
 pub use self::read::{Configuration, Problem, Switch, read};
 pub(crate) use self::read::{
     hooks_of as toml_settings_hooks, is_on as has_toml_hooks, read_toml, switches, toml_settings,
@@ -34,3 +32,109 @@ pub(crate) use self::read::{
 };
 pub use crate::agent::{Level, Surroundings};
 pub use crate::finding::MAX_BYTES;
+
+use std::path::PathBuf;
+
+use crate::Agent;
+
+/// The name of hookbox's file in a directory whose files the agent reads all.
+const OWN: &str = "hookbox.json";
+
+/// Returns the file of hooks at a level. In Copilot CLI, which reads every file of a directory, it is
+/// hookbox's own file. `None` if the agent has no such level, if there is no home directory, and for
+/// an agent that runs plugins and no commands.
+pub fn file(agent: Agent, level: Level, surroundings: &Surroundings) -> Option<PathBuf> {
+    let (place, path) = agent.spec().files(surroundings, level).find(|(place, _)| place.has_hooks())?;
+    Some(if place.is_directory() { path.join(OWN) } else { path })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::Agent;
+    use crate::spec::places::{Holds, HookPlace};
+
+    fn surroundings(variables: &[(&str, &str)]) -> Surroundings {
+        let value = |name: &str| variables.iter().find(|(it, _)| *it == name).map(|(_, value)| value.into());
+        let here = Surroundings::new("/srv/shop").variables(value);
+        Surroundings { home: Some("/home/ada".into()), system: "/image".into(), ..here }
+    }
+
+    #[test]
+    fn every_agent_has_its_file_at_every_level_that_it_knows() {
+        let here = surroundings(&[]);
+        for (agent, want) in [
+            (
+                Agent::Claude,
+                [
+                    "/home/ada/.claude/settings.json",
+                    "/srv/shop/.claude/settings.json",
+                    "/srv/shop/.claude/settings.local.json",
+                    "/image/etc/claude-code/managed-settings.json",
+                ],
+            ),
+            (
+                Agent::Codex,
+                [
+                    "/home/ada/.codex/hooks.json",
+                    "/srv/shop/.codex/hooks.json",
+                    "",
+                    "/image/etc/codex/requirements.toml",
+                ],
+            ),
+            (
+                Agent::Gemini,
+                [
+                    "/home/ada/.gemini/settings.json",
+                    "/srv/shop/.gemini/settings.json",
+                    "",
+                    "/image/etc/gemini-cli/settings.json",
+                ],
+            ),
+            (
+                Agent::Qwen,
+                [
+                    "/home/ada/.qwen/settings.json",
+                    "/srv/shop/.qwen/settings.json",
+                    "",
+                    "/image/etc/qwen-code/settings.json",
+                ],
+            ),
+            (
+                Agent::Copilot,
+                ["/home/ada/.copilot/hooks/hookbox.json", "/srv/shop/.github/hooks/hookbox.json", "", ""],
+            ),
+            (Agent::Cursor, ["/home/ada/.cursor/hooks.json", "/srv/shop/.cursor/hooks.json", "", ""]),
+            (Agent::Kimi, ["/home/ada/.kimi-code/config.toml", "", "", ""]),
+            (Agent::Cline, ["", "", "", ""]),
+            (Agent::OpenCode, ["", "", "", ""]),
+        ] {
+            let found = Level::ALL.map(|level| {
+                file(agent, level, &here).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
+            });
+            assert_eq!(found, want.map(str::to_owned), "{agent}");
+        }
+        assert_eq!(file(Agent::Codex, Level::User, &Surroundings::new("/srv/shop")), None);
+    }
+
+    #[test]
+    fn what_install_writes_is_read_by_the_agent() {
+        let here = surroundings(&[("CODEX_HOME", "/etc/c")]);
+        let sources =
+            |agent: Agent| Level::ALL.map(|level| agent.spec().files(&here, level)).into_iter().flatten();
+        for agent in Agent::ALL {
+            for path in Level::ALL.iter().filter_map(|level| file(agent, *level, &here)) {
+                let is_read = |(place, at): (&HookPlace, PathBuf)| match place.holds {
+                    Holds::Files => path.parent() == Some(&at),
+                    Holds::Hooks | Holds::TomlHooks => path == at,
+                    _ => false,
+                };
+                assert!(sources(agent).any(is_read), "{agent}: {}", path.display());
+            }
+        }
+        assert!(sources(Agent::Codex).any(|(_, path)| path == Path::new("/etc/c/config.toml")));
+        assert!(sources(Agent::Copilot).any(|(place, _)| matches!(place.holds, Holds::HooksOf(_))));
+    }
+}

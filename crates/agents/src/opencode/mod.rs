@@ -97,12 +97,5 @@ fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
         EventKind::UserMessageSend => "message",
         _ => "output",
     };
-    match &plan.decision {
-        Decision::Block(reason) | Decision::Ask(reason) | Decision::Stop(reason) => decision("deny", reason),
-        Decision::Pass => {
-            let mut answer = optional(key, plan.changed.clone());
-            answer.extend(optional("context", plan.context.as_deref()));
-            answer
-        }
-    }
+    to_plugin(key, plan)
 }

@@ -1,7 +1,6 @@
 //! Reads the hooks of an agent's configuration, in the shapes of Claude Code's settings and of Cursor's
 //! hooks.json, which the other agents share.
 
-mod bridge_calls;
 mod handler;
 mod variables;
 

@@ -9,12 +9,13 @@ use hookbox::hook::Digest;
 
 use self::file::{Outside, Within};
 use crate::agent::{Agent, Level, Surroundings};
+use crate::finding::MAX_BYTES;
 use crate::manager::Problem;
 use crate::spec::places::{Holds, HookPlace};
 use hookbox::discovery::{Area, Declared, Finder, Handler, HookSource, MAX_FILES, ReadFile, SourceFile};
 
 /// The largest configuration file, in bytes: it may contain more than hooks.
-const MAX_FILE: u64 = 4 << 20;
+const MAX_FILE: u64 = MAX_BYTES as u64;
 
 /// The hooks that are configured for other agents, as a source for
 /// [`Builder::source`](hookbox::manager::Builder::source): those of the project and the user, and those of

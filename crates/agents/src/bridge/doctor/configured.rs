@@ -67,27 +67,24 @@ pub(super) struct Configured {
     pub(super) env: Vec<(String, String)>,
     /// The switches that the system's settings set to leave hooks on.
     pub(super) kept_on: Vec<&'static str>,
-    /// The value of `disableAllHooks` in the strongest settings, if these count.
-    disables_all: Option<bool>,
-    /// The files that were read.
-    seen: BTreeSet<PathBuf>,
 }
 
 impl Configured {
     /// Reads the files of an agent. A file that cannot be read is a failure: the agent runs no hook of it.
     pub(super) fn read(agent: Agent, surroundings: &Surroundings, found: &mut Examination) -> Self {
-        let mut all = Self::default();
-        all.files(agent, surroundings, &Level::ALL, found);
+        let (all, seen) = (Self::default(), BTreeSet::new());
+        let mut look = Look { agent, found, all, disables_all: None, seen };
+        look.files(surroundings, &Level::ALL);
         for project in above(agent, surroundings) {
-            let above = Surroundings { project, ..surroundings.clone() };
-            all.files(agent, &above, &[Level::Project, Level::Local], found);
+            look.files(&Surroundings { project, ..surroundings.clone() }, &Level::IN_PROJECT);
         }
+        let Look { mut all, disables_all, .. } = look;
         if agent.spec().config.takes_strongest_switch {
             // A setting of organizations counts in their own file only.
             all.switches.retain(|(switch, level, _)| {
                 *level == Level::System || !matches!(switch, Switch::AllButManaged(_))
             });
-            if all.disables_all == Some(false) {
+            if disables_all == Some(false) {
                 all.switches.retain(|(switch, ..)| !matches!(switch, Switch::All(_)));
             }
         }
@@ -98,70 +95,79 @@ impl Configured {
         });
         all
     }
+}
 
-    fn files(
-        &mut self,
-        agent: Agent,
-        surroundings: &Surroundings,
-        levels: &[Level],
-        found: &mut Examination,
-    ) {
+/// Reads the files of an agent.
+struct Look<'a> {
+    agent: Agent,
+    found: &'a mut Examination,
+    all: Configured,
+    /// The value of `disableAllHooks` in the strongest settings, if these count.
+    disables_all: Option<bool>,
+    /// The files that were read.
+    seen: BTreeSet<PathBuf>,
+}
+
+impl Look<'_> {
+    fn files(&mut self, surroundings: &Surroundings, levels: &[Level]) {
+        let spec = self.agent.spec();
         for level in levels.iter().copied() {
-            for (place, path) in agent.spec().files(surroundings, level) {
+            for (place, path) in spec.files(surroundings, level) {
                 match place.holds {
-                    Holds::Hooks | Holds::TomlHooks => self.hooks(agent, level, place, &path, found),
+                    Holds::Hooks | Holds::TomlHooks => self.hooks(level, place, &path),
                     Holds::Files => {
-                        for path in files(&path, found) {
-                            self.hooks(agent, level, place, &path, found);
-                        }
+                        files(&path, self.found).iter().for_each(|path| self.hooks(level, place, path));
                     }
-                    Holds::Settings => self.toml_settings(level, &path, found),
-                    Holds::HooksOf(spec) => {
-                        let other = Agent::ALL.into_iter().find(|it| it.as_str() == spec.name);
-                        other.into_iter().for_each(|it| self.also(it, agent, level, &path, found));
+                    Holds::Settings => self.toml_settings(level, &path),
+                    Holds::HooksOf(other) => {
+                        let other = Agent::ALL.into_iter().find(|it| it.as_str() == other.name);
+                        other.into_iter().for_each(|other| self.also(other, level, &path));
                     }
                     Holds::Plugins | Holds::Beside => {}
                 }
             }
-            if let Some(plugin) = &agent.spec().plugin {
-                let path = plugin_file::file(agent.spec(), level, surroundings);
-                path.iter().for_each(|path| self.plugin(agent, plugin, level, path, found));
+            if let Some(plugin) = &spec.plugin
+                && let Some(path) = plugin_file::file(spec, level, surroundings)
+            {
+                self.plugin(plugin, level, &path);
             }
         }
     }
 
     /// Returns the contents of a file that was not read yet: in the home directory the project's file is the
     /// user's.
-    fn contents(&mut self, path: &Path, found: &mut Examination) -> Option<Vec<u8>> {
-        self.seen.insert(real(path)).then(|| contents(path, found))?
+    fn contents(&mut self, path: &Path) -> Option<Vec<u8>> {
+        self.seen.insert(real(path)).then(|| contents(path, self.found))?
     }
 
-    fn hooks(&mut self, agent: Agent, level: Level, place: &HookPlace, path: &Path, found: &mut Examination) {
-        let Some(bytes) = self.contents(path, found) else { return };
+    fn hooks(&mut self, level: Level, place: &HookPlace, path: &Path) {
+        let Some(bytes) = self.contents(path) else { return };
+        let agent = self.agent;
         let is_toml = matches!(place.holds, Holds::TomlHooks);
         let configuration = match if is_toml { read_toml(agent, &bytes) } else { read(agent, &bytes) } {
             Ok(configuration) => configuration,
             Err(error) => {
-                return found.fail("configuration", format!("{}: {error}", shown(path)), error.hint);
+                return self.found.fail("configuration", format!("{}: {error}", shown(path)), error.hint);
             }
         };
         if let Some(why) = parser_error(agent.spec(), &bytes).filter(|_| !is_toml) {
             let hint = format!("correct the file by hand: {} runs no hook of it as it is", agent.title());
-            found.fail("configuration", format!("{}: {why}", shown(path)), hint);
+            self.found.fail("configuration", format!("{}: {why}", shown(path)), hint);
         }
-        self.take_settings(&configuration);
+        self.disables_all = configuration.disables_all.or(self.disables_all);
         if level == Level::System {
-            self.kept_on.extend(&configuration.kept_on);
+            self.all.kept_on.extend(&configuration.kept_on);
         }
         let is_own_file = matches!(place.holds, Holds::Files);
-        let Configuration { entries, switches, problems, .. } = configuration;
+        let Configuration { entries, switches, env, problems, .. } = configuration;
+        self.all.env.extend(env);
         let calls: Vec<HookCommand> =
             entries.into_iter().filter_map(|entry| HookCommand::of(entry, level, path)).collect();
         // Each file of a directory switches only its own hooks off.
         if !is_own_file || !calls.is_empty() {
             self.off(level, path, switches);
         }
-        self.commands.extend(calls);
+        self.all.commands.extend(calls);
         for problem in problems {
             let own = problem.event.as_deref().map(|name| agent.event(name));
             let is_fatal = agent.spec().config.ignores_whole_file;
@@ -170,63 +176,52 @@ impl Configured {
             let message = format!("{}: {problem}", shown(path));
             let hint = "correct the file by hand";
             if matters {
-                found.fail("configuration", message, hint);
+                self.found.fail("configuration", message, hint);
             } else {
-                found.warn("configuration", message, hint);
+                self.found.warn("configuration", message, hint);
             }
         }
     }
 
-    fn take_settings(&mut self, configuration: &Configuration) {
-        self.env.extend(configuration.env.iter().cloned());
-        self.disables_all = configuration.disables_all.or(self.disables_all);
-    }
-
     fn off(&mut self, level: Level, path: &Path, switches: Vec<Switch>) {
         let place = format!("{level}: {}", shown(path));
-        self.switches.extend(switches.into_iter().map(|switch| (switch, level, place.clone())));
+        self.all.switches.extend(switches.into_iter().map(|switch| (switch, level, place.clone())));
     }
 
     /// Reads a file of another agent that this one reads as well: its switches count, and hooks that call
     /// hookbox, too, are reported.
-    fn also(&mut self, other: Agent, agent: Agent, level: Level, path: &Path, found: &mut Examination) {
+    fn also(&mut self, other: Agent, level: Level, path: &Path) {
         let Some(of_other) = contents_of(path).ok().and_then(|bytes| read(other, &bytes).ok()) else {
             return;
         };
         if of_other.entries.iter().any(|entry| mentions(other.as_str(), &entry.command)) {
             let message = format!("it also runs the project's {}, which calls hookbox as well", shown(path));
-            let hint = format!("install hookbox for {agent} or for {other} in this project");
-            found.warn("event", message, hint);
+            let hint = format!("install hookbox for {} or for {other} in this project", self.agent);
+            self.found.warn("event", message, hint);
         }
         let switches = of_other.switches.into_iter().filter(|it| matches!(it, Switch::All(_)));
         self.off(level, path, switches.collect());
     }
 
-    fn toml_settings(&mut self, level: Level, path: &Path, found: &mut Examination) {
-        let Some(bytes) = self.contents(path, found) else { return };
+    fn toml_settings(&mut self, level: Level, path: &Path) {
+        let Some(bytes) = self.contents(path) else { return };
         let settings = match toml_settings(&bytes) {
             Ok(settings) => settings,
             Err(error) => {
-                return found.fail("configuration", format!("{}: {error}", shown(path)), error.hint);
+                return self.found.fail("configuration", format!("{}: {error}", shown(path)), error.hint);
             }
         };
         self.off(level, path, toml_switches(&settings));
         // Only the user's own file counts for trust.
         if level == Level::User {
-            self.settings = settings;
+            self.all.settings = settings;
         }
     }
 
     /// Reads an agent's plugin, which runs the same program at each of its events.
-    fn plugin(
-        &mut self,
-        agent: Agent,
-        plugin: &PluginFile,
-        level: Level,
-        path: &Path,
-        found: &mut Examination,
-    ) {
-        let Some(bytes) = self.contents(path, found) else { return };
+    fn plugin(&mut self, plugin: &PluginFile, level: Level, path: &Path) {
+        let Some(bytes) = self.contents(path) else { return };
+        let agent = self.agent;
         let origin = plugin_file::recognize(plugin, &bytes);
         if let Some(problem) = origin.problem() {
             let (message, hint) = (
@@ -234,8 +229,8 @@ impl Configured {
                 format!("move the file away, then: hookbox install {agent}"),
             );
             match origin {
-                Origin::Others => found.warn("configuration", message, hint),
-                _ => found.fail("configuration", message, hint),
+                Origin::Others => self.found.warn("configuration", message, hint),
+                _ => self.found.fail("configuration", message, hint),
             }
         }
         let Origin::Ours { program, home } = origin else { return };
@@ -248,7 +243,7 @@ impl Configured {
             position: (0, 0),
         };
         let entries = agent.events().iter().map(|event| entry(event.name));
-        self.commands.extend(entries.filter_map(|entry| HookCommand::of(entry, level, path)));
+        self.all.commands.extend(entries.filter_map(|entry| HookCommand::of(entry, level, path)));
     }
 }
 

@@ -87,15 +87,11 @@ pub(crate) struct DesiredEntry {
     pub(crate) event: &'static str,
     /// Its keys and values, but for its name and type.
     pub(crate) says: Map<String, Value>,
-    fresh: Value,
+    /// The element for its event's list: the entry, in a group if the agent has groups.
+    pub(crate) fresh: Value,
 }
 
 impl DesiredEntry {
-    /// Returns the element for an event's list: the entry, in a group if the agent has groups.
-    pub(crate) fn fresh(&self) -> &Value {
-        &self.fresh
-    }
-
     /// Returns its command line.
     pub(crate) fn line(&self, agent: Agent) -> &str {
         self.says.get(agent.spec().config.entry.command()).and_then(Value::as_str).unwrap_or_default()
@@ -250,7 +246,7 @@ mod tests {
             let blocks = desired.says.get("onFailure").is_some_and(|it| it == "block");
             let is_call = ["PreToolUse", "PreSkillShellCommand"].contains(&desired.event);
             assert_eq!(blocks, is_call, "{}", desired.event);
-            assert_eq!(desired.fresh().pointer("/hooks/0/onFailure").is_some(), is_call);
+            assert_eq!(desired.fresh.pointer("/hooks/0/onFailure").is_some(), is_call);
         }
     }
 

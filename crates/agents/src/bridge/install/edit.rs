@@ -63,7 +63,7 @@ pub(super) fn merge(
         match kept.iter().find(|it| it.name == desired.event) {
             Some(node) => node.update(form(agent), desired),
             None => {
-                hooks.array_value_or_set(desired.event).append(input(desired.fresh()));
+                hooks.array_value_or_set(desired.event).append(input(&desired.fresh));
             }
         }
     }

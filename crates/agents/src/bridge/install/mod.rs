@@ -29,14 +29,367 @@ pub(crate) mod desired;
 mod edit;
 mod edit_file;
 mod edit_toml;
-mod installer;
 pub(crate) mod outcome;
 pub(crate) mod record;
 
+use std::path::{Path, PathBuf};
+
+use self::config_file::{ConfigFile, Contents};
+use self::desired::desired_entries;
+use self::edit_file::FileFormat;
+use self::record::{Record, Store, digest};
+use crate::agent::Agent;
+use crate::bridge::Bridge;
+use crate::bridge::plugin_file::{self, Origin};
+use crate::config::{DocumentError, Level, Surroundings, file, parser_error};
+use crate::finding::real;
+use crate::spec::PluginFile;
+use crate::spec::places::{Holds, HookPlace};
+use crate::text;
+
 pub use self::desired::{InstallOptions, UnknownEvent, usual_events, wanted_events};
-pub use self::installer::Installer;
 pub use self::outcome::{Change, FileChange, InstallError, InstallFailure};
 pub use crate::agent::is_ours;
+
+/// Installs hookbox into the agents of one user and project.
+#[derive(Clone, Debug)]
+pub struct Installer {
+    surroundings: Surroundings,
+    repository: Option<PathBuf>,
+    data: PathBuf,
+    dry: bool,
+}
+
+impl Installer {
+    /// Creates an installer for these directories. `data` is hookbox's private data directory, which keeps
+    /// the originals.
+    pub fn new(surroundings: Surroundings, data: impl Into<PathBuf>) -> Self {
+        let repository = Some(surroundings.project.clone());
+        Self { surroundings, repository, data: data.into(), dry: false }
+    }
+
+    /// Sets the repository, in which the originals must not be kept (default: the project). `None` if the
+    /// working directory is in none, such as the home directory and `/`.
+    #[must_use]
+    pub fn repository(self, repository: Option<PathBuf>) -> Self {
+        Self { repository, ..self }
+    }
+
+    /// Only reports what would change (default: false).
+    #[must_use]
+    pub fn dry(self, dry: bool) -> Self {
+        Self { dry, ..self }
+    }
+
+    /// Returns the file of an agent at a level.
+    ///
+    /// # Errors
+    ///
+    /// [`InstallFailure::Level`] and [`InstallFailure::Home`] if it has none.
+    pub fn file(&self, agent: Agent, level: Level) -> Result<PathBuf, InstallFailure> {
+        let plugin = || plugin_file::file(agent.spec(), level, &self.surroundings);
+        let file = file(agent, level, &self.surroundings).or_else(plugin);
+        file.ok_or(match (level, &self.surroundings.home) {
+            (Level::User, None) => InstallFailure::Home { agent },
+            _ => InstallFailure::Level { agent, level },
+        })
+    }
+
+    /// Returns true if the agent has a configuration directory at the user level.
+    pub fn has_directory(&self, agent: Agent) -> bool {
+        let up = if has_directory_of_files(agent) { 2 } else { 1 };
+        let file = self.file(agent, Level::User).ok();
+        file.and_then(|it| it.ancestors().nth(up).map(Path::is_dir)).unwrap_or(false)
+    }
+
+    /// Returns the file of an agent at a level, which is the same wherever the agent starts.
+    fn settled(&self, agent: Agent, level: Level) -> Result<PathBuf, InstallFailure> {
+        let path = self.file(agent, level)?;
+        if level.is_in_project() && self.repository.is_none() && self.is_around_home() {
+            return Err(InstallFailure::Project { level, directory: self.surroundings.project.clone() });
+        }
+        match self.surroundings.unsettled(agent.spec().moved_by.as_ref()) {
+            Some((variable, value)) if level == Level::User => {
+                let value = text::escape(&value.to_string_lossy(), 200);
+                Err(InstallFailure::Variable { variable, value })
+            }
+            _ => Ok(path),
+        }
+    }
+
+    /// Returns true if the project's directory contains the home directory, or is `/`. Its configuration
+    /// would be the user's own, or that of many projects.
+    fn is_around_home(&self) -> bool {
+        let project = real(&self.surroundings.project);
+        let home = self.surroundings.home.as_deref().map(real);
+        project.parent().is_none() || home.is_some_and(|home| home.starts_with(project))
+    }
+
+    /// Checks these options for an agent at a level, without reading its file.
+    ///
+    /// # Errors
+    ///
+    /// [`InstallFailure`], but not [`InstallFailure::File`].
+    pub fn check(&self, agent: Agent, level: Level, options: &InstallOptions) -> Result<(), InstallFailure> {
+        self.settled(agent, level)?;
+        if !options.has_deadline() {
+            return Err(InstallFailure::Deadline { found: options.deadline });
+        }
+        let is_usual =
+            options.events.is_empty() && options.from.is_empty() && options.deadline == Bridge::DEADLINE;
+        match agent.spec().plugin {
+            None => Ok(desired_entries(agent, options).map(drop)?),
+            Some(_) if is_usual => Ok(()),
+            Some(_) => Err(InstallFailure::Fixed { agent }),
+        }
+    }
+
+    /// Opens the file of an agent at a level, with its record.
+    fn site(&self, agent: Agent, level: Level) -> Result<Site, InstallFailure> {
+        let path = self.settled(agent, level)?;
+        let file = ConfigFile::new(level, &path, &self.surroundings.project)?;
+        let store = if self.dry {
+            Store::read_only(&self.data)
+        } else {
+            Store::open(&self.data, self.repository.as_deref())?
+        };
+        let (found, record, format) = (file.read()?, store.get(&path), FileFormat::new(agent, level));
+        Ok(Site { agent, level, path, file, store, found, record, format })
+    }
+
+    /// Makes an agent run hookbox at the events of the options, and at no others. Blocks for up to 10 s while
+    /// another process installs.
+    ///
+    /// # Errors
+    ///
+    /// [`InstallFailure`]; nothing is changed then.
+    pub fn install(
+        &self,
+        agent: Agent,
+        level: Level,
+        options: &InstallOptions,
+    ) -> Result<FileChange, InstallFailure> {
+        self.check(agent, level, options)?;
+        let mut site = self.site(agent, level)?;
+        let (now, format) = (site.now(), site.format);
+        let after = if let Some(plugin) = &agent.spec().plugin {
+            site.check_untouched(plugin)?;
+            plugin_file::text(plugin, &options.program, options.home.as_deref()).into_bytes()
+        } else {
+            let (desired, now) = (desired_entries(agent, options)?, now.unwrap_or_default());
+            let after = format.merge(now, &desired).map_err(|error| site.document(error))?;
+            if format.is_usual() {
+                check_parsed(agent, &site.path, now, &after)?;
+            }
+            after
+        };
+        let change = match now {
+            None => Change::Created,
+            Some(now) if now == after => Change::Unchanged,
+            Some(_) => Change::Changed,
+        };
+        let mut earlier = None;
+        if !self.dry && change != Change::Unchanged {
+            earlier = site.keep(&after)?;
+            site.file.write(site.found.as_ref(), &after)?;
+        }
+        let configuration = format.read(&after);
+        Ok(FileChange {
+            change,
+            events: site.served(&after),
+            original: site.original().filter(|it| !self.dry && it.exists()),
+            earlier,
+            handmade: format.calls(&configuration, |is_ours| !is_ours),
+            switches: configuration.switches,
+            next: next_steps(agent, level, &self.surroundings),
+            path: site.path,
+            before: site.found.map(|it| it.bytes),
+            after: Some(after),
+        })
+    }
+
+    /// Takes our entries out of an agent's configuration. A file that nobody has changed since is restored
+    /// byte for byte. Blocks for up to 10 s while another process installs.
+    ///
+    /// # Errors
+    ///
+    /// [`InstallFailure`]; nothing is changed then.
+    pub fn uninstall(&self, agent: Agent, level: Level) -> Result<FileChange, InstallFailure> {
+        let site = self.site(agent, level)?;
+        let (change, after) = site.without_ours()?;
+        // The only copy of the original is not thrown away because somebody has changed the file.
+        let kept = site.kept();
+        let is_needed = kept.is_some() && kept != after;
+        if !self.dry {
+            match (&site.found, &after) {
+                (Some(found), Some(after)) if change != Change::Unchanged => {
+                    site.file.write(Some(found), after)?;
+                }
+                (Some(found), None) => {
+                    site.file.delete(found, site.record.as_ref().map_or(0, |it| it.made))?;
+                }
+                _ => {}
+            }
+            if let Some(record) = site.record.as_ref().filter(|_| !is_needed) {
+                site.store.forget(&site.path, record)?;
+            }
+        }
+        let now = site.now().filter(|_| change != Change::Unchanged);
+        Ok(FileChange {
+            change,
+            events: now.map(|now| site.served(now)).unwrap_or_default(),
+            original: site.original().filter(|_| is_needed),
+            handmade: after.as_deref().map_or(0, |it| site.format.calls(&site.format.read(it), |_| true)),
+            path: site.path,
+            before: site.found.map(|it| it.bytes),
+            after,
+            ..FileChange::default()
+        })
+    }
+}
+
+/// The file of an agent at a level, as it is now, with the record of its installation.
+struct Site {
+    agent: Agent,
+    level: Level,
+    path: PathBuf,
+    file: ConfigFile,
+    format: FileFormat,
+    store: Store,
+    found: Option<Contents>,
+    record: Option<Record>,
+}
+
+impl Site {
+    fn now(&self) -> Option<&[u8]> {
+        self.found.as_ref().map(|it| it.bytes.as_slice())
+    }
+
+    fn document(&self, error: DocumentError) -> InstallError {
+        InstallError::document(&self.path, error)
+    }
+
+    /// Returns the path of the original of the record.
+    fn original(&self) -> Option<PathBuf> {
+        self.store.original(&self.path, self.record.as_ref()?)
+    }
+
+    /// Returns the bytes of the original of the record.
+    fn kept(&self) -> Option<Vec<u8>> {
+        self.store.kept(&self.path, self.record.as_ref()?)
+    }
+
+    /// Returns true if the file is as install wrote it.
+    fn is_as_written(&self) -> bool {
+        let written = self.record.as_ref().map(|it| it.after.as_str());
+        written.is_some() && written == self.now().map(digest).as_deref()
+    }
+
+    /// Returns the agent's own names of the events that reach hookbox by this file: all of them by a plugin.
+    fn served(&self, bytes: &[u8]) -> Vec<String> {
+        match self.agent.spec().plugin {
+            Some(_) => self.agent.events().iter().map(|it| it.name.to_owned()).collect(),
+            None => self.format.events(bytes),
+        }
+    }
+
+    /// Refuses to replace a plugin that somebody else has written or changed.
+    fn check_untouched(&self, plugin: &PluginFile) -> Result<(), InstallError> {
+        match self.now().and_then(|now| plugin_file::recognize(plugin, now).problem()) {
+            Some(problem) if !self.is_as_written() => {
+                let hint = "move the file away, and run the command again";
+                Err(InstallError::new(&self.path, problem, hint))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the file without hookbox, and the kind of that change.
+    fn without_ours(&self) -> Result<(Change, Option<Vec<u8>>), InstallError> {
+        let Some(now) = self.now() else { return Ok((Change::Unchanged, None)) };
+        if let Some(plugin) = &self.agent.spec().plugin {
+            if plugin_file::recognize(plugin, now) == Origin::Others {
+                return Ok((Change::Unchanged, Some(now.to_vec())));
+            }
+            return self.check_untouched(plugin).map(|()| (Change::Deleted, None));
+        }
+        // Only hookbox gives a file of such a directory this name.
+        let is_own = self.level != Level::System && has_directory_of_files(self.agent);
+        let was_there = self.record.as_ref().map_or(!is_own, |it| it.before.is_some());
+        let original = self.kept();
+        if self.is_as_written() && was_there == original.is_some() {
+            let change = if was_there { Change::Restored } else { Change::Deleted };
+            return Ok((change, original));
+        }
+        let left = self.format.remove(now, original.as_deref()).map_err(|error| self.document(error))?;
+        Ok(if left == now {
+            (Change::Unchanged, Some(left))
+        } else if !was_there && self.format.is_bare(&left) {
+            (Change::Deleted, None)
+        } else {
+            (Change::Removed, Some(left))
+        })
+    }
+
+    /// Keeps the original of a file that gets this text: after an earlier installation the file without hookbox.
+    /// Returns the path of an earlier original, which differs.
+    fn keep(&mut self, after: &[u8]) -> Result<Option<PathBuf>, InstallError> {
+        let before = match &self.record {
+            // A plugin of ours is not an original that has to come back.
+            _ if self.agent.spec().plugin.is_some() => None,
+            Some(_) => self.without_ours()?.1,
+            None => self.now().map(<[u8]>::to_vec),
+        };
+        let earlier = self.original();
+        let (missing, known) =
+            (self.file.missing_directories(), self.record.as_ref().map_or(0, |it| it.made));
+        let record = Record {
+            path: self.path.to_string_lossy().into_owned(),
+            before: before.as_deref().map(digest),
+            after: digest(after),
+            made: if missing > 0 { missing } else { known },
+        };
+        self.store.put(&self.path, &record, before.as_deref())?;
+        self.record = Some(record);
+        Ok(earlier.filter(|it| self.original().as_ref() != Some(it) && it.exists()))
+    }
+}
+
+/// Returns true if the agent reads every file of a directory, so that hookbox has a file of its own there.
+fn has_directory_of_files(agent: Agent) -> bool {
+    let mut places = agent.spec().places_at(Level::User);
+    let is_ours = |place: &&HookPlace| place.has_hooks() || matches!(place.holds, Holds::Plugins);
+    places.find(is_ours).is_some_and(HookPlace::is_directory)
+}
+
+/// Checks that the agent's own parser reads the new file: if it does not, the agent runs no hook and says
+/// nothing.
+fn check_parsed(agent: Agent, path: &Path, now: &[u8], after: &[u8]) -> Result<(), InstallError> {
+    let Some(of_after) = parser_error(agent.spec(), after) else { return Ok(()) };
+    // Lines and columns are those of the file as the user sees it.
+    let what = parser_error(agent.spec(), now).unwrap_or(of_after);
+    let hint = format!(
+        "correct the file by hand: {} runs no hook of it as it is; nothing was changed",
+        agent.title()
+    );
+    Err(InstallError::new(path, what, hint))
+}
+
+/// Returns the steps that remain for the user.
+fn next_steps(agent: Agent, level: Level, surroundings: &Surroundings) -> Vec<String> {
+    let spec = agent.spec();
+    let root = text::escape(&surroundings.project.to_string_lossy(), 500);
+    let own = spec.next_steps.iter().filter(|(levels, _)| levels.contains(&level));
+    let mut next: Vec<String> = own.map(|(_, step)| step.replace("ROOT", &root)).collect();
+    next.push(format!("restart {} if it is running", spec.title));
+    if level == Level::System {
+        next.push("every user of this machine needs to be able to run that program".to_owned());
+    }
+    if level == Level::Project {
+        next.push(format!("everyone who works in {root} needs hookbox on the PATH"));
+    }
+    next
+}
 
 #[cfg(test)]
 mod tests;

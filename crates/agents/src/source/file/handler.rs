@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::File;
-use super::bridge_calls::is_own;
 use crate::agent::Level;
+use crate::agent::bridge_command::installed_for;
 use crate::agent_hooks::AgentHook;
 use crate::event::EventName;
 use crate::hook::OnFailure;
@@ -85,7 +85,8 @@ impl File<'_> {
         let hook = Declared::new(label, known.cloned());
         let Command { mut hook, members, line } = self.reader.command(group, node, &form, hook);
         let shown = line.as_ref().map(ToString::to_string).unwrap_or_default();
-        if is_own(&shown) {
+        // Hookbox would start itself again and again. A line that does more is run, because it may be a guard.
+        if installed_for(&shown).is_some() {
             return None;
         }
         let find = |name: &str| members.iter().find(|it| it.name == name);
