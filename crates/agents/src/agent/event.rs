@@ -213,14 +213,9 @@ impl AgentEvent {
     pub(crate) const fn unless_empty(self) -> Self {
         Self { is_nothing_if_empty: true, ..self }
     }
-
-    /// Returns true for the stop of a subagent, which is hookbox's `agent_stop` as well.
-    pub(crate) fn is_of_subagent(&self) -> bool {
-        is_of_subagent(self.name)
-    }
 }
 
-/// Returns true if an agent's event of this name is the stop of a subagent.
+/// Returns true if an agent's event of this name is the stop of a subagent, which is hookbox's `agent_stop` as well.
 pub(crate) fn is_of_subagent(name: &str) -> bool {
     name.eq_ignore_ascii_case("subagentStop")
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::event::{AgentEvent, EventKind, is_after_tool};
+use super::event::{AgentEvent, EventKind, is_after_tool, is_of_subagent};
 use crate::dialect::claude::Session;
 use crate::dialect::fields::{Fields, PayloadError};
 use crate::event::{
@@ -54,7 +54,7 @@ impl Reader {
         context.mode = mode.clone().or(context.mode.take());
         // Agents name the subagent in which a tool runs.
         let subagent = self.unneeded_text(&["agent_id", "agentId"]).filter(|id| !id.is_empty());
-        if subagent.is_some() || self.own.is_of_subagent() {
+        if subagent.is_some() || is_of_subagent(self.own.name) {
             context.invoked_by = InvokedBy::Subagent;
         }
         Ok(Session {
@@ -95,7 +95,7 @@ impl Reader {
             },
             EventKind::PermissionRequest | EventKind::Notification | EventKind::Other(_) => {
                 let fields = std::mem::replace(&mut self.fields, Fields::new(serde_json::Map::new()));
-                EventData::Other { name: self.own.event.to_string(), data: fields.rest() }
+                EventData::Other { name: self.own.event.as_str().to_owned(), data: fields.rest() }
             }
         })
     }

@@ -73,13 +73,11 @@ pub enum ReadError {
     },
     /// It does not name its event.
     #[error(
-        "the payload of {agent} does not say its event, expected {expected}; hint: give the event with --event, such as --event {such_as}"
+        "the payload of {agent} does not say its event, expected \"hook_event_name\"; hint: give the event with --event, such as --event {such_as}"
     )]
     NoEvent {
         /// The agent's name in a sentence.
         agent: &'static str,
-        /// The field with the name.
-        expected: &'static str,
         /// An example of the agent's events.
         such_as: &'static str,
     },
@@ -219,7 +217,6 @@ impl Agent {
             (None, None) => {
                 return Err(ReadError::NoEvent {
                     agent: self.title(),
-                    expected: "\"hook_event_name\"",
                     such_as: self.names_of(EventKind::BeforeToolCall).next().unwrap_or_default(),
                 });
             }

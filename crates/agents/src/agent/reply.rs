@@ -113,9 +113,5 @@ pub(crate) fn with_warnings(spec: &Spec, answer: Option<Map<String, Value>>, war
 }
 
 fn line(warning: &str) -> String {
-    format!("hookbox: {}\n", shown(warning))
-}
-
-fn shown(warning: &str) -> String {
-    text::escape(warning, WARNING_SHOWN)
+    format!("hookbox: {}\n", text::escape(warning, WARNING_SHOWN))
 }

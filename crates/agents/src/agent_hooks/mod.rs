@@ -88,37 +88,6 @@ pub fn event_name(agent: Agent, name: &str) -> Result<EventName, Unknown> {
     })
 }
 
-/// Returns true if an event is the agent's event `name`. Several of these may be one event of hookbox.
-fn is_event(agent: Agent, name: &str, event: &Event) -> bool {
-    let spec = agent.spec();
-    let Some(hooks) = &spec.hooks else { return false };
-    if event_name(agent, name).as_ref() != Ok(&event.name()) {
-        return false;
-    }
-    if let Some(it) = tool_event(spec, name) {
-        let kind = event.tool_call().map(|call| hookbox_calls::kind_of(&call.name));
-        return kind.is_some_and(|kind| it.kinds.contains(&kind)) && has_worked(&event.data);
-    }
-    if is_sent(spec, name, event) {
-        return true;
-    }
-    match &event.data {
-        EventData::AgentStop(_) => is_of_subagent(name) == (event.context.invoked_by == InvokedBy::Subagent),
-        EventData::OnError(error) => match error.source {
-            ErrorSource::Tool(_) => is_after_tool(name),
-            ErrorSource::Turn(_) => !is_after_tool(name),
-            ErrorSource::Hook(_) => false,
-        },
-        // A further event before a call is that of some calls, which only the agent itself tells apart.
-        EventData::BeforeToolCall(_) => {
-            let mut before = spec.events.iter().filter(|it| it.event == EventKind::BeforeToolCall);
-            before.next().is_none_or(|it| it.name.eq_ignore_ascii_case(name))
-        }
-        EventData::AfterToolCall(_) if hooks.has_failure_event => has_worked(&event.data),
-        _ => true,
-    }
-}
-
 /// Returns true if the agent at work is this one, and sent its event of this name.
 fn is_sent(spec: &Spec, name: &str, event: &Event) -> bool {
     let context = &event.context;
@@ -136,7 +105,9 @@ pub struct AgentHook {
     agent: Agent,
     spec: &'static Spec,
     hooks: &'static CommandHooks,
+    /// The agent's name of the event.
     name: String,
+    event: EventName,
     /// The tools that it is for; at other events the source, reason or trigger.
     rule: Rule,
     /// True if it fails without an answer (Cursor's `failClosed`).
@@ -152,7 +123,7 @@ impl AgentHook {
     ///
     /// [`Unknown`] if the agent has no such event, or hookbox cannot send it.
     pub fn new(agent: Agent, name: &str) -> Result<Self, Unknown> {
-        event_name(agent, name)?;
+        let event = event_name(agent, name)?;
         let spec = agent.spec();
         let unknown = || Unknown::OnlyThere { name: name.to_owned(), agent: spec.title };
         let hooks = spec.hooks.as_ref().ok_or_else(unknown)?;
@@ -161,6 +132,7 @@ impl AgentHook {
             spec,
             hooks,
             name: name.to_owned(),
+            event,
             rule: Rule::All,
             must_answer: false,
             loop_limit: None,
@@ -189,8 +161,7 @@ impl AgentHook {
     /// Returns the reason why a word of its matcher fits no tool, as far as that is known: a misspelt tool, a rule for `if`,
     /// an MCP server without its tools.
     pub(crate) fn dead_word(&self, pattern: &str) -> Option<String> {
-        let is_of_tools = [EventName::BeforeToolCall, EventName::AfterToolCall]
-            .contains(&event_name(self.agent, &self.name).ok()?);
+        let is_of_tools = [EventName::BeforeToolCall, EventName::AfterToolCall].contains(&self.event);
         let tools = is_of_tools.then_some(&self.spec.tools)?;
         let is_known = |name: &str| hookbox_calls::kind_of(name) != ToolKind::Other;
         let title = self.spec.title;
@@ -216,6 +187,38 @@ impl AgentHook {
         })
     }
 
+    /// Returns true if an event is that of its agent. Several events of an agent may be one event of hookbox.
+    fn is_event(&self, event: &Event) -> bool {
+        let (spec, name) = (self.spec, self.name.as_str());
+        if self.event != event.name() {
+            return false;
+        }
+        if let Some(it) = tool_event(spec, name) {
+            let kind = event.tool_call().map(|call| hookbox_calls::kind_of(&call.name));
+            return kind.is_some_and(|kind| it.kinds.contains(&kind)) && has_worked(&event.data);
+        }
+        if is_sent(spec, name, event) {
+            return true;
+        }
+        match &event.data {
+            EventData::AgentStop(_) => {
+                is_of_subagent(name) == (event.context.invoked_by == InvokedBy::Subagent)
+            }
+            EventData::OnError(error) => match error.source {
+                ErrorSource::Tool(_) => is_after_tool(name),
+                ErrorSource::Turn(_) => !is_after_tool(name),
+                ErrorSource::Hook(_) => false,
+            },
+            // A further event before a call is that of some calls, which only the agent itself tells apart.
+            EventData::BeforeToolCall(_) => {
+                let mut before = spec.events.iter().filter(|it| it.event == EventKind::BeforeToolCall);
+                before.next().is_none_or(|it| it.name.eq_ignore_ascii_case(name))
+            }
+            EventData::AfterToolCall(_) if self.hooks.has_failure_event => has_worked(&event.data),
+            _ => true,
+        }
+    }
+
     /// Lets the hook fail if it prints nothing at an event that it could block (default: no).
     #[must_use]
     pub fn must_answer(mut self, must: bool) -> Self {
@@ -237,7 +240,7 @@ impl AgentHook {
     /// Facts about a session that hookbox does not know (the model, the ids of a turn or a prompt) are empty
     /// texts if the agent always sends a text.
     pub fn encode(&self, event: &Event, session: &Session) -> Option<Value> {
-        if !is_event(self.agent, &self.name, event) {
+        if !self.is_event(event) {
             return None;
         }
         (self.hooks.encode)(&self.name, event, session)
@@ -255,7 +258,7 @@ impl Wire for AgentHook {
         {
             return false;
         }
-        is_event(self.agent, &self.name, event) && self.is_meant(event)
+        self.is_event(event) && self.is_meant(event)
     }
 
     /// Returns the calls that the hook sees of an event that it is for. Guards look at the one file of a

@@ -12,6 +12,7 @@ use super::sessions::Note;
 use crate::agent::failed_calls::Withheld;
 use crate::agent::{Fate, Reply, Request};
 use crate::event::{AgentStop, Context, Event, EventData, EventName, InvokedBy};
+use crate::finding::millis;
 use crate::hook::{Cause, Kind};
 use crate::manager::{Entry, EntryStatus, Manager, Problem};
 use crate::outcome::{Ruling, Verdict, Warning};
@@ -204,7 +205,7 @@ impl<'a> Steps<'a> {
             hook: ruling.by.clone(),
             is_trusted: ruling.trusted,
             reason: ruling.for_user().to_owned(),
-            time_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+            time_ms: millis(time),
         };
         // Until there is an answer, the call is blocked, also if this process has to end.
         self.known.rule(request.answer(&fired.verdict, &fired.event));

@@ -281,45 +281,33 @@ fn same_type(was: &Value, new: &Value) -> bool {
     std::mem::discriminant(was) == std::mem::discriminant(new)
 }
 
-/// The type of a setting.
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Boolean,
-    Object,
-    Strings,
-}
+/// A setting about hooks and permissions: its JSON pointer, and the type that Claude Code 2.1 expects.
+type Setting = (&'static str, &'static str, fn(&Value) -> bool);
 
-/// Settings about hooks and permissions, by their JSON pointer.
-const SETTINGS: [(&str, Kind); 8] = [
-    ("/allowManagedHooksOnly", Kind::Boolean),
-    ("/disableAllHooks", Kind::Boolean),
-    ("/env", Kind::Object),
-    ("/hooks", Kind::Object),
-    ("/permissions", Kind::Object),
-    ("/permissions/allow", Kind::Strings),
-    ("/permissions/ask", Kind::Strings),
-    ("/permissions/deny", Kind::Strings),
+/// Claude Code 2.1 ignores a whole file in which one of these settings has another type.
+const SETTINGS: [Setting; 8] = [
+    ("/allowManagedHooksOnly", "true or false", Value::is_boolean),
+    ("/disableAllHooks", "true or false", Value::is_boolean),
+    ("/env", "an object", Value::is_object),
+    ("/hooks", "an object", Value::is_object),
+    ("/permissions", "an object", Value::is_object),
+    ("/permissions/allow", "a list of strings", are_strings),
+    ("/permissions/ask", "a list of strings", are_strings),
+    ("/permissions/deny", "a list of strings", are_strings),
 ];
 
-/// Returns the first of these settings that has another type than it should have.
-/// Claude Code 2.1 ignores a whole file in which one of them has another type.
+fn are_strings(value: &Value) -> bool {
+    value.as_array().is_some_and(|list| list.iter().all(Value::is_string))
+}
+
+/// Returns the first of the settings that has another type than it should have.
 fn check(text: &str) -> Option<String> {
     let settings: Value = serde_json::from_str(text).ok()?;
-    let expected = |kind: Kind, value: &Value| match kind {
-        Kind::Boolean => (!value.is_boolean()).then_some("true or false"),
-        Kind::Object => (!value.is_object()).then_some("an object"),
-        Kind::Strings => {
-            let is_list = value.as_array().is_some_and(|list| list.iter().all(Value::is_string));
-            (!is_list).then_some("a list of strings")
-        }
-    };
-    SETTINGS.into_iter().find_map(|(pointer, kind)| {
-        let expected = expected(kind, settings.pointer(pointer)?)?;
-        let name = pointer.trim_start_matches('/').replace('/', ".");
-        Some(format!(
-            "expected {expected} for \"{name}\"; with anything else Claude Code ignores the whole file"
-        ))
-    })
+    let is_wrong =
+        |(pointer, _, is_right): &Setting| settings.pointer(pointer).is_some_and(|it| !is_right(it));
+    let (pointer, expected, _) = SETTINGS.into_iter().find(is_wrong)?;
+    let name = pointer.trim_start_matches('/').replace('/', ".");
+    Some(format!("expected {expected} for \"{name}\"; with anything else Claude Code ignores the whole file"))
 }
 
 #[cfg(test)]

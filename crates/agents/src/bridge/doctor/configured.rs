@@ -19,10 +19,8 @@ use crate::finding::Examination;
 use crate::finding::{contents, contents_of, real, report_unread, repository_root, shown};
 use crate::spec::places::{Holds, HookPlace};
 use crate::spec::{Above, PluginFile};
+use hookbox::discovery::MAX_FILES;
 use hookbox_system::units::parse_duration;
-
-/// The number of files that are read of a directory of hooks.
-const MAX_FILES: usize = 256;
 
 /// A command that runs hookbox, with its file.
 pub(super) struct HookCommand {
