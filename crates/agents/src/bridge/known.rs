@@ -63,11 +63,6 @@ impl Known {
         self.whole().saturating_sub(self.began.elapsed())
     }
 
-    /// Returns the time since there is none left.
-    pub fn overdue(&self) -> Duration {
-        self.began.elapsed().saturating_sub(self.whole())
-    }
-
     /// Returns the time for hooks and for a question. A tenth of what is left is for what comes before and after them.
     pub(super) fn left_for_hooks(&self) -> Duration {
         self.left() * 9 / 10
