@@ -8,8 +8,9 @@ use hookbox_system::files::{EntryKind, FileAccess};
 use hookbox_system::text;
 
 use super::declared::{Declared, Handler, Source};
+use super::roots::RootDir;
 use crate::discovery::problem::Problem;
-use crate::hook::{Kind, Tier};
+use crate::hook::{Kind, Origin, Tier};
 use crate::lockfile::InstalledFiles;
 use crate::rules::{self, ENDING, is_nearly_rules};
 
@@ -40,20 +41,39 @@ pub(crate) struct HooksDir {
 }
 
 impl HooksDir {
-    /// Makes the hooks directory of the plugin in `base`.
-    pub(super) fn of_plugin(
+    /// Makes a hooks directory outside of plugins.
+    pub(crate) fn new(access: &FileAccess, tier: Tier, root: usize, path: PathBuf, base: &Path) -> Self {
+        Self {
+            access: access.clone(),
+            tier,
+            root,
+            plugin_dir: String::new(),
+            plugin: None,
+            path,
+            needs_trust: tier.origin() == Origin::Repo,
+            base: base.to_owned(),
+            installed: Arc::default(),
+        }
+    }
+
+    /// Makes the hooks directory of a root.
+    pub(crate) fn of_root(root: &RootDir) -> Self {
+        let tier = if root.origin == Origin::Repo { Tier::Repo } else { Tier::Global };
+        let base = root.path.parent().unwrap_or(&root.path);
+        Self::new(&root.access, tier, root.root, root.path.join("hooks"), base)
+    }
+
+    /// Makes the hooks directory of the plugin in `base`, which needs trust.
+    pub(crate) fn of_plugin(
         access: &FileAccess,
         tier: Tier,
         root: usize,
         plugin_dir: String,
         base: &Path,
-        needs_trust: bool,
-        installed: InstalledFiles,
     ) -> Self {
         let plugin = Some(plugin_dir.replacen('@', "/", 1));
-        let (access, path, base) = (access.clone(), base.join("hooks"), base.to_owned());
-        let installed = Arc::new(installed);
-        Self { access, tier, root, plugin_dir, plugin, path, needs_trust, base, installed }
+        let dir = Self::new(access, tier, root, base.join("hooks"), base);
+        Self { plugin_dir, plugin, needs_trust: true, ..dir }
     }
 
     /// Returns the file that declares the hooks of this origin: in the root, or in a plugin.
@@ -72,6 +92,19 @@ impl HooksDir {
             None => file.to_owned(),
         }
     }
+}
+
+/// The position of a hook in the order of registration.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Position {
+    tier: Tier,
+    root: usize,
+    plugin_dir: String,
+    /// The source that declares it; files come first.
+    pub(crate) source: Source,
+    /// Its index in the source.
+    at: usize,
+    file: String,
 }
 
 /// A file, or an entry of one, that may be a hook.
@@ -134,6 +167,12 @@ impl Candidate {
             Some(declared) => self.dir.declaring(declared.source).with_file_name(declared.position_name()),
             None => self.path.clone(),
         }
+    }
+
+    pub(crate) fn position(&self) -> Position {
+        let (source, at) = self.declared.as_ref().map_or((Source::File, 0), |it| (it.source, it.at));
+        let HooksDir { tier, root, ref plugin_dir, .. } = *self.dir;
+        Position { tier, root, plugin_dir: plugin_dir.clone(), source, at, file: self.file.clone() }
     }
 
     /// Returns the identity of its state: a component is the same one in all entries that name it.

@@ -14,7 +14,7 @@ use super::settings::{self, Broken, File, Table};
 use super::source_file::ReadFile;
 use crate::discovery::problem::Problem;
 use crate::hook::{Origin, Tier};
-use crate::lockfile::{InstalledFiles, OWN};
+use crate::lockfile::OWN;
 use hookbox_system::files::{self, EntryKind, FileAccess};
 use hookbox_system::text;
 
@@ -63,15 +63,7 @@ pub(crate) fn scan_plugin(dir: &Path, called: &str, tier: Tier) -> Scan {
     let mut scan = Scan::default();
     match FileAccess::repository(dir) {
         Ok(access) => {
-            scan.plugin(HooksDir::of_plugin(
-                &access,
-                tier,
-                0,
-                called.to_owned(),
-                dir,
-                true,
-                InstalledFiles::default(),
-            ));
+            scan.plugin(HooksDir::of_plugin(&access, tier, 0, called.to_owned(), dir));
         }
         Err(error) => scan.problems.push(Problem::new(dir, files::explain(&error))),
     }
@@ -113,48 +105,37 @@ impl Scan {
     /// Searches the two tiers of a base directory: the hooks directories first, then the plugins. `own` are the
     /// embedder's hooks directories.
     fn tiers(&mut self, access: &FileAccess, origin: Origin, base: &Path, roots: &[String], own: &[PathBuf]) {
-        let (tier, plugin_tier) = match origin {
-            Origin::Repo => (Tier::Repo, Tier::RepoPlugin),
-            _ => (Tier::Global, Tier::GlobalPlugin),
-        };
+        let plugin_tier = if origin == Origin::Repo { Tier::RepoPlugin } else { Tier::GlobalPlugin };
         let mut found = Vec::new();
         for (root, name) in roots.iter().enumerate() {
             let path = base.join(name);
             if self.is_directory(access, &path) {
                 let File { top, tables } = self.settings(access, &path.join(settings::FILE));
-                let mcp_json = path.join(Source::McpJson.file());
                 let parse = |text: &str| declared::parse(text, Source::McpJson);
+                let mcp_json = path.join(Source::McpJson.file());
                 let mut mcp_json = self.declarations(access, &mcp_json, parse).unwrap_or_default();
                 let servers = std::mem::take(&mut mcp_json.servers);
-                let (access, path) = (access.clone(), path.clone());
-                self.roots.push(RootDir { access, origin, root, path: path.clone(), top, tables, servers });
-                found.push((root, path, mcp_json));
+                let root = RootDir { access: access.clone(), origin, root, path, top, tables, servers };
+                found.push((HooksDir::of_root(&root), mcp_json));
+                self.roots.push(root);
             }
         }
-        let hooks_dir = |root, path| HooksDir {
-            access: access.clone(),
-            tier,
-            root,
-            plugin_dir: String::new(),
-            plugin: None,
-            path,
-            needs_trust: origin == Origin::Repo,
-            base: base.to_owned(),
-            installed: Arc::default(),
-        };
-        for (root, path, mcp_json) in &mut found {
-            let dir = Arc::new(hooks_dir(*root, path.join("hooks")));
+        let mut plugins = Vec::new();
+        for (dir, mcp_json) in found {
+            let dir = Arc::new(dir);
             self.hooks(&dir, false);
             if let Some(contents) = self.hooks_json(&dir) {
                 self.declared(&dir, &dir.declaring(Source::HooksJson), contents);
             }
-            self.declared(&dir, &dir.declaring(Source::McpJson), std::mem::take(mcp_json));
+            self.declared(&dir, &dir.declaring(Source::McpJson), mcp_json);
+            plugins.push((dir.root, dir.path.with_file_name("plugins")));
         }
         for (at, path) in own.iter().enumerate() {
-            self.hooks(&Arc::new(hooks_dir(roots.len() + at, path.clone())), false);
+            let dir = HooksDir::new(access, Tier::Global, roots.len() + at, path.clone(), base);
+            self.hooks(&Arc::new(dir), false);
         }
-        for (root, path, _) in found {
-            self.plugins(access, plugin_tier, root, &path.join("plugins"));
+        for (root, path) in plugins {
+            self.plugins(access, plugin_tier, root, &path);
         }
     }
 
@@ -271,8 +252,9 @@ impl Scan {
                 continue;
             };
             let needs_trust = tier.origin() == Origin::Repo || installed.contains(&plugin_dir);
-            let files = installed.files(&plugin_dir);
-            self.plugin(HooksDir::of_plugin(access, tier, root, plugin_dir, &dir, needs_trust, files));
+            let files = Arc::new(installed.files(&plugin_dir));
+            let dir = HooksDir::of_plugin(access, tier, root, plugin_dir, &dir);
+            self.plugin(HooksDir { needs_trust, installed: files, ..dir });
         }
     }
 

@@ -174,16 +174,12 @@ impl<'a> Finder<'a> {
     pub fn add(&mut self, area: &Area, file: SourceFile, hooks: Vec<Declared>) {
         let Some(scan) = self.scans.get_mut(area.scan) else { return };
         scan.source_files += 1;
+        let root = BEHIND_ROOTS + scan.source_files;
+        let dir = HooksDir::new(&area.access, area.tier, root, file.scripts.clone(), &area.base);
         let dir = Arc::new(HooksDir {
-            access: area.access.clone(),
-            tier: area.tier,
-            root: BEHIND_ROOTS + scan.source_files,
             plugin_dir: file.plugin.clone().unwrap_or_default(),
             plugin: file.plugin.clone(),
-            path: file.scripts.clone(),
-            needs_trust: area.is_repository(),
-            base: area.base.clone(),
-            installed: Arc::default(),
+            ..dir
         });
         let file = Arc::new(file);
         for (at, hook) in hooks.into_iter().enumerate() {

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
-use super::tighten::Tightened;
 use crate::capability::Capability;
 use crate::discovery::find::PluginFile;
 use crate::discovery::find::settings;
@@ -90,6 +89,23 @@ pub struct Entry {
     /// The part of it that a list does not show; empty if it has no file.
     #[serde(skip)]
     pub found: Found,
+}
+
+/// A setting of the user's hook that a repository made stricter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Tightened {
+    /// The name of the setting.
+    pub setting: String,
+    /// The value in this repository, as the hook gets it.
+    pub value: String,
+    /// The value that it replaces: the user's or the default.
+    pub instead_of: String,
+    /// The repository's settings file.
+    #[serde(serialize_with = "lossy_path")]
+    pub file: PathBuf,
+    /// The line of the setting.
+    pub line: usize,
 }
 
 /// The part of a hook in a file that a list does not show: its declaration, trust and settings. It is empty for a hook from
@@ -299,6 +315,10 @@ impl Entry {
 }
 
 /// JSON is UTF-8, a path need not be.
+fn lossy_path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    path.to_string_lossy().serialize(serializer)
+}
+
 fn lossy<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     path.as_deref().map(Path::to_string_lossy).serialize(serializer)
 }

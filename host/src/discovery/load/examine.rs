@@ -2,13 +2,13 @@
 
 use std::io::{self, Read as _};
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use hookbox_system::files::{self, FileAccess};
+use hookbox_system::files;
 use hookbox_system::{text, units};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -16,11 +16,13 @@ use tokio::time::{Instant, timeout};
 
 use super::blocking;
 use super::hook_cache::HookCache;
+use super::judged::Judged;
+use crate::discovery::find::candidate::Candidate;
+use crate::discovery::find::last_read::Kept;
 use crate::discovery::find::options::Options;
 use crate::discovery::progress::Progress;
 use crate::event::EventName;
-use crate::hook::{Cause, Digest, HookError, Kind, OnFailure, Subscription};
-use crate::native::Verify;
+use crate::hook::{Cause, Digest, HookError, Kind, Manifest, OnFailure, Subscription};
 use crate::rules::{MAX_FILE, Rules};
 use crate::trust::TrustLevel;
 use crate::wasm::{Component, Known, MAX_COMPONENT, RUNS_COMPONENTS, Runtime};
@@ -38,31 +40,35 @@ const MAX_UNTRUSTED: usize = 128;
 /// A native file beyond this size gets no digest, and its answer is not cached.
 const MAX_NATIVE: u64 = 256 << 20;
 
-/// A file to examine.
-pub(super) struct Job {
-    pub(super) access: FileAccess,
-    pub(super) path: PathBuf,
-    pub(super) kind: Kind,
-    /// Its trust. A refused file is not run, only its digest is taken.
-    pub(super) standing: TrustLevel,
-    /// The variables that a native hook gets; `None` means all of them.
-    pub(super) environment: Option<Vec<String>>,
-    /// True if the gate has computed the digest of everything that belongs to it.
-    pub(super) tree: bool,
-    /// That digest, if it could be computed.
-    pub(super) digest: Option<Digest>,
-    /// Checks once more that it is the trusted file, before it is asked.
-    pub(super) verify: Option<Verify>,
+/// The contents of a file that describes itself.
+#[derive(Clone)]
+pub(super) enum Described {
+    Component(Component),
+    Rules(Rules),
+}
+
+impl Described {
+    pub(super) fn digest(&self) -> &Digest {
+        match self {
+            Self::Component(it) => it.digest(),
+            Self::Rules(it) => it.digest(),
+        }
+    }
+
+    pub(super) fn manifest(&self) -> &Manifest {
+        match self {
+            Self::Component(it) => it.manifest(),
+            Self::Rules(it) => it.manifest(),
+        }
+    }
 }
 
 /// The kind of hook that a file contains.
 pub(super) enum Ready {
     /// An executable that subscribes to this event.
     Native(EventName),
-    /// A component.
-    Component(Box<Component>),
-    /// Rules.
-    Rules(Box<Rules>),
+    /// A component or rules.
+    Described(Box<Described>),
     /// A command or a tool: its declaration has its events.
     Declared,
     /// It may not be run.
@@ -77,25 +83,22 @@ pub(super) struct Examined {
     pub(super) policy: Option<OnFailure>,
     /// The subscriptions of a component that is being compiled, if these bytes were described before.
     pub(super) subscriptions: Vec<Subscription>,
+    /// The broken file, if its last working version stays in force.
+    pub(super) kept: Option<Kept>,
 }
 
 impl Examined {
     pub(super) fn new(digest: Option<Digest>, result: Result<Ready, HookError>) -> Self {
-        Self { digest, result, policy: None, subscriptions: Vec::new() }
+        Self { digest, result, policy: None, subscriptions: Vec::new(), kept: None }
     }
 
     /// A file that cannot be used.
     pub(super) fn failed(error: HookError) -> Self {
         Self::new(None, Err(error))
     }
-
-    /// The result for a file that may not be run. It fails in every event, also without a digest.
-    fn refused(digest: Option<Digest>) -> Self {
-        Self::new(digest, Ok(Ready::Refused))
-    }
 }
 
-/// Examines files, several at once.
+/// Examines the files of hooks, several at once.
 pub(super) struct Examiner {
     file: FileExaminer,
     slots: Arc<Semaphore>,
@@ -155,8 +158,8 @@ impl Examiner {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Examines these files; the results have the order of the jobs.
-    pub(super) async fn examine(&self, jobs: Vec<Job>) -> Vec<Examined> {
+    /// Examines the files of these hooks; the results have their order.
+    pub(super) async fn examine(&self, jobs: Vec<Arc<Judged>>) -> Vec<Examined> {
         let mut results: Vec<Examined> = Vec::new();
         let mut tasks = JoinSet::new();
         let mut untrusted = Vec::new();
@@ -168,11 +171,11 @@ impl Examiner {
                 untrusted.push((at, job));
                 continue;
             }
-            let slots = if job.kind == Kind::Component { &self.processors } else { &self.slots };
+            let slots = if job.candidate.kind == Kind::Component { &self.processors } else { &self.slots };
             let (slots, file, own) = (Arc::clone(slots), self.file.clone(), self.own);
             tasks.spawn(async move {
                 let _slot = slots.acquire_owned().await;
-                (at, file.examine(job, own).await)
+                (at, file.examine(&job, own).await)
             });
         }
         let mut set = |at: usize, examined| {
@@ -188,31 +191,33 @@ impl Examiner {
         }
         // After the user's own hooks, which do not wait for these.
         for (at, job) in untrusted {
-            set(at, self.examine_untrusted(job).await);
+            set(at, self.examine_untrusted(&job).await);
         }
         results
     }
 
-    /// Examines an untrusted file, in the rest of the time for all of them.
-    async fn examine_untrusted(&self, job: Job) -> Examined {
+    /// Examines an untrusted file, in the rest of the time for all of them. A refused file is not run, only its digest is
+    /// taken.
+    async fn examine_untrusted(&self, job: &Judged) -> Examined {
+        let Candidate { kind, path, .. } = &job.candidate;
         if job.standing == TrustLevel::Refused {
-            return Examined::refused(job.digest);
+            // It fails in every event, also without a digest.
+            return Examined::new(job.digest(), Ok(Ready::Refused));
         }
-        if job.kind == Kind::Component {
+        if *kind == Kind::Component {
             if self.untrusted.fetch_add(1, Ordering::Relaxed) >= MAX_UNTRUSTED {
                 let what = format!(
                     "was not examined: of components that nobody trusts {MAX_UNTRUSTED} are examined"
                 );
                 return Examined::failed(HookError::new(Cause::Incompatible, what));
             }
-            if let Some(examined) = self.file.remembered(&job, self.together) {
+            if let Some(examined) = self.file.remembered(path, self.together) {
                 return examined;
             }
         }
         let left = self.together.saturating_sub(self.untrusted_time());
-        let known = self.file.components().filter(|_| job.kind == Kind::Component);
-        let path = job.path.clone();
-        let stamp = known.and_then(|known| known.stamp(&path));
+        let known = self.file.components().filter(|_| *kind == Kind::Component);
+        let stamp = known.and_then(|known| known.stamp(path));
         if !left.is_zero() {
             let began = Instant::now();
             // In a box, because the futures of discovery are large.
@@ -224,7 +229,7 @@ impl Examiner {
         }
         let error = self.late();
         if let (Some(known), Some(stamp)) = (known, stamp) {
-            known.learn(&path, (stamp, false), self.together, (None, Err(&error)));
+            known.learn(path, (stamp, false), self.together, (None, Err(&error)));
         }
         Examined::failed(error)
     }
@@ -241,58 +246,19 @@ impl Examiner {
 }
 
 impl FileExaminer {
-    /// Examines a file; a component within this time.
-    async fn examine(&self, job: Job, within: Duration) -> Examined {
+    /// Examines a hook's file; a component within this time.
+    async fn examine(&self, job: &Judged, within: Duration) -> Examined {
         // The time of untrusted files is limited, and a read in this thread could not be stopped.
         let here = self.one_event && job.standing.is_trusted();
-        match job.kind {
-            Kind::Command | Kind::Tool => declared(job),
+        match job.candidate.kind {
             Kind::Component => self.component(job, here, within).await,
             Kind::Rules => examine_rules(job, here).await,
+            // Its events are declared: there is nothing to ask.
+            Kind::Command | Kind::Tool => Examined::new(job.digest(), Ok(Ready::Declared)),
             _ => native(job, here, self.cache.as_deref()).await,
         }
     }
-}
 
-/// Its events are declared: there is nothing to ask.
-fn declared(job: Job) -> Examined {
-    match job.standing {
-        TrustLevel::Refused => Examined::refused(job.digest),
-        _ => Examined::new(job.digest, Ok(Ready::Declared)),
-    }
-}
-
-async fn native(job: Job, here: bool, cache: Option<&HookCache>) -> Examined {
-    if job.standing == TrustLevel::Refused {
-        return Examined::refused(job.digest);
-    }
-    let environment = job.environment.as_deref();
-    let digest = if job.tree {
-        job.digest
-    } else {
-        // An executable that runs need not be readable: then it has no digest.
-        let (access, path) = (job.access.clone(), job.path.clone());
-        let digest = blocking(here, move || access.digest(&path, MAX_NATIVE)).await;
-        digest.ok().and_then(Result::ok)
-    };
-    let kept = cache.zip(digest.as_ref());
-    if let Some(event) = kept.and_then(|(cache, digest)| cache.answer(&job.path, digest, environment)) {
-        return Examined::new(digest, Ok(Ready::Native(event)));
-    }
-    if let Some(verify) = &job.verify
-        && let Err(error) = crate::native::verified(verify, QUERY_DEADLINE).await
-    {
-        return Examined::new(digest, Err(error));
-    }
-    let variables: Vec<_> = crate::native::no_bytecode(job.verify.as_ref()).into_iter().collect();
-    let result = crate::native::query(&job.path, environment, &variables, QUERY_DEADLINE).await;
-    if let (Ok(event), Some((cache, digest))) = (&result, kept) {
-        cache.learn_answer(&job.path, digest, environment, event);
-    }
-    Examined::new(digest, result.map(Ready::Native))
-}
-
-impl FileExaminer {
     /// Returns the cache if it can have components.
     fn components(&self) -> Option<&Arc<HookCache>> {
         self.cache.as_ref().filter(|_| RUNS_COMPONENTS)
@@ -300,44 +266,42 @@ impl FileExaminer {
 
     /// Returns the failure of a component that failed before and is unchanged. A process that serves many events tries
     /// it again: it has the time.
-    fn remembered(&self, job: &Job, within: Duration) -> Option<Examined> {
-        let (known, path) = (self.components().filter(|_| self.one_event)?, &job.path);
+    fn remembered(&self, path: &Path, within: Duration) -> Option<Examined> {
+        let known = self.components().filter(|_| self.one_event)?;
         let (digest, error) = known.failure(path, within, &self.runtime)?;
         tracing::debug!(path = %path.display(), %error, "a component failed before");
         Some(Examined { policy: known.on_failure(path), ..Examined::new(digest, Err(error)) })
     }
 
-    async fn component(&self, job: Job, here: bool, within: Duration) -> Examined {
+    async fn component(&self, job: &Judged, here: bool, within: Duration) -> Examined {
+        let path = &job.candidate.path;
         let Some(known) = self.components() else {
-            return self.load(&job, here, within).await;
+            return self.examined(job, self.load(job, here, within).await);
         };
-        if let Some(examined) = self.remembered(&job, within) {
+        if let Some(examined) = self.remembered(path, within) {
             return examined;
         }
-        let (it, path, runtime) = (Arc::clone(known), job.path.clone(), self.runtime.clone());
-        if let Ok(Some(component)) = blocking(here, move || it.component(&path, &runtime)).await {
-            let digest = Some(component.digest().clone());
-            return Examined::new(digest, Ok(Ready::Component(Box::new(component))));
+        let (it, file, runtime) = (Arc::clone(known), path.clone(), self.runtime.clone());
+        if let Ok(Some(component)) = blocking(here, move || it.component(&file, &runtime)).await {
+            return self.examined(job, (Some(component.digest().clone()), Ok(component)));
         }
-        let before = known.stamp(&job.path);
-        let examined = self.load(&job, here, within).await;
-        if let (Some(before), Some(digest)) = (before, &examined.digest) {
-            let result = match &examined.result {
-                Ok(Ready::Component(component)) => Ok(&**component),
-                Err(error) => Err(error),
-                Ok(_) => return examined,
-            };
-            known.learn(&job.path, (before, job.standing.is_trusted()), within, (Some(digest), result));
+        let before = known.stamp(path);
+        let (digest, result) = self.load(job, here, within).await;
+        if let (Some(before), Some(digest)) = (before, &digest) {
+            known.learn(path, (before, job.standing.is_trusted()), within, (Some(digest), result.as_ref()));
         }
-        let before = || examined.result.is_err().then(|| known.on_failure(&job.path)).flatten();
+        let examined = self.examined(job, (digest, result));
+        let before = || examined.result.is_err().then(|| known.on_failure(path)).flatten();
         Examined { policy: examined.policy.or_else(before), ..examined }
     }
 
     /// Reads and loads a component, within this time.
-    async fn load(&self, job: &Job, here: bool, within: Duration) -> Examined {
-        let (bytes, digest) = match read(job, here, MAX_COMPONENT).await {
+    async fn load(&self, job: &Judged, here: bool, within: Duration) -> Loaded {
+        let (access, path) = (job.candidate.dir.access.clone(), job.candidate.path.clone());
+        let read = move || access.read(&path, MAX_COMPONENT).map(|bytes| (Digest::of(&bytes), bytes));
+        let (digest, bytes) = match blocking(here, read).await.map_err(io::Error::other).and_then(|it| it) {
             Ok(read) => read,
-            Err(error) => return Examined::failed(unreadable(&error)),
+            Err(error) => return (None, Err(unreadable(&error))),
         };
         // Compiling for an untrusted file ends with its time: a repository gets no more of the processor.
         let until = self.compiled_by.filter(|_| job.standing.is_trusted());
@@ -347,39 +311,68 @@ impl FileExaminer {
                 None => self.runtime.load_as(digest.clone(), bytes, here).await,
             }
         };
-        let result = match timeout(within, load).await {
-            Ok(Err(error)) if error.cause == Cause::Compiling => return self.compiling(job, digest, error),
-            Ok(result) => result,
-            Err(_) => {
-                // Nobody reads the milliseconds of a deadline's part.
-                let whole = Duration::from_secs(within.as_secs());
-                let within = units::show_duration(if whole.is_zero() { within } else { whole });
-                let what = format!(
-                    "took longer than {within} to compile; run `hookbox list` once: it waits longer, and keeps the \
-                     compiled component"
-                );
-                Err(HookError::new(Cause::Timeout, what))
+        let result = timeout(within, load).await.unwrap_or_else(|_| {
+            // Nobody reads the milliseconds of a deadline's part.
+            let whole = Duration::from_secs(within.as_secs());
+            let within = units::show_duration(if whole.is_zero() { within } else { whole });
+            let what = format!(
+                "took longer than {within} to compile; run `hookbox list` once: it waits longer, and keeps the \
+                 compiled component"
+            );
+            Err(HookError::new(Cause::Timeout, what))
+        });
+        (Some(digest), result)
+    }
+
+    /// Returns the result for a component. The last description of one that is being compiled decides what follows.
+    fn examined(&self, job: &Judged, (digest, result): Loaded) -> Examined {
+        match (digest, result) {
+            (Some(digest), Err(mut error)) if error.cause == Cause::Compiling => {
+                let path = text::escape(&text::shell_word(&job.candidate.path.to_string_lossy()), 4096);
+                error.message.push_str(&format!("; `hookbox cache warm {path}` waits until it is ready"));
+                let Known { on_failure: policy, subscriptions, .. } = self.runtime.known(&digest);
+                Examined { policy, subscriptions, ..Examined::new(Some(digest), Err(error)) }
             }
-        };
-        Examined::new(Some(digest), result.map(|it| Ready::Component(Box::new(it))))
-    }
-
-    /// Returns the result for a component that is being compiled: its last description decides what follows.
-    fn compiling(&self, job: &Job, digest: Digest, mut error: HookError) -> Examined {
-        let path = text::escape(&text::shell_word(&job.path.to_string_lossy()), 4096);
-        error.message.push_str(&format!("; `hookbox cache warm {path}` waits until it is ready"));
-        let Known { on_failure: policy, subscriptions, .. } = self.runtime.known(&digest);
-        Examined { policy, subscriptions, ..Examined::new(Some(digest), Err(error)) }
+            (digest, result) => {
+                let ready = |it| Ready::Described(Box::new(Described::Component(it)));
+                Examined::new(digest, result.map(ready))
+            }
+        }
     }
 }
 
-/// Reads the bytes of a component and computes their digest.
-async fn read(job: &Job, here: bool, max: u64) -> io::Result<(Vec<u8>, Digest)> {
-    let (access, path) = (job.access.clone(), job.path.clone());
-    let read = move || access.read(&path, max).map(|bytes| (Digest::of(&bytes), bytes));
-    let (digest, bytes) = blocking(here, read).await.map_err(io::Error::other)??;
-    Ok((bytes, digest))
+async fn native(job: &Judged, here: bool, cache: Option<&HookCache>) -> Examined {
+    let path = &job.candidate.path;
+    let environment = job.table.environment.as_deref();
+    let digest = match job.tree_digest {
+        Some(_) => job.digest(),
+        // An executable that runs need not be readable: then it has no digest.
+        None => {
+            let (access, path) = (job.candidate.dir.access.clone(), path.clone());
+            let digest = blocking(here, move || access.digest(&path, MAX_NATIVE)).await;
+            digest.ok().and_then(Result::ok)
+        }
+    };
+    let kept = cache.zip(digest.as_ref());
+    if let Some(event) = kept.and_then(|(cache, digest)| cache.answer(path, digest, environment)) {
+        return Examined::new(digest, Ok(Ready::Native(event)));
+    }
+    let verify = job.verify();
+    if let Some(verify) = &verify
+        && let Err(error) = crate::native::verified(verify, QUERY_DEADLINE).await
+    {
+        return Examined::new(digest, Err(error));
+    }
+    let variables: Vec<_> = crate::native::no_bytecode(verify.as_ref()).into_iter().collect();
+    let result = crate::native::query(path, environment, &variables, QUERY_DEADLINE).await;
+    if let (Ok(event), Some((cache, digest))) = (&result, kept) {
+        cache.learn_answer(path, digest, environment, event);
+    }
+    Examined::new(digest, result.map(Ready::Native))
 }
+
+/// The digest of a component's bytes, if they could be read, and the component.
+type Loaded = (Option<Digest>, Result<Component, HookError>);
 
 /// Returns the failure of a hook whose file cannot be read.
 pub(super) fn unreadable(error: &io::Error) -> HookError {
@@ -393,14 +386,15 @@ pub(super) fn unreadable(error: &io::Error) -> HookError {
 }
 
 /// Reads a rules file, and checks its examples.
-async fn examine_rules(job: Job, here: bool) -> Examined {
+async fn examine_rules(job: &Judged, here: bool) -> Examined {
+    let (access, path) = (job.candidate.dir.access.clone(), job.candidate.path.clone());
     let read = move || -> io::Result<Examined> {
         // One byte more than it may have: the policy at the beginning of a file that is too large still counts.
         let mut bytes = Vec::new();
-        job.access.open(&job.path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
+        access.open(&path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
         let digest = Some(Digest::of(&bytes)).filter(|_| bytes.len() as u64 <= MAX_FILE);
         Ok(match Rules::read(&bytes) {
-            Ok(rules) => Examined::new(digest, Ok(Ready::Rules(Box::new(rules)))),
+            Ok(rules) => Examined::new(digest, Ok(Ready::Described(Box::new(Described::Rules(rules))))),
             Err(error) => {
                 let failure = HookError::new(Cause::Incompatible, error.to_string());
                 Examined { policy: error.on_failure, ..Examined::new(digest, Err(failure)) }

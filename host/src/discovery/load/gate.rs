@@ -1,10 +1,11 @@
 //! The gate: decides which candidates are trusted, by the policy and by the user's records of their digests.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::entry::Namesake;
+use super::judged::Judged;
 use crate::capability::{Capability, Rights};
 use crate::discovery::find::candidate::{Candidate, HooksDir, State};
 use crate::discovery::find::declared::Declared;
@@ -13,14 +14,12 @@ use crate::discovery::find::scan::Scan;
 use crate::discovery::find::settings::Table;
 use crate::discovery::problem::Problem;
 use crate::facts::main_tree;
-use crate::hook::{Cause, Digest, HookError, Origin, Tier};
-use crate::native::Verify;
+use crate::hook::{Digest, Origin, Tier};
 use crate::rules::Counters;
 use crate::trust::native_digest::{DigestInput, SharedTrees};
 use crate::trust::tree_digest::{Allowance, Covered};
 use crate::trust::{
-    self, Bases, Inventory, ProtectedDirs, Record, Records, Scope, TreeError, TrustFile, TrustLevel,
-    TrustPolicy,
+    self, Bases, Inventory, ProtectedDirs, Record, Records, Scope, TrustFile, TrustLevel, TrustPolicy,
 };
 use crate::wasm::{Access, Backends, Component, MAX_COMPONENT, Places, Runtime};
 use hookbox_system::text;
@@ -32,7 +31,6 @@ pub(super) struct Gate {
     repo: Option<Scope>,
     /// The scope of the main working tree, if the repository is a linked one: the same contents are trusted here.
     main: Option<Scope>,
-    home: Option<PathBuf>,
     /// The private data directory.
     data: Option<PathBuf>,
     pub(super) protected: Arc<ProtectedDirs>,
@@ -83,80 +81,6 @@ impl Granted {
     }
 }
 
-/// The gate's judgement of one candidate.
-pub(super) struct Judgement {
-    pub(super) standing: TrustLevel,
-    /// Its key in the trust file; `None` if nothing can be recorded of it.
-    pub(super) key: Option<(Scope, PathBuf)>,
-    /// The user's record of it, also if it has changed since.
-    pub(super) record: Option<Record>,
-    /// The files and settings that its digest covers, if it needs trust.
-    pub(super) digest_input: Option<DigestInput>,
-    /// Their digest; `None` for a component that nobody trusted.
-    pub(super) digest: Option<Result<Digest, TreeError>>,
-    /// The digest of the component's bytes at that time.
-    bytes: Option<Digest>,
-    /// True if the record is of its present digest.
-    is_current: bool,
-    /// True if it is trusted by a record, not by the policy.
-    pub(super) by_record: bool,
-    /// True if its name is enough to find it.
-    pub(super) is_unique: bool,
-    /// The options with which a command finds it, each with a space behind it.
-    flags: String,
-    /// The hooks of its name that it replaces if the user agrees.
-    pub(super) namesakes: Vec<Namesake>,
-    /// The path by which a command finds it.
-    pub(super) reference: PathBuf,
-    /// The agent that it is configured for, where that is another one.
-    from: Option<&'static str>,
-}
-
-impl Judgement {
-    /// Returns true if it has changed since the user trusted it.
-    pub(super) fn has_changed(&self) -> bool {
-        self.standing != TrustLevel::Trusted && self.was_trusted()
-    }
-
-    /// Returns true if the user trusts it, or trusted it before it changed.
-    pub(super) fn was_trusted(&self) -> bool {
-        self.record.as_ref().is_some_and(|record| record.trusted)
-    }
-
-    /// Returns true if the record is of a component with these bytes.
-    pub(super) fn holds_for(&self, bytes: &Digest) -> bool {
-        match &self.digest_input {
-            Some(_) => self.is_current && self.bytes.as_ref() == Some(bytes),
-            None => self.record.as_ref().is_some_and(|record| record.digest == *bytes),
-        }
-    }
-
-    /// Returns the hooks that it may replace: those that the user named, or `None` if it is trusted without a
-    /// record.
-    pub(super) fn replaces(&self) -> Option<&[(Scope, PathBuf)]> {
-        self.record.as_ref().filter(|_| self.by_record).map(|record| record.replaces.as_slice())
-    }
-
-    /// Returns the command that approves the hook of this name.
-    pub(super) fn approve(&self, name: &str) -> String {
-        let path = Some(self.reference.as_path());
-        let from = self.from.map_or_else(String::new, |from| format!("--from {from} "));
-        trust::approve(&format!("{}{from}", self.flags), name, path, self.is_unique)
-    }
-
-    /// Returns a check of the digest of a hook that is trusted by a record and is not a component.
-    pub(super) fn verify(&self) -> Option<Verify> {
-        let record = self.record.as_ref().filter(|record| record.trusted)?;
-        let digest_input = self.digest_input.clone().filter(|_| self.by_record && self.bytes.is_none())?;
-        let (trusted, approve) = (record.digest.clone(), self.approve(&record.name));
-        Some(Arc::new(move || match digest_input.digest() {
-            Ok(digest) if digest == trusted => Ok(()),
-            Ok(_) => Err(HookError::new(Cause::Untrusted, format!("{}; {approve}", trust::CHANGED))),
-            Err(error) => Err(HookError::new(Cause::Untrusted, format!("{}: {error}", trust::CHANGED))),
-        }))
-    }
-}
-
 impl Gate {
     /// Returns the guards that hookbox wrote, each by its path.
     pub(super) fn written(&self) -> impl Iterator<Item = (&Path, &Digest)> {
@@ -181,7 +105,6 @@ impl Gate {
             granted,
             repo: repo.and_then(|repo| repo.canonicalize().ok()).map(Scope::Repository),
             main: repo.and_then(main_tree).map(Scope::Repository),
-            home: options.home.clone(),
             data: options.data.clone(),
             protected: Arc::new(ProtectedDirs::new(
                 bases.clone(),
@@ -193,16 +116,15 @@ impl Gate {
     }
 
     /// Returns the counters of a rules file: in the store, if it is trusted.
-    pub(super) fn counters(&self, candidate: &Candidate, judged: &Judgement) -> Counters {
+    pub(super) fn counters(&self, judged: &Judged) -> Counters {
         let key = judged.key.as_ref().filter(|_| judged.standing.is_trusted());
-        let identity =
-            key.map(|(scope, _)| scope.identity(candidate.dir.plugin.as_deref(), &candidate.identity()));
+        let identity = key.map(|(scope, _)| identity(scope, &judged.candidate));
         self.granted.backends.counters(identity.as_deref())
     }
 
     /// Returns the home directory.
     pub(super) fn home(&self) -> Option<&Path> {
-        self.home.as_deref()
+        self.bases.home.as_deref()
     }
 
     /// Returns the repository whose hooks it judges.
@@ -210,42 +132,42 @@ impl Gate {
         self.bases.repo.as_deref()
     }
 
-    /// Judges all candidates of a scan. `scans` are all scans that share names with it. Nothing of them is
-    /// run.
-    pub(super) fn judge(&self, scan: &Scan, scans: &[Scan], options: &Options) -> Vec<Judgement> {
-        let mut counts: HashMap<&str, usize> = HashMap::new();
-        for candidate in scans.iter().flat_map(|scan| &scan.candidates) {
-            *counts.entry(&candidate.name).or_default() += 1;
-        }
+    /// Judges all candidates of a scan, and takes them. `names` counts the candidates of each name in all scans.
+    /// Nothing of them is run.
+    pub(super) fn judge(
+        &self,
+        scan: &mut Scan,
+        names: &HashMap<String, usize>,
+        options: &Options,
+    ) -> Vec<Judged> {
         let mut unapproved = Allowance::of_unapproved();
         let trees = SharedTrees::default();
-        let tables: Vec<Option<&Table>> =
-            scan.candidates.iter().map(|candidate| scan.table_of(candidate)).collect();
-        let candidates = scan.candidates.iter().zip(&tables);
-        let mut all: Vec<Judgement> = candidates
-            .map(|(it, table)| self.judge_one(it, *table, options, &mut unapproved, &trees))
+        let candidates = std::mem::take(&mut scan.candidates);
+        let mut all: Vec<Judged> = candidates
+            .into_iter()
+            .map(|candidate| {
+                let is_unique = !options.whole_paths && names.get(&candidate.name) == Some(&1);
+                let table = scan.table_of(&candidate).cloned().unwrap_or_default();
+                self.judge_one(candidate, table, is_unique, options, &mut unapproved, &trees)
+            })
             .collect();
         // From the last to the first: a hook replaces only later ones.
-        let mut later: HashMap<&str, Vec<(Origin, bool, Namesake)>> = HashMap::new();
-        for ((candidate, table), judged) in scan.candidates.iter().zip(&tables).zip(&mut all).rev() {
-            let (origin, is_trusted) = (candidate.dir.tier.origin(), judged.standing.is_trusted());
-            let of_name = later.entry(&candidate.name).or_default();
-            if candidate.dir.needs_trust && options.trust == TrustPolicy::Recorded {
+        let mut later: HashMap<String, Vec<(Origin, bool, Namesake)>> = HashMap::new();
+        for judged in all.iter_mut().rev() {
+            let (origin, tier) = (judged.origin(), judged.candidate.dir.tier);
+            let of_name = later.entry(judged.candidate.name.clone()).or_default();
+            if judged.candidate.dir.needs_trust && options.trust == TrustPolicy::Recorded {
                 // An untrusted hook of the same origin is replaced without a question.
                 let is_asked = |it: &&(Origin, bool, Namesake)| it.0 != origin || it.1;
                 judged.namesakes = of_name.iter().filter(is_asked).map(|it| it.2.clone()).collect();
             }
-            let is_off = matches!(candidate.state, State::Disabled)
-                || table.is_some_and(|table| table.enabled == Some(false));
-            if let (Some(key), false) = (judged.key.clone(), is_off) {
-                let declared = candidate.declared.as_ref().and_then(|it| it.on_failure);
-                let on_failure = table.and_then(|it| it.on_failure).or(declared);
-                let (reference, tier) = (judged.reference.clone(), candidate.dir.tier);
-                of_name.push((origin, is_trusted, Namesake { key, reference, tier, on_failure }));
+            if let (Some(key), false) = (judged.key.clone(), judged.is_off()) {
+                let on_failure =
+                    judged.table.on_failure.or_else(|| judged.declared().and_then(|it| it.on_failure));
+                let reference = judged.reference.clone();
+                let namesake = Namesake { key, reference, tier, on_failure };
+                of_name.push((origin, judged.standing.is_trusted(), namesake));
             }
-        }
-        for (candidate, judged) in scan.candidates.iter().zip(&mut all) {
-            judged.is_unique = !options.whole_paths && counts.get(candidate.name.as_str()) == Some(&1);
         }
         all
     }
@@ -254,7 +176,7 @@ impl Gate {
     /// searched.
     pub(super) fn gone<'a>(
         &'a self,
-        judged: &[Judgement],
+        judged: &[Arc<Judged>],
         is_searched: impl Fn(&Record) -> bool + 'a,
     ) -> impl Iterator<Item = &'a Record> {
         let found: BTreeSet<(Scope, PathBuf)> = judged.iter().filter_map(|it| it.key.clone()).collect();
@@ -268,19 +190,20 @@ impl Gate {
 
     fn judge_one(
         &self,
-        candidate: &Candidate,
-        table: Option<&Table>,
+        candidate: Candidate,
+        table: Table,
+        is_unique: bool,
         options: &Options,
         unapproved: &mut Allowance,
         trees: &SharedTrees,
-    ) -> Judgement {
-        let Candidate { dir, kind, path, .. } = candidate;
+    ) -> Judged {
+        let (dir, kind) = (Arc::clone(&candidate.dir), candidate.kind);
         let standing = if dir.needs_trust {
-            TrustLevel::unless_recorded(options.trust, *kind)
+            TrustLevel::unless_recorded(options.trust, kind)
         } else {
-            TrustLevel::of(options.trust, dir.tier, *kind)
+            TrustLevel::of(options.trust, dir.tier, kind)
         };
-        let key = self.key(candidate);
+        let key = self.key(&candidate);
         let records = &self.granted.records;
         let own = key.as_ref().and_then(|(scope, path)| records.get(scope, path));
         let of_main = || {
@@ -289,31 +212,31 @@ impl Gate {
         };
         let of_main = of_main();
         let record = own.or(of_main).cloned();
-        let mut judged = Judgement {
+        let mut judged = Judged {
+            reference: candidate.reference(),
+            candidate,
+            table,
             standing,
             key,
             record,
             digest_input: None,
-            digest: None,
+            tree_digest: None,
             bytes: None,
             is_current: false,
             by_record: false,
-            is_unique: true,
+            is_unique,
             flags: options.flags(),
             namesakes: Vec::new(),
-            reference: candidate.reference(),
-            from: candidate.declared.as_ref().and_then(|it| it.outside.as_ref()).map(|it| it.from),
         };
-        let is_usable = matches!(candidate.state, State::Usable);
-        if !is_usable || !dir.needs_trust {
+        if !matches!(judged.candidate.state, State::Usable) || !dir.needs_trust {
             return judged;
         }
-        let Some(digest_input) = self.digest_input(candidate, table, options) else { return judged };
+        let Some(digest_input) = self.digest_input(&judged, options) else { return judged };
         let trusted = judged.record.as_ref().filter(|record| record.trusted);
         let digest = match (kind, dir.tier.origin(), trusted) {
             (kind, _, None) if kind.is_one_file() => None,
             (kind, ..) if kind.is_one_file() => {
-                judged.bytes = dir.access.digest(path, MAX_COMPONENT).ok();
+                judged.bytes = dir.access.digest(&judged.candidate.path, MAX_COMPONENT).ok();
                 judged.bytes.as_ref().map(|bytes| Ok(digest_input.of_component(bytes)))
             }
             (_, Origin::Repo, None) => Some(digest_input.digest_in(&dir.access, unapproved, trees)),
@@ -325,7 +248,7 @@ impl Gate {
             _ => Some(digest_input.digest()),
         };
         judged.is_current = trusted.is_some_and(|record| {
-            record.name == candidate.name
+            record.name == judged.candidate.name
                 && digest.as_ref().and_then(|it| it.as_ref().ok()) == Some(&record.digest)
         });
         // Other contents in another working tree are no change.
@@ -336,7 +259,7 @@ impl Gate {
             judged.standing = TrustLevel::Trusted;
             judged.by_record = true;
         }
-        (judged.digest_input, judged.digest) = (Some(digest_input), digest);
+        (judged.digest_input, judged.tree_digest) = (Some(digest_input), digest);
         judged
     }
 
@@ -344,7 +267,7 @@ impl Gate {
     fn key(&self, candidate: &Candidate) -> Option<(Scope, PathBuf)> {
         let (scope, base) = match candidate.dir.tier.origin() {
             Origin::Repo => (self.repo.clone()?, self.bases.repo.as_deref()),
-            _ => (Scope::Global, self.home.as_deref()),
+            _ => (Scope::Global, self.bases.home.as_deref()),
         };
         let reference = candidate.reference();
         // A component of the user's own is recorded by its file, whichever entry names it; any other hook by
@@ -355,27 +278,21 @@ impl Gate {
         Some((scope, relative.to_owned()))
     }
 
-    fn digest_input(
-        &self,
-        candidate: &Candidate,
-        table: Option<&Table>,
-        options: &Options,
-    ) -> Option<DigestInput> {
-        let HooksDir { tier, path, base, installed, .. } = &*candidate.dir;
+    fn digest_input(&self, judged: &Judged, options: &Options) -> Option<DigestInput> {
+        let HooksDir { tier, path, base, installed, .. } = &*judged.candidate.dir;
         let is_plugin = matches!(tier, Tier::RepoPlugin | Tier::GlobalPlugin);
         let is_repo = tier.origin() == Origin::Repo;
-        // The user's own settings of a plugin's hook are not a part of the plugin.
-        let table = table.filter(|_| is_repo);
         Some(DigestInput {
             // The digest of a plugin in the home directory covers the whole plugin.
             repo: if is_repo { self.bases.repo.clone()? } else { base.clone() },
             dir: path.parent().filter(|_| is_plugin).unwrap_or(path).to_owned(),
-            file: candidate.path.clone(),
-            base: candidate.dir.base.clone(),
+            file: judged.candidate.path.clone(),
+            base: base.clone(),
             cwd: options.cwd.clone(),
-            declared: candidate.declared.as_ref().map(Declared::fields).unwrap_or_default(),
-            lines: candidate.declared.as_ref().map(Declared::words).unwrap_or_default(),
-            settings: table.map(Table::fields).unwrap_or_default(),
+            declared: judged.declared().map(Declared::fields).unwrap_or_default(),
+            lines: judged.declared().map(Declared::words).unwrap_or_default(),
+            // The user's own settings of a plugin's hook are not a part of the plugin.
+            settings: if is_repo { judged.table.fields() } else { BTreeMap::new() },
             covered: Covered { plugin: base.clone(), installed: Arc::clone(installed) },
         })
     }
@@ -383,20 +300,16 @@ impl Gate {
     /// Returns the access of a component: the rights that it asks for and was granted with its present
     /// digest. An untrusted one gets none. The second value lists the rights that were left out, because they
     /// could write hookbox's own files.
-    pub(super) fn access(
-        &self,
-        candidate: &Candidate,
-        judged: &Judgement,
-        component: &Component,
-    ) -> (Access, Vec<Capability>) {
+    pub(super) fn access(&self, judged: &Judged, component: &Component) -> (Access, Vec<Capability>) {
+        let candidate = &judged.candidate;
         let manifest = component.manifest();
         let mut access = Access::nothing(manifest, &candidate.name);
-        access.name = trust::handle(&candidate.name, Some(&candidate.reference()), judged.is_unique);
+        access.name = trust::handle(&candidate.name, Some(&judged.reference), judged.is_unique);
         access.flags.clone_from(&judged.flags);
         access.clock = self.granted.backends.clock();
         access.taping = self.granted.backends.taping();
         // No grant makes a hook of a repository spare its user a question.
-        let is_repo = candidate.dir.tier.origin() == Origin::Repo;
+        let is_repo = judged.origin() == Origin::Repo;
         let asked = |rights: Rights| if is_repo { rights.without(&Capability::Allow) } else { rights };
         access.rights = asked(access.rights);
         let granted = judged.record.as_ref().filter(|_| judged.holds_for(component.digest()));
@@ -404,7 +317,7 @@ impl Gate {
             return (access, Vec::new());
         };
         let (rights, refused) = self.protected.rights(&manifest.capabilities, &granted.grants);
-        let identity = granted.scope.identity(candidate.dir.plugin.as_deref(), &candidate.identity());
+        let identity = identity(&granted.scope, candidate);
         access.places = Places {
             repo: self.bases.repo.clone(),
             home: self.bases.home.clone(),
@@ -424,4 +337,9 @@ impl Gate {
         self.granted.backends.connect(&mut access, &identity);
         (access, refused)
     }
+}
+
+/// Returns the identity of a hook's state in this scope.
+fn identity(scope: &Scope, candidate: &Candidate) -> String {
+    scope.identity(candidate.dir.plugin.as_deref(), &candidate.identity())
 }

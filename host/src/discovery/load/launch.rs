@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use hookbox_system::text;
 
-use super::discovered::LastGood;
-use super::judged_candidate::JudgedCandidate;
+use super::LastGood;
+use super::judged::Judged;
 use crate::discovery::find::declared::{Declared, Handler, PLUGIN_DATA_VARIABLE, Server, WiredCommand};
 use crate::discovery::find::options::Options;
 use crate::hook::{Cause, Descriptor, Hook, HookError};
@@ -47,10 +47,12 @@ impl Launcher {
     /// `not_found` if its command is missing; `incompatible` if its server cannot be configured.
     pub(super) fn hook(
         &mut self,
-        judged: &JudgedCandidate<'_>,
-        declared: &Declared,
+        judged: &Judged,
         descriptor: Descriptor,
     ) -> Result<Arc<dyn Hook>, HookError> {
+        let Some(declared) = judged.declared() else {
+            return Err(HookError::new(Cause::Internal, "is not declared"));
+        };
         match &declared.handler {
             Ok(Handler::Command(line)) => {
                 let base = judged.candidate.dir.base.clone();
@@ -66,7 +68,7 @@ impl Launcher {
     /// A command with the protocol of an agent, which finds the project in the variables of the agent.
     fn wired(
         &self,
-        judged: &JudgedCandidate<'_>,
+        judged: &Judged,
         descriptor: Descriptor,
         it: &WiredCommand,
     ) -> Result<CommandHook, HookError> {
@@ -90,7 +92,7 @@ impl Launcher {
         let line = it.line.clone().with_values(&values);
         let mut hook =
             command(judged, descriptor, &line, directory, &values)?.with_wire(Arc::clone(&it.wire));
-        let only = judged.table.and_then(|table| table.environment.as_ref());
+        let only = judged.table.environment.as_ref();
         let of_settings = it.user_env.iter().chain(&it.project_env);
         let of_settings = of_settings.filter(|(name, _)| only.is_none_or(|only| only.contains(name)));
         for (name, value) in of_settings.chain(&it.env) {
@@ -106,7 +108,7 @@ impl Launcher {
 
     fn tool(
         &mut self,
-        judged: &JudgedCandidate<'_>,
+        judged: &Judged,
         declared: &Declared,
         descriptor: Descriptor,
         name: &str,
@@ -134,7 +136,7 @@ impl Launcher {
             (None, None) => return Err(HookError::new(Cause::Internal, "its server was not declared")),
         };
         let hook = ToolHook::new(descriptor, server, tool.to_owned());
-        Ok(Arc::new(match judged.judgement.verify() {
+        Ok(Arc::new(match judged.verify() {
             Some(verify) => hook.with_verify(verify),
             None => hook,
         }))
@@ -142,21 +144,20 @@ impl Launcher {
 }
 
 fn command(
-    judged: &JudgedCandidate<'_>,
+    judged: &Judged,
     descriptor: Descriptor,
     line: &CommandLine,
     directory: PathBuf,
     values: &[(&str, &Path)],
 ) -> Result<CommandHook, HookError> {
     line.look(&directory, values)?;
-    let mut hook = CommandHook::new(descriptor, line.clone(), directory);
+    let mut hook = CommandHook::new(descriptor, line.clone(), directory)
+        .with_settings(&judged.table.settings)
+        .with_environment(judged.table.environment.clone());
     if let Some(declared) = &judged.candidate.declared {
         hook = hook.in_background(declared.background).with_condition(declared.condition.clone());
     }
-    if let Some(table) = judged.table {
-        hook = hook.with_settings(&table.settings).with_environment(table.environment.clone());
-    }
-    Ok(match judged.judgement.verify() {
+    Ok(match judged.verify() {
         Some(verify) => hook.with_verify(verify),
         None => hook,
     })

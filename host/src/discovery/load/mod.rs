@@ -2,43 +2,118 @@
 //!
 //! Loading uses [`find`](super::find), which uses nothing of it.
 
-mod assemble;
-mod assembly;
+mod build;
 mod builtins;
-mod discovered;
 mod entry;
 mod examine;
 mod gate;
 mod hook_cache;
-mod judged_candidate;
+mod judged;
 mod launch;
 mod missing;
-mod selection;
-mod shadow;
+mod select;
 mod tighten;
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-pub(crate) use self::assembly::unreadable_guard as guard_of_unseen;
-pub use self::discovered::Discovery;
-pub(crate) use self::discovered::LastGood;
-pub use self::entry::{Entry, EntryStatus, Found, Namesake};
+pub use self::entry::{Entry, EntryStatus, Found, Namesake, Tightened};
+use self::examine::{Described, Examiner};
+use self::gate::{Gate, Granted};
 pub use self::hook_cache::{forget, remembered};
-pub use self::tighten::Tightened;
-
-use self::assembly::unreadable_guard;
+use self::judged::Judged;
+pub(crate) use self::missing::unreadable_guard as guard_of_unseen;
+use self::missing::unreadable_guard;
+use self::tighten::Wishes;
 use super::find::global_settings::GlobalSettings;
-use super::find::last_read::LastRead;
+use super::find::last_read::{Kept, LastRead, Since};
 use super::find::options::Options;
 use super::find::repo::Repositories;
 use super::find::roots;
 use super::find::scan::{self, Scan};
 use super::find::{self, Scanned, absolute};
 use super::problem::Problem;
-use crate::hook::{COMPILE, Tier};
+use crate::builtin::BuiltinSettings;
+use crate::hook::{COMPILE, Hook, Kind, Tier};
+use crate::mcp;
+use crate::trust::ProtectedDirs;
 use crate::wasm::Runtime;
 use hookbox_system::files::FileAccess;
+
+/// The hooks that were found, and the problems on the way.
+#[derive(Default)]
+pub struct Discovery {
+    /// Every hook, also those that do not run, in run order: origin, priority, tier, root, plugin directory
+    /// name, file name. A hook that does not run has the default priority.
+    pub entries: Vec<Entry>,
+    /// The hooks that run, in the order of registration: tier, root, plugin directory name, file name. A
+    /// stable sort by the descriptor's `tier.origin()` and the subscription's `priority` makes it the order
+    /// of a chain. Hooks that only fail (untrusted, or a guard that is missing, broken or unreadable) are
+    /// among them.
+    pub hooks: Vec<Arc<dyn Hook>>,
+    /// The problems. An untrusted hook is not one: its entry and its reports have the reason.
+    pub problems: Vec<Problem>,
+    /// The repository: the nearest one.
+    pub repo: Option<PathBuf>,
+    /// The repositories around it, the outermost first: their hooks count as well.
+    pub outer: Vec<PathBuf>,
+    /// The time that examining untrusted files took.
+    pub(crate) untrusted_time: Duration,
+    /// The user's settings of each built-in hook, by its name.
+    pub(crate) builtins: BTreeMap<&'static str, BuiltinSettings>,
+    /// The settings for all hooks together.
+    pub(crate) global: GlobalSettings,
+    /// The directories that no hook may write to.
+    pub protected: Arc<ProtectedDirs>,
+    /// The broken files whose last state stays in force.
+    pub(crate) kept: Vec<Kept>,
+    /// The working state for the next discovery; `None` if this one failed.
+    pub(crate) last_good: Option<LastGood>,
+}
+
+impl Discovery {
+    /// Returns a discovery without any hook.
+    pub(crate) fn new() -> Self {
+        Self { last_good: Some(LastGood::default()), ..Self::default() }
+    }
+
+    /// Adds the hooks of a repository to those of the repositories around it. Their names do not shadow each
+    /// other.
+    fn take(&mut self, inner: Self) {
+        self.entries.extend(inner.entries);
+        self.entries.sort_by_key(|entry| (entry.tier.origin(), entry.priority));
+        self.hooks.extend(inner.hooks);
+        self.problems.extend(inner.problems);
+        self.kept.extend(inner.kept);
+        match (&mut self.last_good, inner.last_good) {
+            (Some(last), Some(inner)) => last.take(inner),
+            (last, inner) => *last = inner,
+        }
+        self.builtins = inner.builtins;
+        self.protected = inner.protected;
+    }
+}
+
+/// The working state that a discovery found, for the next one.
+#[derive(Default)]
+pub(crate) struct LastGood {
+    /// Settings and declarations.
+    read: Arc<LastRead>,
+    /// Servers that may be running, by the directory of their root, the root and their name.
+    servers: HashMap<(PathBuf, usize, String), Arc<mcp::Server>>,
+    /// Components and rules, by kind and file.
+    described: HashMap<(Kind, PathBuf), Since<Described>>,
+}
+
+impl LastGood {
+    /// Adds the hooks of another repository; the files are read for all repositories at once.
+    fn take(&mut self, other: Self) {
+        self.servers.extend(other.servers);
+        self.described.extend(other.described);
+    }
+}
 
 /// Finds the hooks. `last` is the working state of the last time: a file that is broken now stays in force in
 /// its last version, unless that is against the user's will.
@@ -56,7 +131,7 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
         let (options, last, runtime) = (Arc::clone(&options), Arc::clone(&last.read), runtime.clone());
         blocking(options.one_event, move || find_and_judge(&options, &last, &runtime)).await
     };
-    let Judged { repositories, global, read, mut scans } = match judged {
+    let Judgements { repositories, global, read, mut scans } = match judged {
         Ok(judged) => judged,
         Err(error) => {
             problems.push(not_searched(&options, &error).hiding(&FileAccess::Global));
@@ -81,15 +156,14 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
         let last_good = Some(LastGood { read, ..LastGood::default() });
         return Discovery { problems, repo, outer, global, kept, last_good, ..Discovery::default() };
     }
-    let examiner = examine::Examiner::new(&options, runtime);
+    let examiner = Examiner::new(&options, runtime);
     let mut discovery = Discovery::default();
-    let wishes = tighten::Wishes::of(scans.iter().map(|it| &it.scan));
+    let wishes = Wishes::of(&scans);
     // The outermost first: an inner repository takes nothing away from it, no time either.
-    for JudgedScan { scan, gate, judgements } in scans {
-        let access = scan.repository.clone();
-        let of_scan = assemble::assemble(scan, &gate, judgements, &options, &examiner, last, &wishes).await;
-        discovery.take(of_scan);
-        if let (Some(repo), true) = (gate.repository(), access.is_some_and(|it| it.is_exhausted())) {
+    for scan in scans {
+        let (access, repo) = (scan.scan.repository.clone(), scan.gate.repository().map(Path::to_owned));
+        discovery.take(build::build(scan, &options, &examiner, last, &wishes).await);
+        if let (Some(repo), true) = (repo, access.is_some_and(|it| it.is_exhausted())) {
             let message = "was not searched as a whole: the system ran out of file descriptors or memory";
             problems.push(Problem { hides: true, ..Problem::new(repo, message) });
         }
@@ -111,7 +185,7 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
 }
 
 /// The candidates of all repositories and of the user, judged.
-struct Judged {
+struct Judgements {
     repositories: Repositories,
     global: GlobalSettings,
     /// The files that could be read.
@@ -120,32 +194,47 @@ struct Judged {
     scans: Vec<JudgedScan>,
 }
 
-/// A scan with the judgements of its candidates.
+/// A scan whose candidates are judged.
 struct JudgedScan {
     scan: Scan,
-    gate: gate::Gate,
-    judgements: Vec<gate::Judgement>,
+    gate: Gate,
+    judged: Vec<Arc<Judged>>,
+}
+
+impl JudgedScan {
+    /// Judges the candidates of a scan. `names` counts the candidates of each name in all scans.
+    fn new(mut scan: Scan, gate: Gate, names: &HashMap<String, usize>, options: &Options) -> Self {
+        let judged = gate.judge(&mut scan, names, options).into_iter().map(Arc::new).collect();
+        Self { scan, gate, judged }
+    }
+}
+
+/// Counts the candidates of each name.
+fn names(scans: &[Scan]) -> HashMap<String, usize> {
+    let mut names = HashMap::new();
+    for candidate in scans.iter().flat_map(|scan| &scan.candidates) {
+        *names.entry(candidate.name.clone()).or_default() += 1;
+    }
+    names
 }
 
 /// Finds the candidates and judges them. None of them runs.
-fn find_and_judge(options: &Options, last: &Arc<LastRead>, runtime: &Runtime) -> Judged {
+fn find_and_judge(options: &Options, last: &Arc<LastRead>, runtime: &Runtime) -> Judgements {
     let Scanned { repositories, global, read, mut scans } = find::find(options, last);
     let mut problems = Vec::new();
-    let granted = gate::Granted::read(options, runtime, global.git.as_deref(), &mut problems);
-    let around: Vec<PathBuf> = repositories.outer.iter().chain(&repositories.nearest).cloned().collect();
-    let of_scans = repositories.outer.iter().map(Some).chain([repositories.nearest.as_ref()]);
-    let judge = |(repo, scan): (Option<&PathBuf>, &Scan)| {
-        let gate = gate::Gate::new(options, Arc::clone(&granted), repo.map(PathBuf::as_path), &around);
-        let judgements = gate.judge(scan, &scans, options);
-        (gate, judgements)
-    };
-    let judged: Vec<_> = of_scans.zip(&scans).map(judge).collect();
+    let granted = Granted::read(options, runtime, global.git.as_deref(), &mut problems);
     if let Some(nearest) = scans.last_mut() {
         nearest.problems.append(&mut problems);
     }
-    let scans = scans.into_iter().zip(judged);
-    let scans = scans.map(|(scan, (gate, judgements))| JudgedScan { scan, gate, judgements }).collect();
-    Judged { repositories, global, read, scans }
+    let around: Vec<PathBuf> = repositories.outer.iter().chain(&repositories.nearest).cloned().collect();
+    let of_scans = repositories.outer.iter().map(Some).chain([repositories.nearest.as_ref()]);
+    let names = names(&scans);
+    let judge = |(repo, scan): (Option<&PathBuf>, Scan)| {
+        let gate = Gate::new(options, Arc::clone(&granted), repo.map(PathBuf::as_path), &around);
+        JudgedScan::new(scan, gate, &names, options)
+    };
+    let scans = of_scans.zip(scans).map(judge).collect();
+    Judgements { repositories, global, read, scans }
 }
 
 fn not_searched(options: &Options, error: &tokio::task::JoinError) -> Problem {
@@ -170,20 +259,19 @@ pub async fn examine_plugin(dir: &Path, called: &str, tier: Tier, runtime: &Runt
         let (options, runtime) = (Arc::clone(&options), runtime.clone());
         tokio::task::spawn_blocking(move || {
             let mut scan = scan::scan_plugin(&dir, &called, tier);
-            let granted = gate::Granted::read(&options, &runtime, None, &mut scan.problems);
-            let gate = gate::Gate::new(&options, granted, Some(&dir), std::slice::from_ref(&dir));
-            let judgements = gate.judge(&scan, std::slice::from_ref(&scan), &options);
-            JudgedScan { scan, gate, judgements }
+            let granted = Granted::read(&options, &runtime, None, &mut scan.problems);
+            let gate = Gate::new(&options, granted, Some(&dir), std::slice::from_ref(&dir));
+            let names = names(std::slice::from_ref(&scan));
+            JudgedScan::new(scan, gate, &names, &options)
         })
         .await
     };
-    let JudgedScan { scan, gate, judgements } = match judged {
-        Ok(judged) => judged,
+    let scan = match judged {
+        Ok(scan) => scan,
         Err(error) => {
             return Discovery { problems: vec![not_searched(&options, &error)], ..Discovery::default() };
         }
     };
-    let examiner = examine::Examiner::new(&options, runtime);
-    let (last, wishes) = (Arc::default(), tighten::Wishes::default());
-    assemble::assemble(scan, &gate, judgements, &options, &examiner, &last, &wishes).await
+    let (examiner, last) = (Examiner::new(&options, runtime), Arc::default());
+    build::build(scan, &options, &examiner, &last, &Wishes::default()).await
 }

@@ -3,38 +3,16 @@
 //! A repository may do it untrusted: a stricter guard blocks more, and a block runs nothing.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
-
+use super::JudgedScan;
+use super::entry::Tightened;
+use super::judged::Judged;
 use crate::discovery::find::candidate::{Candidate, State};
 use crate::discovery::find::roots::RootDir;
-use crate::discovery::find::scan::Scan;
 use crate::discovery::find::settings::Table;
 use crate::discovery::problem::Problem;
 use crate::hook::{Kind, Origin, Settings, SettingsSchema, Tighter};
-
-/// A setting of the user's hook that a repository made stricter.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct Tightened {
-    /// The name of the setting.
-    pub setting: String,
-    /// The value in this repository, as the hook gets it.
-    pub value: String,
-    /// The value that it replaces: the user's or the default.
-    pub instead_of: String,
-    /// The repository's settings file.
-    #[serde(serialize_with = "lossy")]
-    pub file: PathBuf,
-    /// The line of the setting.
-    pub line: usize,
-}
-
-/// JSON is UTF-8, a path need not be.
-fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-    path.to_string_lossy().serialize(serializer)
-}
 
 /// The settings that repositories have for components of the user's, by name.
 #[derive(Default)]
@@ -42,14 +20,15 @@ pub(super) struct Wishes(BTreeMap<String, Vec<Table>>);
 
 impl Wishes {
     /// Finds the settings in all scans; the last one has the user's hooks.
-    pub(super) fn of<'a>(scans: impl DoubleEndedIterator<Item = &'a Scan> + Clone) -> Self {
+    pub(super) fn of(scans: &[JudgedScan]) -> Self {
         let mut wishes: BTreeMap<String, Vec<Table>> = BTreeMap::new();
-        let users = scans.clone().next_back().map(|scan| scan.candidates.as_slice()).unwrap_or_default();
-        for scan in scans {
+        let is_tightened = |it: &Candidate, name: &str| it.name == name && can_be_tightened(it);
+        let users = scans.last().map(|it| it.judged.as_slice()).unwrap_or_default();
+        for JudgedScan { scan, judged, .. } in scans {
             for root in scan.roots.iter().filter(|root| root.origin == Origin::Repo) {
                 for (name, table) in &root.tables {
-                    let is_users = || users.iter().any(|it| it.name == *name && can_be_tightened(it));
-                    if !table.settings.is_empty() && !has(&scan.candidates, root, name) && is_users() {
+                    let is_users = || users.iter().any(|it| is_tightened(&it.candidate, name));
+                    if !table.settings.is_empty() && !has(judged, root, name) && is_users() {
                         wishes.entry(name.clone()).or_default().push(table.clone());
                     }
                 }
@@ -131,8 +110,8 @@ fn can_be_tightened(candidate: &Candidate) -> bool {
 }
 
 /// Returns true if a root has a hook of this name.
-pub(super) fn has(candidates: &[Candidate], root: &RootDir, name: &str) -> bool {
-    candidates.iter().any(|it| {
+pub(super) fn has(judged: &[Arc<Judged>], root: &RootDir, name: &str) -> bool {
+    judged.iter().map(|it| &it.candidate).any(|it| {
         // A hook of a source belongs to no root: the settings of each root may name it.
         let is_outside = it.declared.as_ref().is_some_and(|it| it.outside.is_some());
         (is_outside || it.dir.root == root.root) && it.dir.tier.origin() == root.origin && it.name == name

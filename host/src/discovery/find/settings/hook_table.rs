@@ -17,10 +17,10 @@ use hookbox_system::units;
 /// The number of variables that a hook may be given by name.
 const MAX_VARIABLES: usize = 1_024;
 
-/// The settings of one hook.
+/// The settings of one hook; the default for a hook without a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Table {
-    /// The line of the table.
+    /// The line of the table, from 1.
     pub(crate) line: usize,
     pub(crate) enabled: Option<bool>,
     pub(crate) priority: Option<i32>,

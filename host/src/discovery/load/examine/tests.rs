@@ -1,18 +1,32 @@
 use super::*;
+use crate::discovery::find::candidate::{HooksDir, State};
+use crate::discovery::find::settings::Table;
+use crate::hook::Tier;
+use hookbox_system::files::FileAccess;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 
-fn job(path: PathBuf, kind: Kind, standing: TrustLevel) -> Job {
-    Job {
-        access: FileAccess::Global,
-        path,
-        kind,
+fn job(path: PathBuf, kind: Kind, standing: TrustLevel) -> Arc<Judged> {
+    let dir = Arc::new(HooksDir::new(&FileAccess::Global, Tier::Global, 0, PathBuf::new(), Path::new("")));
+    let candidate = Candidate::of_file(&dir, "x".to_owned(), path, State::Usable);
+    let candidate = Candidate { kind, ..candidate };
+    Arc::new(Judged {
+        reference: candidate.reference(),
+        candidate,
+        table: Table::default(),
         standing,
-        environment: None,
-        tree: false,
-        digest: None,
-        verify: None,
-    }
+        key: None,
+        record: None,
+        digest_input: None,
+        tree_digest: None,
+        bytes: None,
+        is_current: false,
+        by_record: false,
+        is_unique: true,
+        flags: String::new(),
+        namesakes: Vec::new(),
+    })
 }
 
 #[tokio::test]

@@ -1,25 +1,22 @@
-//! A candidate with its settings and the gate's judgement.
+//! A hook between the gate and its entry.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::discovered::LastGood;
-use super::entry::Found;
-use super::examine::{Examined, Job, Ready};
-use super::gate::Judgement;
-use super::shadow::Claim;
-use crate::discovery::find::PluginFile;
-use crate::discovery::find::candidate::Candidate;
-use crate::discovery::find::declared::{Declared, Handler, Source};
-use crate::discovery::find::last_read::Kept;
+use super::entry::{Found, Namesake};
+use crate::discovery::find::candidate::{Candidate, State};
+use crate::discovery::find::declared::{Declared, Handler};
 use crate::discovery::find::settings::{self, Table};
 use crate::discovery::problem::Problem;
 use crate::hook::{
     Budget, Cause, Descriptor, Digest, HookError, Kind, Limits, Manifest, Mode, OnFailure, Origin,
     SettingsFault, Tier,
 };
+use crate::native::Verify;
 use crate::outcome::Answers;
-use crate::trust::{self, TreeError};
+use crate::trust::native_digest::DigestInput;
+use crate::trust::{self, Record, Scope, TreeError, TrustLevel};
 use hookbox_system::text;
 use hookbox_system::units;
 
@@ -29,73 +26,94 @@ const USUAL_OF_CLAUDE: Duration = Duration::from_secs(600);
 /// The reason why a hook of a repository is never given the answer `allow`, trusted or not.
 pub(super) const NEVER_ALLOWS: &str = "no hook of a repository can have it";
 
-/// The position of a hook in the order of registration.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Position {
-    pub(super) tier: Tier,
-    pub(super) root: usize,
-    pub(super) plugin_dir: String,
-    /// The source that declares it; files come first.
-    pub(super) source: Source,
-    /// Its index in the source.
-    pub(super) at: usize,
-    pub(super) file: String,
+/// A hook from the gate to its entry: a candidate with its settings, its trust and its digest.
+pub(super) struct Judged {
+    pub(super) candidate: Candidate,
+    /// Its settings; the default without any.
+    pub(super) table: Table,
+    pub(super) standing: TrustLevel,
+    /// Its key in the trust file; `None` if nothing can be recorded of it.
+    pub(super) key: Option<(Scope, PathBuf)>,
+    /// The user's record of it, also if it has changed since.
+    pub(super) record: Option<Record>,
+    /// The files and settings that its digest covers, if it needs trust.
+    pub(super) digest_input: Option<DigestInput>,
+    /// Their digest; `None` for a component that nobody trusted.
+    pub(super) tree_digest: Option<Result<Digest, TreeError>>,
+    /// The digest of the component's bytes at that time.
+    pub(super) bytes: Option<Digest>,
+    /// True if the record is of its present digest.
+    pub(super) is_current: bool,
+    /// True if it is trusted by a record, not by the policy.
+    pub(super) by_record: bool,
+    /// True if its name is enough to find it.
+    pub(super) is_unique: bool,
+    /// The options with which a command finds it, each with a space behind it.
+    pub(super) flags: String,
+    /// The hooks of its name that it replaces if the user agrees.
+    pub(super) namesakes: Vec<Namesake>,
+    /// The path by which a command finds it.
+    pub(super) reference: PathBuf,
 }
 
-/// A candidate with its settings and judgement.
-pub(super) struct JudgedCandidate<'a> {
-    pub(super) candidate: &'a Candidate,
-    pub(super) table: Option<&'a Table>,
-    pub(super) judgement: &'a Judgement,
-}
+impl Judged {
+    /// Returns the tier's owner.
+    pub(super) fn origin(&self) -> Origin {
+        self.candidate.dir.tier.origin()
+    }
 
-impl JudgedCandidate<'_> {
-    pub(super) fn job(&self) -> Job {
-        Job {
-            access: self.candidate.dir.access.clone(),
-            path: self.candidate.path.clone(),
-            kind: self.candidate.kind,
-            environment: self.table.and_then(|it| it.environment.clone()),
-            standing: self.judgement.standing,
-            tree: self.judgement.digest.is_some(),
-            digest: self.digest(),
-            verify: self.judgement.verify(),
+    /// Returns the key of its file for the next discovery.
+    pub(super) fn file(&self) -> (Kind, PathBuf) {
+        (self.candidate.kind, self.candidate.path.clone())
+    }
+
+    /// Returns true if its owner has switched it off.
+    pub(super) fn is_off(&self) -> bool {
+        matches!(self.candidate.state, State::Disabled) || self.table.enabled == Some(false)
+    }
+
+    /// Returns true if it has changed since the user trusted it.
+    pub(super) fn has_changed(&self) -> bool {
+        self.standing != TrustLevel::Trusted && self.was_trusted()
+    }
+
+    /// Returns true if the user trusts it, or trusted it before it changed.
+    pub(super) fn was_trusted(&self) -> bool {
+        self.record.as_ref().is_some_and(|record| record.trusted)
+    }
+
+    /// Returns true if the record is of a component with these bytes.
+    pub(super) fn holds_for(&self, bytes: &Digest) -> bool {
+        match &self.digest_input {
+            Some(_) => self.is_current && self.bytes.as_ref() == Some(bytes),
+            None => self.record.as_ref().is_some_and(|record| record.digest == *bytes),
         }
     }
 
-    /// Returns the result of examining it, or the last working version of a file that is broken now.
-    pub(super) fn or_last(&self, examined: Examined, last: &LastGood) -> (Examined, Option<Box<Kept>>) {
-        let Candidate { name, path, kind, .. } = self.candidate;
-        let component = last.components.get(path).filter(|_| *kind == Kind::Component);
-        let rules = last.rules.get(path).filter(|_| *kind == Kind::Rules);
-        let good = match (component, rules) {
-            (Some(it), _) => Some((it.value.digest(), &it.since)),
-            (_, Some(it)) => Some((it.value.digest(), &it.since)),
-            _ => None,
-        };
-        let (Err(error), Some((digest, since))) = (&examined.result, good) else {
-            return (examined, None);
-        };
-        let is_theirs = !self.judgement.by_record || self.judgement.holds_for(digest);
-        // A missing file, or one that leads out of its repository, is not a broken one. And a hook that is
-        // not trusted now is not kept.
-        let is_broken = !matches!(error.cause, Cause::NotFound | Cause::Denied);
-        if !is_broken || !self.judgement.standing.is_trusted() || !is_theirs {
-            return (examined, None);
-        }
-        let kept = Kept::new(path, Some(name), since, error.message.clone());
-        let component = component.map(|it| Ready::Component(Box::new(it.value.clone())));
-        let ready = component.or(rules.map(|it| Ready::Rules(Box::new(it.value.clone()))));
-        match ready {
-            Some(ready) => (Examined::new(Some(digest.clone()), Ok(ready)), Some(Box::new(kept))),
-            None => (examined, None),
-        }
+    /// Returns the command that approves it.
+    pub(super) fn approve(&self) -> String {
+        let path = Some(self.reference.as_path());
+        let outside = self.declared().and_then(|it| it.outside.as_ref());
+        let from = outside.map_or_else(String::new, |it| format!("--from {} ", it.from));
+        trust::approve(&format!("{}{from}", self.flags), &self.candidate.name, path, self.is_unique)
+    }
+
+    /// Returns a check of the digest of a hook that is trusted by a record and is not a component.
+    pub(super) fn verify(&self) -> Option<Verify> {
+        let record = self.record.as_ref().filter(|record| record.trusted)?;
+        let digest_input = self.digest_input.clone().filter(|_| self.by_record && self.bytes.is_none())?;
+        let (trusted, approve) = (record.digest.clone(), self.approve());
+        Some(Arc::new(move || match digest_input.digest() {
+            Ok(digest) if digest == trusted => Ok(()),
+            Ok(_) => Err(HookError::new(Cause::Untrusted, format!("{}; {approve}", trust::CHANGED))),
+            Err(error) => Err(HookError::new(Cause::Untrusted, format!("{}: {error}", trust::CHANGED))),
+        }))
     }
 
     /// Returns the digest of a hook that is more than one file: of everything that belongs to a repository's
     /// hook, or of the user's own entry.
-    fn digest(&self) -> Option<Digest> {
-        match (&self.judgement.digest, self.declared()) {
+    pub(super) fn digest(&self) -> Option<Digest> {
+        match (&self.tree_digest, self.declared()) {
             (Some(digest), _) => digest.clone().ok(),
             (None, Some(declared)) => Some(Digest::of(declared.text.as_bytes())),
             (None, None) => None,
@@ -104,37 +122,17 @@ impl JudgedCandidate<'_> {
 
     /// Returns true if it takes its name, if it is usable. A repository's hook in shadow mode leaves it to your guard.
     pub(super) fn takes_name(&self) -> bool {
-        self.candidate.dir.tier.origin() != Origin::Repo || !self.is_made_observer()
-    }
-
-    /// Returns the properties that count if another hook has its name.
-    pub(super) fn claim(&self) -> Claim<'_> {
-        Claim {
-            origin: self.candidate.dir.tier.origin(),
-            standing: self.judgement.standing,
-            key: self.judgement.key.as_ref(),
-            replaces: self.judgement.replaces(),
-        }
-    }
-
-    /// Returns the path by which a command finds it.
-    pub(super) fn reference(&self) -> PathBuf {
-        self.judgement.reference.clone()
-    }
-
-    /// Returns the command that approves it.
-    pub(super) fn approve(&self) -> String {
-        self.judgement.approve(&self.candidate.name)
+        self.origin() != Origin::Repo || !self.is_made_observer()
     }
 
     /// Returns the failure of an untrusted hook.
     pub(super) fn untrusted(&self) -> HookError {
-        let why = match self.candidate.dir.tier.origin() {
-            _ if self.judgement.has_changed() => trust::CHANGED,
+        let why = match self.origin() {
+            _ if self.has_changed() => trust::CHANGED,
             Origin::Repo => trust::UNTRUSTED,
             _ => trust::NOT_APPROVED,
         };
-        let message = match &self.judgement.digest {
+        let message = match &self.tree_digest {
             Some(Err(error)) if *error != TreeError::Spent => {
                 format!("{why}; it cannot be trusted: {error}")
             }
@@ -148,38 +146,35 @@ impl JudgedCandidate<'_> {
         let dir = &self.candidate.dir;
         let declared = self.declared();
         Found {
-            reference: self.reference(),
+            reference: self.reference.clone(),
             order: 0,
             declared_at: declared.map(|it| it.spot.clone()),
             runs: declared.and_then(Declared::runs),
             unquoted: declared.and_then(|it| it.unquoted(&dir.base)),
-            plugin_files: self.plugin_files(),
+            plugin_files: declared
+                .filter(|_| dir.plugin.is_some())
+                .map(Declared::plugin_files)
+                .unwrap_or_default(),
             events: declared.and_then(|it| it.event.clone()).into_iter().collect(),
             tools: declared.map(|it| it.tools.clone()).unwrap_or_default(),
             matcher: declared.and_then(|it| it.matcher.clone()),
             condition: declared.and_then(|it| it.condition.as_ref()).map(|it| it.as_str().to_owned()),
             needs_trust: dir.needs_trust,
             manifest: None,
-            key: self.judgement.key.clone(),
-            record: self.judgement.record.clone(),
-            namesakes: self.judgement.namesakes.clone(),
-            settings: self.table.map(|table| table.settings.clone()).unwrap_or_default(),
-            settings_line: self.table.map(|table| table.line),
+            key: self.key.clone(),
+            record: self.record.clone(),
+            namesakes: self.namesakes.clone(),
+            settings: self.table.settings.clone(),
+            settings_line: Some(self.table.line).filter(|line| *line > 0),
             shadowed_by: None,
-            digest_input: self.judgement.digest_input.clone(),
-            rest: format!("{:?} {declared:?}", self.table.map(Table::fields)),
+            digest_input: self.digest_input.clone(),
+            rest: format!("{:?} {declared:?}", self.table.fields()),
         }
-    }
-
-    /// Returns the files of its plugin that its command runs.
-    fn plugin_files(&self) -> Vec<PluginFile> {
-        let declared = self.declared().filter(|_| self.candidate.dir.plugin.is_some());
-        declared.map(Declared::plugin_files).unwrap_or_default()
     }
 
     /// Returns its descriptor as far as it is known before its file is examined.
     pub(super) fn descriptor(&self, flags: &Limits) -> Descriptor {
-        let Candidate { dir, name, path, kind, .. } = self.candidate;
+        let Candidate { dir, name, path, kind, .. } = &self.candidate;
         Descriptor {
             tier: dir.tier,
             path: Some(path.clone()),
@@ -187,17 +182,17 @@ impl JudgedCandidate<'_> {
             subscriptions: self.declared().map(Declared::subscriptions).unwrap_or_default(),
             on_failure: self.on_failure().unwrap_or_default(),
             mode: if self.is_made_observer() { Mode::Observe } else { Mode::Enforce },
-            budget: budget(self.default_budget(), dir.tier, self.table, flags),
+            budget: budget(self.default_budget(), dir.tier, &self.table, flags),
             answers: Answers::NONE,
-            trusted: self.judgement.standing.is_trusted(),
+            trusted: self.standing.is_trusted(),
             ..Descriptor::new(name.clone(), *kind)
         }
     }
 
     /// Gives an executable or a tool its answers. It declares none, so the user's settings decide about `allow`.
     pub(super) fn may_answer(&self, descriptor: &mut Descriptor) {
-        let is_repo = self.candidate.dir.tier.origin() == Origin::Repo;
-        let allow = !is_repo && self.table.is_some_and(|it| it.allow == Some(true));
+        let is_repo = self.origin() == Origin::Repo;
+        let allow = !is_repo && self.table.allow == Some(true);
         descriptor.answers = Answers { allow, ..Answers::USUAL };
         descriptor.to_allow = (!allow).then(|| match is_repo {
             true => NEVER_ALLOWS.to_owned(),
@@ -211,18 +206,6 @@ impl JudgedCandidate<'_> {
         });
     }
 
-    /// Returns true if other bytes were loaded than those that the gate judged.
-    pub(super) fn was_replaced(&self, bytes: &Digest) -> bool {
-        self.judgement.by_record && !self.judgement.holds_for(bytes)
-    }
-
-    pub(super) fn position(&self) -> Position {
-        let Candidate { dir, file, .. } = self.candidate;
-        let (source, at) = self.declared().map_or((Source::File, 0), |it| (it.source, it.at));
-        let (plugin_dir, file) = (dir.plugin_dir.clone(), file.clone());
-        Position { tier: dir.tier, root: dir.root, plugin_dir, source, at, file }
-    }
-
     /// Returns its declaration.
     pub(super) fn declared(&self) -> Option<&Declared> {
         self.candidate.declared.as_ref()
@@ -230,7 +213,7 @@ impl JudgedCandidate<'_> {
 
     /// Returns true if settings put it into shadow mode.
     pub(super) fn is_made_observer(&self) -> bool {
-        self.table.is_some_and(Table::makes_observer)
+        self.table.makes_observer()
     }
 
     /// Returns its owner's policy for its failures: the settings go before the declaration. A hook in shadow mode
@@ -239,29 +222,28 @@ impl JudgedCandidate<'_> {
         if self.is_made_observer() {
             return Some(OnFailure::Pass);
         }
-        self.table.and_then(|it| it.on_failure).or_else(|| self.declared()?.on_failure)
+        self.table.on_failure.or_else(|| self.declared()?.on_failure)
     }
 
     /// Returns true if its own description decides what follows its failures: a component or a rules file of
     /// the user's for which nobody else decides. One of a repository and an untrusted one cannot decide it: they
     /// could stop the user.
     pub(super) fn speaks_for_itself(&self) -> bool {
-        let Candidate { dir, kind, .. } = self.candidate;
-        let was_trusted = || self.judgement.record.as_ref().is_some_and(|record| record.trusted);
+        let Candidate { dir, kind, .. } = &self.candidate;
         kind.is_one_file()
-            && dir.tier.origin() == Origin::User
+            && self.origin() == Origin::User
             && self.on_failure().is_none()
-            && (!dir.needs_trust || was_trusted())
+            && (!dir.needs_trust || self.was_trusted())
     }
 
     /// Returns its owner's priority, if there is one.
     pub(super) fn priority(&self) -> Option<i32> {
-        self.table.and_then(|it| it.priority).or_else(|| self.declared()?.priority)
+        self.table.priority.or_else(|| self.declared()?.priority)
     }
 
     /// Returns the budget of a call without settings.
     pub(super) fn default_budget(&self) -> Budget {
-        let Candidate { kind, dir, .. } = self.candidate;
+        let Candidate { kind, dir, .. } = &self.candidate;
         let default = Budget::for_kind(*kind);
         let declared = self.declared();
         let usual = declared.and_then(|it| match (&it.outside, &it.handler) {
@@ -284,23 +266,24 @@ impl JudgedCandidate<'_> {
         let mut notes = self.raised_limits();
         notes.extend(self.without_effect());
         notes.extend(self.about_allowing());
-        let Candidate { name, path, .. } = self.candidate;
+        let Candidate { name, path, .. } = &self.candidate;
         notes.into_iter().map(|message| Problem::new(path, message).of(name)).collect()
     }
 
     /// Returns the problems of its own settings, by the schema that its component declares.
     pub(super) fn settings_problems(&self, manifest: &Manifest) -> Vec<Problem> {
-        let (Some(table), Some(schema)) = (self.table, &manifest.settings) else { return Vec::new() };
+        let table = &self.table;
         let problem = |fault: SettingsFault| {
             let line = table.settings_lines.get(&fault.key).unwrap_or(&table.line);
             Problem::new(&table.file, format!("line {line}: {}", fault.message)).of(&self.candidate.name)
         };
-        schema.faults(&table.settings).into_iter().map(problem).collect()
+        let faults = manifest.settings.iter().flat_map(|schema| schema.faults(&table.settings));
+        faults.map(problem).collect()
     }
 
     fn raised_limits(&self) -> Vec<String> {
         let mut messages = Vec::new();
-        if self.candidate.dir.tier.origin() != Origin::Repo {
+        if self.origin() != Origin::Repo {
             return messages;
         }
         let default = self.default_budget();
@@ -312,8 +295,7 @@ impl JudgedCandidate<'_> {
                 "{label} in {file} has a timeout above {limit}, the limit here: {limit} applies"
             ));
         }
-        let Some(table) = self.table else { return messages };
-        let raised = table.limits.apply(default);
+        let raised = self.table.limits.apply(default);
         for (key, is_raised) in [
             ("timeout", raised.wall > default.wall),
             ("fuel", raised.fuel > default.fuel),
@@ -333,28 +315,27 @@ impl JudgedCandidate<'_> {
     }
 
     fn about_allowing(&self) -> Option<String> {
-        self.table.filter(|it| it.allow == Some(true))?;
-        let what = match (self.candidate.dir.tier.origin(), self.candidate.kind) {
+        let what = match (self.origin(), self.candidate.kind) {
             (Origin::Repo, _) => "which a repository cannot: its hooks spare you no question",
             (_, Kind::Component) => "which has no effect on a component: grant it with `hookbox grants add`",
             (_, Kind::Rules) => "which has no effect on rules: they do not have this answer",
             _ => return None,
         };
-        Some(format!("{} sets allow, {what}", settings::FILE))
+        (self.table.allow == Some(true)).then(|| format!("{} sets allow, {what}", settings::FILE))
     }
 
     fn without_effect(&self) -> Option<String> {
-        let table = self.table?;
+        let (has_env, has_settings) = (self.table.environment.is_some(), !self.table.settings.is_empty());
         let what = match self.candidate.kind {
-            Kind::Component if table.environment.is_some() => {
+            Kind::Component if has_env => {
                 "env, which has no effect on a component: it gets the variables that are granted to it"
             }
-            Kind::Rules if table.environment.is_some() => "env, which has no effect on rules",
-            Kind::Rules if !table.settings.is_empty() => "settings, which have no effect on rules",
-            Kind::Tool if table.environment.is_some() => {
+            Kind::Rules if has_env => "env, which has no effect on rules",
+            Kind::Rules if has_settings => "settings, which have no effect on rules",
+            Kind::Tool if has_env => {
                 "env, which has no effect on a tool: its server gets the env of mcp.json"
             }
-            Kind::Tool if !table.settings.is_empty() => "settings, which have no effect on a tool",
+            Kind::Tool if has_settings => "settings, which have no effect on a tool",
             _ => return None,
         };
         Some(format!("{} sets {what}", settings::FILE))
@@ -363,7 +344,7 @@ impl JudgedCandidate<'_> {
 
 /// Returns the budget of a call. Settings go before the defaults, which a repository can only lower, and the
 /// user's flags go before both.
-pub(super) fn budget(default: Budget, tier: Tier, table: Option<&Table>, flags: &Limits) -> Budget {
-    let limits = table.map(|it| it.limits).unwrap_or_default();
+pub(super) fn budget(default: Budget, tier: Tier, table: &Table, flags: &Limits) -> Budget {
+    let limits = table.limits;
     flags.apply(if tier.origin() == Origin::Repo { limits.lower(default) } else { limits.apply(default) })
 }
