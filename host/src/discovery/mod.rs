@@ -11,25 +11,22 @@
 mod find;
 mod load;
 mod problem;
-mod progress;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use find::global_settings::GlobalSettings;
-pub use find::global_settings::{SwitchedOff, git_host};
-pub use find::last_read::Kept;
-pub use find::options::{DEFAULT_ROOTS, Options};
+pub use find::files::{Kept, ReadFile};
+pub use find::options::{DEFAULT_ROOTS, Options, Progress};
 pub(crate) use find::outermost_repository;
+pub(crate) use find::settings::GlobalSettings;
+pub use find::settings::{SwitchedOff, git_host};
 pub use find::source::{Area, Finder, HookSource, MAX_FILES, MAX_HOOKS};
-pub use find::source_file::{ReadFile, SourceFile};
 pub use find::{
-    Declared, FoundComponent, Handler, MANIFEST, MARKETPLACE, PluginFile, WiredCommand, components, document,
-    group, names, reader, repository,
+    Declared, FoundComponent, Handler, MANIFEST, MARKETPLACE, PluginFile, SourceFile, WiredCommand,
+    components, document, group, names, reader, repository,
 };
 pub use load::{
     Discovery, Entry, EntryStatus, Found, Namesake, Tightened, examine_plugin, forget, remembered,
 };
 pub(crate) use load::{LastGood, discover, guard_of_unseen};
 pub use problem::Problem;
-pub use progress::Progress;

@@ -2,36 +2,38 @@
 
 pub(super) mod candidate;
 pub(super) mod declared;
-pub(super) mod global_settings;
-mod installed;
-pub(super) mod last_read;
-mod limits;
+pub(super) mod files;
 pub(super) mod options;
-pub(super) mod repo;
 pub(super) mod roots;
 pub(super) mod scan;
 pub(super) mod settings;
 pub(crate) mod source;
-pub(crate) mod source_file;
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 pub use self::candidate::{MANIFEST, MARKETPLACE};
-pub use self::declared::{Declared, Handler, PluginFile, WiredCommand, document, group, reader};
-use self::global_settings::GlobalSettings;
-use self::last_read::LastRead;
+pub use self::declared::{Declared, Handler, PluginFile, SourceFile, WiredCommand, document, group, reader};
+use self::files::LastRead;
 use self::options::Options;
-use self::repo::Repositories;
+use self::roots::Repositories;
 use self::scan::Scan;
 use crate::hook::{Digest, Kind, MAX_COMPONENT};
+
+/// The number of candidates of one directory, and of plugins of one root. Hundreds of hooks in a directory are a
+/// mistake, or an attack: each one is asked for its events.
+pub(crate) const MAX_CANDIDATES: usize = 256;
+
+/// The number of candidates of a repository, over all its hooks directories and plugins. Each one is examined, listed
+/// and reported.
+pub(crate) const MAX_OF_REPOSITORY: usize = 512;
 
 /// The candidates of all repositories and of the user.
 pub(super) struct Scanned {
     pub(super) repositories: Repositories,
     /// The settings for all hooks together.
-    pub(super) global: GlobalSettings,
+    pub(super) global: settings::GlobalSettings,
     /// The settings and declarations that could be read.
     pub(super) read: Arc<LastRead>,
     /// The outermost repository first; the nearest one last, with the user's own candidates.
@@ -40,16 +42,16 @@ pub(super) struct Scanned {
 
 /// Finds the candidates. The options have absolute paths and [`roots::valid`].
 pub(super) fn find(options: &Options, last: &Arc<LastRead>) -> Scanned {
-    let repositories = repo::find(&options.cwd, options.home.as_deref(), &options.roots);
+    let repositories = roots::repositories(&options.cwd, options.home.as_deref(), &options.roots);
     let search = options.search();
     let mut nearest = scan::scan(search, repositories.nearest.as_deref(), Arc::clone(last));
     let scan_outer = |repo: &PathBuf| scan::scan_outer(search, repo, Arc::clone(last));
     let mut outer: Vec<_> = repositories.outer.iter().map(scan_outer).collect();
     source::run_sources(&options.sources, search, &repositories, &mut outer, &mut nearest);
-    let global = global_settings::of(&nearest.roots, options, &mut nearest.problems);
+    let global = settings::global(&nearest.roots, options, &mut nearest.files.problems);
     let mut scans: Vec<Scan> = outer.into_iter().chain([nearest]).collect();
     let mut read = LastRead::default();
-    scans.iter_mut().for_each(|scan| read.take(std::mem::take(&mut scan.next)));
+    scans.iter_mut().for_each(|scan| read.take(std::mem::take(&mut scan.files.next)));
     Scanned { repositories, global, read: Arc::new(read), scans }
 }
 
@@ -104,9 +106,9 @@ pub(crate) fn outermost_repository(options: &Options) -> Option<PathBuf> {
     found.outer.into_iter().next().or(found.nearest)
 }
 
-fn repositories(options: &Options) -> repo::Repositories {
+fn repositories(options: &Options) -> Repositories {
     let home = options.home.as_deref().map(absolute);
-    repo::find(&absolute(&options.cwd), home.as_deref(), &options.roots)
+    roots::repositories(&absolute(&options.cwd), home.as_deref(), &options.roots)
 }
 
 /// Returns an absolute path without `..`; symlinks stay, unless a `..` depends on them.

@@ -1,12 +1,12 @@
-//! The options of discovery.
+//! The options of discovery, and its progress for another task to show.
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::roots::Search;
 use super::source::HookSource;
-use crate::discovery::progress::Progress;
 use crate::hook::{COMPILE, Limits};
 use crate::inputs::Recording;
 use crate::thresholds::Thresholds;
@@ -120,5 +120,36 @@ impl Options {
     /// Returns true if a source would find a hook of this name.
     pub(crate) fn covers(&self, name: &str) -> bool {
         self.sources.iter().any(|source| source.covers(name))
+    }
+}
+
+/// The progress of a search for hooks: most of its time passes with new components, which are compiled. Clones share
+/// the counts.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    found: AtomicUsize,
+    examined: AtomicUsize,
+}
+
+impl Progress {
+    /// Returns the number of hooks that are to be examined, as far as they are known.
+    pub fn found(&self) -> usize {
+        self.0.found.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of hooks that were examined.
+    pub fn examined(&self) -> usize {
+        self.0.examined.load(Ordering::Relaxed)
+    }
+
+    pub(in crate::discovery) fn find(&self, hooks: usize) {
+        self.0.found.fetch_add(hooks, Ordering::Relaxed);
+    }
+
+    pub(in crate::discovery) fn examine(&self) {
+        self.0.examined.fetch_add(1, Ordering::Relaxed);
     }
 }

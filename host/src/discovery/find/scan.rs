@@ -1,17 +1,14 @@
 //! Searches roots, tiers and plugins for files that may be hooks.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::MAX_CANDIDATES;
 use super::candidate::{Candidate, HooksDir, State, kind_by_name, not_executable};
-use super::declared::{self, Contents, MAX_FILE, Source};
-use super::installed::Installed;
-use super::last_read::{Kept, LastRead, Since};
-use super::limits::{MAX_CANDIDATES, MAX_DECLARED, MAX_NAMES, MAX_OF_REPOSITORY, Usage};
-use super::roots::{RootDir, Search};
-use super::settings::{self, Broken, File, Table};
-use super::source_file::ReadFile;
+use super::declared::{self, Contents, Source};
+use super::files::{Files, LastRead};
+use super::roots::{Installed, RootDir, Search};
+use super::settings::{self, File, Table};
 use crate::discovery::problem::Problem;
 use crate::hook::{Origin, Tier};
 use crate::lockfile::OWN;
@@ -24,37 +21,30 @@ pub(crate) struct Scan {
     /// In the order of registration: tier, root, plugin directory name, file name.
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) roots: Vec<RootDir>,
-    pub(crate) problems: Vec<Problem>,
-    /// The files that worked the last time, and those for the next time.
-    pub(crate) last: Arc<LastRead>,
-    pub(crate) next: LastRead,
-    pub(crate) kept: Vec<Kept>,
+    pub(crate) files: Files,
     /// The number of files of sources: the order of their hooks.
     pub(crate) source_files: usize,
-    usage: Usage,
     /// The repository, if there is one.
     pub(crate) repository: Option<FileAccess>,
 }
 
-/// Searches the tiers in their order. The roots are [`roots::valid`](super::roots::valid).
-pub(crate) fn scan(search: Search<'_>, repo: Option<&Path>, last: Arc<LastRead>) -> Scan {
-    let mut scan = Scan { last, ..Scan::default() };
-    let roots = search.roots;
-    if let Some(repo) = repo {
-        scan.repository(repo, roots);
-    }
-    let own: Vec<PathBuf> = search.directories.iter().map(|dir| search.cwd.join(dir)).collect();
-    match search.home {
-        Some(home) => scan.tiers(&FileAccess::Global, Origin::User, home, roots, &own),
-        None => scan.tiers(&FileAccess::Global, Origin::User, search.cwd, &[], &own),
-    }
+/// Searches a repository that contains the nearest one.
+pub(crate) fn scan_outer(search: Search<'_>, repo: &Path, last: Arc<LastRead>) -> Scan {
+    let mut scan = Scan { files: Files::new(last), ..Scan::default() };
+    scan.repository(repo, search.roots);
     scan
 }
 
-/// Searches a repository that contains the nearest one.
-pub(crate) fn scan_outer(search: Search<'_>, repo: &Path, last: Arc<LastRead>) -> Scan {
-    let mut scan = Scan { last, ..Scan::default() };
-    scan.repository(repo, search.roots);
+/// Searches the nearest repository and the user's tiers, in their order. The roots are
+/// [`roots::valid`](super::roots::valid).
+pub(crate) fn scan(search: Search<'_>, repo: Option<&Path>, last: Arc<LastRead>) -> Scan {
+    let mut scan = Scan { files: Files::new(last), ..Scan::default() };
+    if let Some(repo) = repo {
+        scan.repository(repo, search.roots);
+    }
+    let own: Vec<PathBuf> = search.directories.iter().map(|dir| search.cwd.join(dir)).collect();
+    let (base, roots) = search.home.map_or((search.cwd, &[][..]), |home| (home, search.roots));
+    scan.tiers(&FileAccess::Global, Origin::User, base, roots, &own);
     scan
 }
 
@@ -65,17 +55,12 @@ pub(crate) fn scan_plugin(dir: &Path, called: &str, tier: Tier) -> Scan {
         Ok(access) => {
             scan.plugin(HooksDir::of_plugin(&access, tier, 0, called.to_owned(), dir));
         }
-        Err(error) => scan.problems.push(Problem::new(dir, files::explain(&error))),
+        Err(error) => scan.files.problems.push(Problem::new(dir, files::explain(&error))),
     }
     scan
 }
 
 impl Scan {
-    /// Adds a problem for each limit that this repository reached.
-    pub(crate) fn report_limits(&mut self, repo: &Path) {
-        self.problems.extend(self.usage.problems(repo));
-    }
-
     /// Returns the settings of a candidate.
     pub(crate) fn table_of(&self, candidate: &Candidate) -> Option<&Table> {
         let HooksDir { tier, root, .. } = &*candidate.dir;
@@ -97,7 +82,7 @@ impl Scan {
             }
             Err(error) => {
                 let hides = files::is_exhausted(&error);
-                self.problems.push(Problem { hides, ..Problem::new(repo, files::explain(&error)) });
+                self.files.problems.push(Problem { hides, ..Problem::new(repo, files::explain(&error)) });
             }
         }
     }
@@ -109,11 +94,11 @@ impl Scan {
         let mut found = Vec::new();
         for (root, name) in roots.iter().enumerate() {
             let path = base.join(name);
-            if self.is_directory(access, &path) {
-                let File { top, tables } = self.settings(access, &path.join(settings::FILE));
+            if self.files.is_directory(access, &path) {
+                let File { top, tables } = self.files.settings(access, &path.join(settings::FILE));
                 let parse = |text: &str| declared::parse(text, Source::McpJson);
                 let mcp_json = path.join(Source::McpJson.file());
-                let mut mcp_json = self.declarations(access, &mcp_json, parse).unwrap_or_default();
+                let mut mcp_json = self.files.declarations(access, &mcp_json, parse).unwrap_or_default();
                 let servers = std::mem::take(&mut mcp_json.servers);
                 let root = RootDir { access: access.clone(), origin, root, path, top, tables, servers };
                 found.push((HooksDir::of_root(&root), mcp_json));
@@ -139,84 +124,13 @@ impl Scan {
         }
     }
 
-    /// Reads the settings of a root. Of a broken file, the last settings that could be read stay in force.
-    fn settings(&mut self, access: &FileAccess, path: &Path) -> File {
-        let last = Arc::clone(&self.last);
-        let last = last.settings.get(path);
-        let file = match settings::read(access, path, last.map(|it| it.since.as_str()), &mut self.problems) {
-            Ok(file) => Since::new(file, last),
-            Err(Broken { why, rest }) => match last {
-                None => return *rest,
-                Some(last) => {
-                    self.kept.push(Kept::new(path, None, &last.since, why));
-                    last.clone()
-                }
-            },
-        };
-        self.next.settings.insert(path.to_owned(), file.clone());
-        file.value
-    }
-
-    /// Reads the declarations of a file. Of a broken file, the last declarations stay in force.
-    fn declarations(
-        &mut self,
-        access: &FileAccess,
-        path: &Path,
-        parse: impl Fn(&str) -> Result<Contents, String>,
-    ) -> Option<Contents> {
-        let is_counted = matches!(access, FileAccess::Repository(_));
-        match self.file(access, is_counted, path, MAX_FILE, parse) {
-            ReadFile::Read(contents) => Some(contents),
-            ReadFile::Missing | ReadFile::Unusable => None,
-        }
-    }
-
-    /// Reads a file that declares hooks. Of a broken file, the last text that could be read stays in force.
-    /// `is_counted` is true for a file of a repository: only so many of its bytes are read.
-    pub(crate) fn file<T>(
-        &mut self,
-        access: &FileAccess,
-        is_counted: bool,
-        path: &Path,
-        max: u64,
-        parse: impl Fn(&str) -> Result<T, String>,
-    ) -> ReadFile<T> {
-        let last = Arc::clone(&self.last);
-        let last = last.declarations.get(path);
-        if is_counted && self.usage.declared >= MAX_DECLARED {
-            self.usage.unread += usize::from(matches!(access.entry_kind(path), Ok(EntryKind::File { .. })));
-            return ReadFile::Unusable;
-        }
-        let Some(read) = declared::read(access, path, max) else { return ReadFile::Missing };
-        if let (Ok(text), true) = (&read, is_counted) {
-            self.usage.declared += text.len();
-        }
-        let (text, parsed) = match read.and_then(|text| Ok((parse(&text)?, text))) {
-            Ok((parsed, text)) => (Since::new(text, last), parsed),
-            Err(why) => {
-                let before = last.and_then(|last| Some((last, parse(&last.value).ok()?)));
-                let Some((last, parsed)) = before else {
-                    let message = format!("{why}: none of its hooks run");
-                    self.problems.push(Problem::new(path, message).hiding(access));
-                    return ReadFile::Unusable;
-                };
-                let message = format!("{why}: the hooks of {} stay in force", last.since);
-                self.problems.push(Problem::new(path, message));
-                self.kept.push(Kept::new(path, None, &last.since, why));
-                (last.clone(), parsed)
-            }
-        };
-        self.next.declarations.insert(path.to_owned(), text);
-        ReadFile::Read(parsed)
-    }
-
     /// Searches the plugins of a root.
     fn plugins(&mut self, access: &FileAccess, tier: Tier, root: usize, path: &Path) {
         let mut plugins = 0;
-        let names = self.names(access, path);
+        let names = self.files.names(access, path);
         // After the names: an installation writes the lock file before it removes its mark, so that no plugin is
         // found here and missing there.
-        let installed = Installed::read(access, tier, path, &mut self.problems);
+        let installed = Installed::read(access, tier, path, &mut self.files.problems);
         for name in names {
             // A directory of an unfinished installation.
             if name.as_encoded_bytes().starts_with(OWN.as_bytes()) {
@@ -240,15 +154,15 @@ impl Scan {
                 let message = format!(
                     "has more than {MAX_CANDIDATES} plugins: only the first {MAX_CANDIDATES} by name are used"
                 );
-                self.problems.push(Problem::new(path, message).hiding(access));
+                self.files.problems.push(Problem::new(path, message).hiding(access));
                 break;
             }
             if let Some(problem) = unusable {
-                self.problems.push(problem);
+                self.files.problems.push(problem);
                 continue;
             }
             let Some(plugin_dir) = name.to_str().map(str::to_owned) else {
-                self.problems.push(Problem::new(dir, NOT_UTF8).hiding(access));
+                self.files.problems.push(Problem::new(dir, NOT_UTF8).hiding(access));
                 continue;
             };
             let needs_trust = tier.origin() == Origin::Repo || installed.contains(&plugin_dir);
@@ -264,7 +178,7 @@ impl Scan {
         let hooks_json = self.hooks_json(&dir);
         let path = dir.declaring(Source::Manifest);
         let mut manifest =
-            self.declarations(&dir.access, &path, |text| declared::parse(text, Source::Manifest));
+            self.files.declarations(&dir.access, &path, |text| declared::parse(text, Source::Manifest));
         let files = manifest.as_mut().map(|it| std::mem::take(&mut it.files)).unwrap_or_default();
         let mut all: Vec<(PathBuf, Contents)> =
             hooks_json.map(|it| (dir.declaring(Source::HooksJson), it)).into_iter().collect();
@@ -276,14 +190,14 @@ impl Scan {
                 continue;
             }
             let parse = |text: &str| declared::parse_further(text, &further);
-            match is_beneath.then(|| self.declarations(&dir.access, &further, parse)).flatten() {
+            match is_beneath.then(|| self.files.declarations(&dir.access, &further, parse)).flatten() {
                 Some(contents) => all.push((further.clone(), contents)),
                 None => {
                     let shown = text::escape(&file, 200);
                     let message = format!(
                         "names {shown:?}, expected a file with hooks in the plugin: its hooks do not run"
                     );
-                    self.problems.push(Problem::new(&path, message));
+                    self.files.problems.push(Problem::new(&path, message));
                 }
             }
         }
@@ -298,7 +212,7 @@ impl Scan {
     /// Searches a hooks directory.
     fn hooks(&mut self, dir: &Arc<HooksDir>, has_scripts: bool) {
         let mut taken = 0;
-        for name in self.names(&dir.access, &dir.path) {
+        for name in self.files.names(&dir.access, &dir.path) {
             let path = dir.path.join(&name);
             // It declares hooks, also with an execute bit.
             if dir.plugin.is_some() && name == Source::HooksJson.file() {
@@ -314,7 +228,7 @@ impl Scan {
                     owner.map_or_else(State::Unreachable, |()| State::Usable)
                 }
                 Ok((kind, _)) => {
-                    self.problems.extend(not_executable(dir, path, kind));
+                    self.files.problems.extend(not_executable(dir, path, kind));
                     continue;
                 }
                 Err(_) if is_disabled => continue,
@@ -324,17 +238,17 @@ impl Scan {
                 let message = format!(
                     "has more than {MAX_CANDIDATES} hooks: only the first {MAX_CANDIDATES} by name are used"
                 );
-                self.problems.push(Problem::new(&dir.path, message).hiding(&dir.access));
+                self.files.problems.push(Problem::new(&dir.path, message).hiding(&dir.access));
                 break;
             }
             taken += 1;
-            if !self.has_room(dir) {
+            if !self.files.has_room(dir.tier.origin()) {
                 continue;
             }
             let Some(file) = name.to_str().map(str::to_owned) else {
                 // Settings cannot name it, so that it can be a guard only if it describes itself.
                 let problem = Problem::new(path, NOT_UTF8);
-                self.problems.push(if is_data { problem.hiding(&dir.access) } else { problem });
+                self.files.problems.push(if is_data { problem.hiding(&dir.access) } else { problem });
                 continue;
             };
             self.candidates.push(Candidate::of_file(dir, file, path, state));
@@ -345,23 +259,23 @@ impl Scan {
     fn hooks_json(&mut self, dir: &HooksDir) -> Option<Contents> {
         let source = Source::HooksJson;
         // Its hooks would be left out.
-        if dir.tier.origin() == Origin::Repo && self.usage.taken == MAX_OF_REPOSITORY {
+        if dir.tier.origin() == Origin::Repo && self.files.is_full() {
             return None;
         }
         // Searching the directory reports why it cannot be read.
         if dir.plugin.is_some() && !matches!(dir.access.entry_kind(&dir.path), Ok(EntryKind::Directory)) {
             return None;
         }
-        self.declarations(&dir.access, &dir.declaring(source), |text| declared::parse(text, source))
+        self.files.declarations(&dir.access, &dir.declaring(source), |text| declared::parse(text, source))
     }
 
     /// Adds the candidates of a file that declares hooks.
     fn declared(&mut self, dir: &Arc<HooksDir>, path: &Path, contents: Contents) {
         for fault in contents.faults {
-            self.problems.push(Problem { hint: fault.hint, ..Problem::new(path, fault.message) });
+            self.files.problems.push(Problem { hint: fault.hint, ..Problem::new(path, fault.message) });
         }
         for mut hook in contents.hooks {
-            if !self.has_room(dir) {
+            if !self.files.has_room(dir.tier.origin()) {
                 continue;
             }
             let origin = dir.tier.origin();
@@ -370,52 +284,6 @@ impl Scan {
             }
             self.candidates.push(Candidate::of_entry(dir, path, hook));
         }
-    }
-
-    /// Returns true if one more hook of this directory is taken. A repository has a limit.
-    pub(crate) fn has_room(&mut self, dir: &HooksDir) -> bool {
-        dir.tier.origin() != Origin::Repo || self.usage.take()
-    }
-
-    /// Returns the names in a directory; none if there is no such directory.
-    pub(crate) fn names(&mut self, access: &FileAccess, path: &Path) -> Vec<std::ffi::OsString> {
-        let is_spent = matches!(access, FileAccess::Repository(_)) && self.usage.names > MAX_NAMES;
-        if is_spent || !self.is_directory(access, path) {
-            return Vec::new();
-        }
-        match access.names(path) {
-            Ok((mut names, more)) => {
-                if matches!(access, FileAccess::Repository(_)) {
-                    let all = names.len();
-                    names.truncate(MAX_NAMES.saturating_sub(self.usage.names));
-                    self.usage.names += all;
-                }
-                if more {
-                    let problem = Problem::new(path, "has too many files: not all were read");
-                    self.problems.push(problem.hiding(access));
-                }
-                names
-            }
-            Err(error) => {
-                self.problems.push(Problem::new(path, files::explain(&error)).hiding(access));
-                Vec::new()
-            }
-        }
-    }
-
-    /// Returns true for a directory that can be used. A path that exists and cannot be used is a problem.
-    pub(crate) fn is_directory(&mut self, access: &FileAccess, path: &Path) -> bool {
-        let found = access.entry(path).and_then(|(found, owner)| owner.map(|()| found));
-        let message = match found {
-            Ok(EntryKind::Directory) => return true,
-            Ok(_) => "is a file: expected a directory".to_owned(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !access.is_symlink(path) => {
-                return false;
-            }
-            Err(error) => files::explain(&error),
-        };
-        self.problems.push(Problem::new(path, message).hiding(access));
-        false
     }
 }
 

@@ -9,13 +9,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::MAX_CANDIDATES;
 use super::candidate::{Candidate, HooksDir};
-use super::declared::Declared;
-use super::limits::MAX_CANDIDATES;
-use super::repo::Repositories;
-use super::roots::Search;
+use super::declared::{Declared, SourceFile};
+use super::files::ReadFile;
+use super::roots::{Repositories, Search};
 use super::scan::Scan;
-use super::source_file::{ReadFile, SourceFile};
 use crate::discovery::problem::Problem;
 use crate::hook::Tier;
 use hookbox_system::files::{self, FileAccess};
@@ -123,7 +122,7 @@ impl<'a> Finder<'a> {
             Err(error) => {
                 let message = format!("{}: the plugin's hooks do not run", files::explain(&error));
                 let scan = self.scans.get_mut(scan)?;
-                scan.problems.push(Problem::new(directory, message));
+                scan.files.problems.push(Problem::new(directory, message));
                 None
             }
         }
@@ -132,7 +131,7 @@ impl<'a> Finder<'a> {
     /// Adds a problem.
     pub fn problem(&mut self, area: &Area, problem: Problem) {
         if let Some(scan) = self.scans.get_mut(area.scan) {
-            scan.problems.push(problem);
+            scan.files.problems.push(problem);
         }
     }
 
@@ -143,7 +142,7 @@ impl<'a> Finder<'a> {
 
     /// Returns the names in a directory; none if there is no such directory.
     pub fn names(&mut self, area: &Area, directory: &Path) -> Vec<OsString> {
-        self.scans.get_mut(area.scan).map_or(Vec::new(), |scan| scan.names(&area.access, directory))
+        self.scans.get_mut(area.scan).map_or(Vec::new(), |scan| scan.files.names(&area.access, directory))
     }
 
     /// Reads a file of at most `max` bytes; `None` if it does not exist.
@@ -165,7 +164,7 @@ impl<'a> Finder<'a> {
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> ReadFile<T> {
         match self.scans.get_mut(area.scan) {
-            Some(scan) => scan.file(&area.access, area.is_repository(), path, max, parse),
+            Some(scan) => scan.files.file(&area.access, area.is_repository(), path, max, parse),
             None => ReadFile::Unusable,
         }
     }
@@ -183,7 +182,7 @@ impl<'a> Finder<'a> {
         });
         let file = Arc::new(file);
         for (at, hook) in hooks.into_iter().enumerate() {
-            if scan.has_room(&dir) {
+            if scan.files.has_room(area.tier.origin()) {
                 let declared = Declared { at, outside: Some(Arc::clone(&file)), ..hook };
                 scan.candidates.push(Candidate::of_entry(&dir, &file.path, declared));
             }
@@ -209,7 +208,7 @@ pub(crate) fn run_sources(
     for (scan, repository) in finder.scans.into_iter().zip(finder.repositories) {
         scan.candidates.sort_by_key(|candidate| candidate.dir.tier.origin());
         if let (Some(path), Some(_)) = (repository, &scan.repository) {
-            scan.report_limits(path);
+            scan.files.report_limits(path);
         }
     }
 }

@@ -11,12 +11,13 @@ use super::launch::Launcher;
 use super::missing::{self, BLOCKS, Built, Listed};
 use super::select::{Selection, select};
 use super::tighten::Wishes;
-use super::{Discovery, JudgedScan, LastGood, builtins};
+use super::{Discovery, JudgedScan, LastGood};
 use crate::capability::Capability;
 use crate::discovery::find::candidate::{Candidate, State};
 use crate::discovery::find::declared::Declared;
-use crate::discovery::find::last_read::{Kept, Since};
+use crate::discovery::find::files::{Kept, Since};
 use crate::discovery::find::options::Options;
+use crate::discovery::find::settings;
 use crate::discovery::problem::Problem;
 use crate::hook::{
     Cause, Descriptor, Digest, Hook, HookError, Kind, Manifest, OnFailure, Origin, Settings, Subscription,
@@ -41,8 +42,8 @@ pub(super) async fn build(
         options,
         wishes,
         launcher: Launcher::new(options, gate.repository(), last),
-        listed: Listed { problems: scan.problems, rows: Vec::new() },
-        kept: scan.kept,
+        listed: Listed { problems: scan.files.problems, rows: Vec::new() },
+        kept: scan.files.kept,
         last,
         next: LastGood::default(),
     };
@@ -63,7 +64,7 @@ pub(super) async fn build(
     Discovery {
         entries,
         hooks: hooks.into_iter().flatten().collect(),
-        builtins: builtins::user_settings(&scan.roots, &mut problems),
+        builtins: settings::builtin_settings(&scan.roots, &mut problems),
         problems,
         kept,
         last_good: Some(next),

@@ -3,7 +3,6 @@
 //! Loading uses [`find`](super::find), which uses nothing of it.
 
 mod build;
-mod builtins;
 mod entry;
 mod examine;
 mod gate;
@@ -27,12 +26,11 @@ use self::judged::Judged;
 pub(crate) use self::missing::unreadable_guard as guard_of_unseen;
 use self::missing::unreadable_guard;
 use self::tighten::Wishes;
-use super::find::global_settings::GlobalSettings;
-use super::find::last_read::{Kept, LastRead, Since};
+use super::find::files::{Kept, LastRead, Since};
 use super::find::options::Options;
-use super::find::repo::Repositories;
-use super::find::roots;
+use super::find::roots::{self, Repositories};
 use super::find::scan::{self, Scan};
+use super::find::settings::GlobalSettings;
 use super::find::{self, Scanned, absolute};
 use super::problem::Problem;
 use crate::builtin::BuiltinSettings;
@@ -151,8 +149,8 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
     problems.extend(repositories.problem(&options.cwd));
     let Repositories { nearest: repo, outer, .. } = repositories;
     if global.switched_off.is_some() && !options.examine_switched_off {
-        problems.extend(scans.iter_mut().flat_map(|it| std::mem::take(&mut it.scan.problems)));
-        let kept = scans.into_iter().flat_map(|it| it.scan.kept).collect();
+        problems.extend(scans.iter_mut().flat_map(|it| std::mem::take(&mut it.scan.files.problems)));
+        let kept = scans.into_iter().flat_map(|it| it.scan.files.kept).collect();
         let last_good = Some(LastGood { read, ..LastGood::default() });
         return Discovery { problems, repo, outer, global, kept, last_good, ..Discovery::default() };
     }
@@ -224,7 +222,7 @@ fn find_and_judge(options: &Options, last: &Arc<LastRead>, runtime: &Runtime) ->
     let mut problems = Vec::new();
     let granted = Granted::read(options, runtime, global.git.as_deref(), &mut problems);
     if let Some(nearest) = scans.last_mut() {
-        nearest.problems.append(&mut problems);
+        nearest.files.problems.append(&mut problems);
     }
     let around: Vec<PathBuf> = repositories.outer.iter().chain(&repositories.nearest).cloned().collect();
     let of_scans = repositories.outer.iter().map(Some).chain([repositories.nearest.as_ref()]);
@@ -259,7 +257,7 @@ pub async fn examine_plugin(dir: &Path, called: &str, tier: Tier, runtime: &Runt
         let (options, runtime) = (Arc::clone(&options), runtime.clone());
         tokio::task::spawn_blocking(move || {
             let mut scan = scan::scan_plugin(&dir, &called, tier);
-            let granted = Granted::read(&options, &runtime, None, &mut scan.problems);
+            let granted = Granted::read(&options, &runtime, None, &mut scan.files.problems);
             let gate = Gate::new(&options, granted, Some(&dir), std::slice::from_ref(&dir));
             let names = names(std::slice::from_ref(&scan));
             JudgedScan::new(scan, gate, &names, &options)

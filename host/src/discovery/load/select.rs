@@ -9,7 +9,7 @@ use super::LastGood;
 use super::examine::{self, Examined, Examiner, Ready};
 use super::judged::Judged;
 use crate::discovery::find::candidate::{Candidate, State};
-use crate::discovery::find::last_read::Kept;
+use crate::discovery::find::files::Kept;
 use crate::hook::{Cause, HookError, Origin};
 use crate::trust::{Scope, TrustLevel};
 

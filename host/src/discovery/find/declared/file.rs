@@ -21,7 +21,7 @@ use hookbox_system::text;
 pub(crate) const MAX_FILE: u64 = 1 << 20;
 
 /// The number of entries of a file that are used: as many as a hooks directory may hold hooks.
-pub(super) const MAX_ENTRIES: usize = crate::discovery::find::limits::MAX_CANDIDATES;
+pub(super) const MAX_ENTRIES: usize = crate::discovery::find::MAX_CANDIDATES;
 
 /// The version of the format.
 const VERSION: &str = "1";

@@ -29,7 +29,6 @@ pub(crate) use self::file::{Contents, MAX_FILE, parse, parse_further, read};
 pub use self::plugin_file::PluginFile;
 pub(crate) use self::servers::{Server, Servers};
 
-use super::source_file::SourceFile;
 use crate::dialect::{Condition, Wire};
 use crate::event::EventName;
 use crate::hook::{DEFAULT_PRIORITY, Kind, OnFailure, Subscription};
@@ -160,6 +159,23 @@ impl WiredCommand {
         };
         words.iter().any(is_used) && set.into_iter().all(|(name, _)| name != variable)
     }
+}
+
+/// The file of a [`HookSource`](super::source::HookSource) that declares hooks.
+#[derive(Clone, Debug)]
+pub struct SourceFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its name in the names of its hooks, such as `.agent/settings.json`.
+    pub shown: String,
+    /// The directory with the scripts that its hooks run: the digest of a repository's hook covers it.
+    pub scripts: PathBuf,
+    /// The plugin that it belongs to.
+    pub plugin: Option<String>,
+    /// The time limit of its hooks that have none.
+    pub usual_timeout: Duration,
+    /// The word for this source after `--from` on the command line of `hookbox`.
+    pub from: &'static str,
 }
 
 /// An entry.

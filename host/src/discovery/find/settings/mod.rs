@@ -3,24 +3,28 @@
 //! Each key is read on its own: one wrong value is one problem, and the rest of the table counts. A guard must
 //! not lose its `on_failure = "block"` to a typing error two lines below.
 
-mod hook_table;
-mod reader;
-mod top;
+mod global;
+mod table;
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+use std::ops::Range;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
-pub(crate) use self::hook_table::Table;
-use self::reader::{Fault, Reader};
-pub(crate) use self::top::Top;
+pub(crate) use self::global::{GlobalSettings, Top, builtin_settings, global};
+pub use self::global::{SwitchedOff, git_host};
+pub(crate) use self::table::Table;
 use crate::discovery::problem::Problem;
 use hookbox_system::files::{self, FileAccess};
 use hookbox_system::text;
+use hookbox_system::toml_value::{SpannedValue, found, typed};
+use hookbox_system::units;
 
 /// The name of the file in a root.
 pub(crate) const FILE: &str = "hookbox.toml";
@@ -28,8 +32,11 @@ pub(crate) const FILE: &str = "hookbox.toml";
 /// A settings file beyond this size is not read.
 const MAX_FILE: u64 = 1 << 20;
 
+/// The number of faults of a file that are named one by one.
+const MAX_FAULTS: usize = 32;
+
 /// The number of tables of a file that are used: as many as a repository may have hooks.
-const MAX_TABLES: usize = super::limits::MAX_OF_REPOSITORY;
+const MAX_TABLES: usize = super::MAX_OF_REPOSITORY;
 
 /// The tables of one file, by hook name.
 pub(crate) type Tables = BTreeMap<String, Table>;
@@ -144,4 +151,150 @@ fn parse(text: &str) -> Parsed {
     }
     let broken = reader.broken.take();
     Parsed { file, faults: reader.finish(), broken }
+}
+
+/// A fault in a settings file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Fault {
+    line: usize,
+    hook: Option<String>,
+    message: String,
+}
+
+/// Reads the values of a file and collects faults.
+struct Reader {
+    /// The offset of the end of each line.
+    ends: Vec<usize>,
+    /// The hook whose table is being read.
+    hook: Option<String>,
+    faults: Vec<Fault>,
+    /// The first fault that left out whole tables.
+    broken: Option<String>,
+    /// The number of further faults.
+    unnamed: usize,
+}
+
+impl Reader {
+    fn new(text: &str) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
+        Self { ends, hook: None, faults: Vec::new(), broken: None, unnamed: 0 }
+    }
+
+    /// Returns the faults: the first ones, and the number of the others.
+    fn finish(mut self) -> Vec<Fault> {
+        if self.unnamed > 0 {
+            let line = self.faults.last().map_or(1, |fault| fault.line);
+            let message = format!("and {} more problems in this file", self.unnamed);
+            self.faults.push(Fault { line, hook: None, message });
+        }
+        self.faults
+    }
+
+    /// Reads a value of this type. Any other value is a fault with the expected type.
+    fn get<T: DeserializeOwned>(&mut self, key: &str, expected: &str, value: &SpannedValue<'_>) -> Option<T> {
+        self.checked(key, expected, value, typed(value))
+    }
+
+    /// Passes on a value that was read; `None` is a fault.
+    fn checked<T>(
+        &mut self,
+        key: &str,
+        expected: &str,
+        value: &SpannedValue<'_>,
+        read: Option<T>,
+    ) -> Option<T> {
+        if read.is_none() {
+            self.wrong_type(key, expected, value);
+        }
+        read
+    }
+
+    /// Reads a size in bytes above 0.
+    fn size<T: TryFrom<u64>>(&mut self, key: &str, value: &SpannedValue<'_>) -> Option<T> {
+        let size = match value.get_ref() {
+            DeValue::String(text) => units::parse_size(text).ok(),
+            _ => typed(value).map(NonZeroU64::get),
+        };
+        let size = size.and_then(|bytes| T::try_from(bytes).ok());
+        self.checked(key, "a size such as \"64MiB\", or a number of bytes", value, size)
+    }
+
+    /// Reads the keys of a table.
+    fn keys<'v, 'i>(
+        &mut self,
+        key: &str,
+        value: &'v SpannedValue<'i>,
+    ) -> impl Iterator<Item = (&'v str, Range<usize>, &'v SpannedValue<'i>)> + use<'v, 'i> {
+        let table = self.checked(key, "a table", value, value.get_ref().as_table());
+        table.into_iter().flatten().map(|(key, value)| (key.get_ref().as_ref(), key.span(), value))
+    }
+
+    /// Reads a value that is taken as another one, which is stricter, if it cannot be read: its author wanted something
+    /// else than the default.
+    fn strict<T>(
+        &mut self,
+        key: &str,
+        expected: &str,
+        value: &SpannedValue<'_>,
+        read: Option<T>,
+        (strict, shown): (T, &str),
+    ) -> T {
+        read.unwrap_or_else(|| {
+            let found = found(value.get_ref());
+            let message = format!("{key}: expected {expected}, found {found}; taken as {shown}");
+            self.fault(value.span(), message);
+            strict
+        })
+    }
+
+    /// Reads a list of names of things. An item that cannot be a name is a fault and is left out.
+    fn names<'v, 'i: 'v>(
+        &mut self,
+        key: &str,
+        thing: &str,
+        items: impl IntoIterator<Item = &'v SpannedValue<'i>>,
+        is_name: fn(&str) -> bool,
+    ) -> Vec<String> {
+        let mut names = Vec::new();
+        for item in items {
+            match item.get_ref().as_str().filter(|name| is_name(name)) {
+                Some(name) => names.push(name.to_owned()),
+                None => {
+                    let found = found(item.get_ref());
+                    let message =
+                        format!("{key}: expected the name of a {thing}, found {found}, which is left out");
+                    self.fault(item.span(), message);
+                }
+            }
+        }
+        names
+    }
+
+    fn wrong_type(&mut self, key: &str, expected: &str, value: &SpannedValue<'_>) {
+        let key = text::escape(key, 80);
+        self.fault(value.span(), format!("{key}: expected {expected}, found {}", found(value.get_ref())));
+    }
+
+    fn unknown(&mut self, at: Range<usize>, key: &str, known: &str) {
+        let key = text::escape(key, 80);
+        self.fault(at, format!("unknown key {key:?}, which is left out: expected {known}"));
+    }
+
+    /// Notes why whole tables are missing.
+    fn breaks(&mut self, at: &Range<usize>, why: String) {
+        let line = self.line(at);
+        self.broken.get_or_insert_with(|| format!("line {line}: {why}"));
+    }
+
+    fn fault(&mut self, at: Range<usize>, message: String) {
+        if self.faults.len() < MAX_FAULTS {
+            self.faults.push(Fault { line: self.line(&at), hook: self.hook.clone(), message });
+        } else {
+            self.unnamed += 1;
+        }
+    }
+
+    fn line(&self, at: &Range<usize>) -> usize {
+        1 + self.ends.partition_point(|end| *end < at.start)
+    }
 }

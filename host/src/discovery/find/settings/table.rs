@@ -8,14 +8,11 @@ use std::time::Duration;
 use serde_json::Value;
 use toml::de::DeValue;
 
-use super::reader::Reader;
+use super::Reader;
 use crate::hook::{Limits, Mode, OnFailure, Settings};
 use hookbox_system::text;
-use hookbox_system::toml_value::{SpannedValue, found, to_json, typed};
+use hookbox_system::toml_value::{SpannedValue, to_json, typed};
 use hookbox_system::units;
-
-/// The number of variables that a hook may be given by name.
-const MAX_VARIABLES: usize = 1_024;
 
 /// The settings of one hook; the default for a hook without a table.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -103,8 +100,16 @@ impl Reader {
             match key {
                 "enabled" => table.enabled = self.get(key, "true or false", value),
                 "priority" => table.priority = self.get(key, "a whole number of 32 bits", value),
-                "on_failure" => table.on_failure = Some(self.on_failure(value)),
-                "mode" => table.mode = Some(self.mode(value)),
+                "on_failure" => {
+                    let block = (OnFailure::Block, "\"block\"");
+                    let policy = self.strict(key, "\"pass\" or \"block\"", value, typed(value), block);
+                    table.on_failure = Some(policy);
+                }
+                "mode" => {
+                    let enforce = (Mode::Enforce, "\"enforce\"");
+                    let mode = self.strict(key, "\"enforce\" or \"observe\"", value, typed(value), enforce);
+                    table.mode = Some(mode);
+                }
                 "allow" => table.allow = self.get(key, "true or false", value),
                 "timeout" => limits.timeout = self.timeout(value),
                 "fuel" => limits.fuel = self.get(key, count, value).map(NonZeroU64::get),
@@ -128,43 +133,17 @@ impl Reader {
         Some(table)
     }
 
-    /// A value that cannot be read counts as the stricter one: its author wanted something else than the default.
-    fn on_failure(&mut self, value: &SpannedValue<'_>) -> OnFailure {
-        typed(value).unwrap_or_else(|| {
-            let found = found(value.get_ref());
-            let message =
-                format!("on_failure: expected \"pass\" or \"block\", found {found}; taken as \"block\"");
-            self.fault(value.span(), message);
-            OnFailure::Block
-        })
-    }
-
-    /// A value that cannot be read does not put a guard into shadow mode.
-    fn mode(&mut self, value: &SpannedValue<'_>) -> Mode {
-        typed(value).unwrap_or_else(|| {
-            let found = found(value.get_ref());
-            let message =
-                format!("mode: expected \"enforce\" or \"observe\", found {found}; taken as \"enforce\"");
-            self.fault(value.span(), message);
-            Mode::Enforce
-        })
-    }
-
     fn timeout(&mut self, value: &SpannedValue<'_>) -> Option<Duration> {
         let time = value.get_ref().as_str().and_then(|text| units::parse_duration(text).ok());
         let expected = "a time in quotes such as \"2s\", \"500ms\" or \"1m\"";
         self.checked("timeout", expected, value, time)
     }
 
-    /// A value that cannot be read gives no variable: its author wanted less than all of them.
     fn environment(&mut self, value: &SpannedValue<'_>) -> Vec<String> {
-        let Some(items) = value.get_ref().as_array() else {
-            let expected = "a list of names of variables such as [\"PATH\", \"HOME\"]";
-            let message = format!("env: expected {expected}, found {}; taken as []", found(value.get_ref()));
-            self.fault(value.span(), message);
-            return Vec::new();
-        };
-        self.names(("env", "variable", MAX_VARIABLES), items, is_variable)
+        let expected = "a list of names of variables such as [\"PATH\", \"HOME\"]";
+        let items = value.get_ref().as_array().map(|items| items.iter().collect());
+        let items: Vec<_> = self.strict("env", expected, value, items, (Vec::new(), "[]"));
+        self.names("env", "variable", items, is_variable)
     }
 
     /// Reads the hook's own settings, and their lines.

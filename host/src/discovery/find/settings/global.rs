@@ -1,0 +1,323 @@
+//! The user's settings for all hooks together, and for built-in hooks. A repository's do not count: it could switch off
+//! the user's guards.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+use super::{Reader, Table};
+use crate::builtin::{self, Builtin, BuiltinSettings};
+use crate::discovery::find::absolute;
+use crate::discovery::find::options::Options;
+use crate::discovery::find::roots::RootDir;
+use crate::discovery::problem::Problem;
+use crate::hook::{Origin, Settings};
+use crate::journal_settings::{DAY, JournalSettings};
+use crate::thresholds::{AtThreshold, Thresholds, is_threshold};
+use hookbox_system::files::FileAccess;
+use hookbox_system::text;
+use hookbox_system::toml_value::{SpannedValue, typed};
+
+/// The settings of a file for all hooks together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Top {
+    /// True if no hook runs.
+    pub(crate) no_hooks: Option<bool>,
+    /// The agent's commands that get no hooks.
+    pub(crate) skip_commands: Option<Vec<String>>,
+    /// True if secrets are removed from the text that hooks give the model.
+    pub(crate) redact_context: Option<bool>,
+    /// The share of the context window from which on the user is warned.
+    pub(crate) warn: Option<f64>,
+    /// The share from which on the conversation is compacted or rotated.
+    pub(crate) rotate: Option<f64>,
+    pub(crate) at: Option<AtThreshold>,
+    /// The address from which plugins named `org/repo` are fetched.
+    pub(crate) git_host: Option<String>,
+    /// The program `git` that guards ask.
+    pub(crate) git: Option<PathBuf>,
+    /// True if the program records events.
+    pub(crate) journal: Option<bool>,
+    /// The days after which records are removed.
+    pub(crate) keep_days: Option<NonZeroU32>,
+    /// The most bytes of all records.
+    pub(crate) journal_size: Option<u64>,
+    /// The keys of the file and their lines, also of keys with a wrong value.
+    pub(crate) keys: Vec<(&'static str, usize)>,
+}
+
+impl Top {
+    /// The known keys, for the message about an unknown one.
+    pub(super) const KEYS: &'static str =
+        "[hooks.\"NAME\"], no_hooks, skip_commands, redact_context, [budget], [git], [journal] or [plugins]";
+
+    /// Returns the line of this key.
+    pub(crate) fn line(&self, key: &str) -> usize {
+        self.keys.iter().find(|(it, _)| *it == key).map_or(1, |(_, line)| *line)
+    }
+}
+
+/// Returns the address without a slash at its end, if names of repositories can follow it.
+fn host(text: &str) -> Option<&str> {
+    let host = text.trim_end_matches('/');
+    let rest =
+        ["https://", "http://", "ssh://", "file://"].iter().find_map(|scheme| host.strip_prefix(scheme))?;
+    let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !"?#\\".contains(c);
+    let fits = !rest.is_empty() && !rest.starts_with('-') && rest.chars().all(is_plain);
+    fits.then_some(host)
+}
+
+impl Reader {
+    /// Reads this key, if it is one of them.
+    pub(super) fn top(&mut self, top: &mut Top, key: &str, at: usize, value: &SpannedValue<'_>) -> bool {
+        let known = ["no_hooks", "skip_commands", "redact_context", "budget", "git", "journal", "plugins"];
+        let Some(key) = known.into_iter().find(|it| *it == key) else {
+            return false;
+        };
+        top.keys.push((key, at));
+        match key {
+            "no_hooks" => top.no_hooks = self.get(key, "true or false", value),
+            "skip_commands" => {
+                let expected = "a list of commands such as [\"commit\", \"pr\"]";
+                let items = self.checked(key, expected, value, value.get_ref().as_array());
+                top.skip_commands = items.map(|items| self.names(key, "command", items, |it| !it.is_empty()));
+            }
+            "redact_context" => top.redact_context = self.get(key, "true or false", value),
+            section => self.section(top, section, value),
+        }
+        true
+    }
+
+    /// Reads the table of this name.
+    fn section(&mut self, top: &mut Top, section: &str, value: &SpannedValue<'_>) {
+        for (key, at, value) in self.keys(section, value) {
+            let name = format!("{section}.{}", text::prefix(key, 80));
+            match name.as_str() {
+                "budget.warn" => top.warn = self.share(&name, value),
+                "budget.rotate" => top.rotate = self.share(&name, value),
+                "budget.at_threshold" => top.at = self.get(&name, "\"compact\" or \"rotate\"", value),
+                "git.program" => {
+                    let path = value.get_ref().as_str().map(Path::new).filter(|path| path.is_absolute());
+                    let expected = "an absolute path such as \"/opt/git/bin/git\"";
+                    top.git = self.checked(&name, expected, value, path.map(Path::to_owned));
+                }
+                "journal.enabled" => top.journal = self.get(&name, "true or false", value),
+                "journal.keep_days" => top.keep_days = self.get(&name, "a number of days above 0", value),
+                "journal.max_size" => top.journal_size = self.size(&name, value),
+                "plugins.git_host" => {
+                    let host = value.get_ref().as_str().and_then(host).map(str::to_owned);
+                    let expected = "an address such as \"https://github.com\"";
+                    top.git_host = self.checked(&name, expected, value, host);
+                }
+                _ => {
+                    let known = match section {
+                        "budget" => "warn, rotate or at_threshold",
+                        "git" => "program",
+                        "journal" => "enabled, keep_days or max_size",
+                        _ => "git_host",
+                    };
+                    self.unknown(at, &name, known);
+                }
+            }
+        }
+    }
+
+    fn share(&mut self, key: &str, value: &SpannedValue<'_>) -> Option<f64> {
+        let share = typed(value).filter(|share| is_threshold(*share));
+        let expected = "a share of the context window above 0 and at most 1, such as 0.7";
+        self.checked(key, expected, value, share)
+    }
+}
+
+/// The commands of an agent that get no hooks by default, as in kodelet.
+pub(crate) const DEFAULT_SKIP_COMMANDS: [&str; 2] = ["commit", "pr"];
+
+/// Returns the address from which plugins named `org/repo` are fetched: `[plugins] git_host` in the user's
+/// settings, of the first root that has it. A repository's settings do not count. No hook is searched for.
+///
+/// # Errors
+///
+/// A file that cannot be read, or a value that cannot be used: another host may have something else by the
+/// same name. Other problems of a file are reported by the discovery.
+pub fn git_host(options: &Options) -> Result<Option<String>, Problem> {
+    let Some(home) = options.home.as_deref().map(absolute) else { return Ok(None) };
+    for root in &options.roots {
+        let file = home.join(root).join(super::FILE);
+        let mut problems = Vec::new();
+        let file_settings = match super::read(&FileAccess::Global, &file, None, &mut problems) {
+            Ok(file_settings) => file_settings,
+            Err(broken) => return Err(Problem::new(&file, broken.why)),
+        };
+        match file_settings.top.git_host {
+            Some(host) => return Ok(Some(host)),
+            None if file_settings.top.keys.iter().any(|(key, _)| *key == "plugins") => {
+                let what = "says nothing usable of plugins.git_host".to_owned();
+                return Err(problems
+                    .into_iter()
+                    .find(|it| it.message.contains("plugins"))
+                    .unwrap_or_else(|| Problem::new(&file, what)));
+            }
+            None => {}
+        }
+    }
+    Ok(None)
+}
+
+/// The reason why no hook runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SwitchedOff {
+    /// The builder of the manager asked for that (`--no-hooks`).
+    Asked,
+    /// The user's settings have `no_hooks = true`.
+    Settings(PathBuf),
+    /// The agent runs this command, which is one of `skip_commands`.
+    Command(String),
+}
+
+impl fmt::Display for SwitchedOff {
+    /// Writes a clause without a full stop, safe to show.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked => f.write_str("no hook runs: hooks are switched off"),
+            Self::Settings(file) => {
+                let file = text::escape(&file.to_string_lossy(), 4096);
+                write!(f, "no hook runs: no_hooks is true in {file}")
+            }
+            Self::Command(name) => {
+                let name = text::escape(name, 80);
+                write!(f, "no hook runs: the command \"{name}\" is one of skip_commands")
+            }
+        }
+    }
+}
+
+/// The settings for all hooks together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct GlobalSettings {
+    pub(crate) switched_off: Option<SwitchedOff>,
+    pub(crate) thresholds: Thresholds,
+    /// True if secrets stay in the text that hooks give the model (`redact_context = false`).
+    pub(crate) keeps_secrets: bool,
+    /// The program `git` that guards ask, instead of the system's.
+    pub(crate) git: Option<PathBuf>,
+    /// The table `[journal]`.
+    pub(crate) journal: JournalSettings,
+}
+
+impl GlobalSettings {
+    /// Returns the defaults.
+    pub(crate) fn without_settings(options: &Options) -> Self {
+        global(&[], options, &mut Vec::new())
+    }
+}
+
+/// Merges the user's files: for each key the first root that has it counts.
+pub(crate) fn global(roots: &[RootDir], options: &Options, problems: &mut Vec<Problem>) -> GlobalSettings {
+    for root in roots.iter().filter(|root| root.origin != Origin::User) {
+        for (key, line) in &root.top.keys {
+            let message = format!("line {line}: {key} is for the user's own file to say: it is left out");
+            problems.push(Problem::new(root.settings_file(), message));
+        }
+    }
+    let user = || roots.iter().filter(|root| root.origin == Origin::User);
+    let no_hooks = user().find_map(|root| Some((root, root.top.no_hooks?)));
+    let skipped = user().find_map(|root| root.top.skip_commands.as_deref());
+    let is_skipped = |command: &str| match skipped {
+        Some(names) => names.iter().any(|name| name == command),
+        None => DEFAULT_SKIP_COMMANDS.contains(&command),
+    };
+    let switched_off = match no_hooks {
+        Some((root, true)) => Some(SwitchedOff::Settings(root.settings_file())),
+        _ => options.command.clone().filter(|command| is_skipped(command)).map(SwitchedOff::Command),
+    };
+    let default = options.thresholds;
+    let mut thresholds = Thresholds {
+        warn: user().find_map(|root| root.top.warn).unwrap_or(default.warn),
+        rotate: user().find_map(|root| root.top.rotate).unwrap_or(default.rotate),
+        at: user().find_map(|root| root.top.at).unwrap_or(default.at),
+    };
+    if thresholds.warn > thresholds.rotate {
+        let Thresholds { warn, rotate, .. } = thresholds;
+        // A default that does not fit is not a mistake of the user's.
+        let set = user().find(|root| root.top.warn.is_some());
+        problems.extend(set.map(|root| {
+            let message = format!(
+                "line {}: budget.warn: expected at most rotate ({rotate}), found {warn}: taken as {rotate}",
+                root.top.line("budget"),
+            );
+            Problem::new(root.settings_file(), message)
+        }));
+        thresholds.warn = thresholds.rotate;
+    }
+    let keeps_secrets = user().find_map(|root| root.top.redact_context) == Some(false);
+    let default = JournalSettings::default();
+    let journal = JournalSettings {
+        enabled: user().find_map(|root| root.top.journal).unwrap_or(default.enabled),
+        keep: user().find_map(|root| root.top.keep_days).map_or(default.keep, |days| DAY * days.get()),
+        max_size: user().find_map(|root| root.top.journal_size).unwrap_or(default.max_size),
+    };
+    let git = user().find_map(|root| root.top.git.clone());
+    GlobalSettings { switched_off, thresholds, keeps_secrets, git, journal }
+}
+
+/// Returns the user's settings of each built-in hook, by its name. For each key the first root with a value
+/// counts. The settings of a repository do not.
+pub(crate) fn builtin_settings(
+    roots: &[RootDir],
+    problems: &mut Vec<Problem>,
+) -> BTreeMap<&'static str, BuiltinSettings> {
+    builtin::ALL.iter().map(|builtin| (builtin.name, settings_of(builtin, roots, problems))).collect()
+}
+
+fn settings_of(builtin: &Builtin, roots: &[RootDir], problems: &mut Vec<Problem>) -> BuiltinSettings {
+    let mut found = BuiltinSettings::default();
+    for root in roots {
+        let Some(table) = root.tables.get(builtin.name) else { continue };
+        let mut note = |message: &str| {
+            let message = format!("line {}: {message}", table.line);
+            problems.push(Problem::new(root.settings_file(), message).of(builtin.name));
+        };
+        if root.origin != Origin::User {
+            note("a repository has no say in a built-in hook: the table is left out");
+            continue;
+        }
+        let Table { line, enabled, priority, .. } = *table;
+        let Table { settings, settings_lines, file, .. } = table.clone();
+        if *table != (Table { line, enabled, priority, settings, settings_lines, file, ..Table::default() }) {
+            note("a built-in hook has only enabled, priority and settings: the other keys are left out");
+        }
+        found.enabled = found.enabled.or(enabled);
+        found.priority = found.priority.or(priority);
+        for (key, value) in own_settings(builtin, &table.settings, note) {
+            found.settings.entry(key).or_insert(value);
+        }
+    }
+    found
+}
+
+/// Returns the settings that the hook has, with valid values; the others are problems.
+fn own_settings(builtin: &Builtin, said: &Settings, mut note: impl FnMut(&str)) -> Settings {
+    let mut own = Settings::new();
+    for (key, value) in said {
+        let shown = text::escape(key, 80);
+        match builtin.settings.iter().find(|setting| setting.key == key) {
+            Some(setting) if (setting.is_valid)(value) => {
+                own.insert(key.clone(), value.clone());
+            }
+            Some(setting) => note(&format!(
+                "settings.{shown}: expected {}, found {}, which is left out",
+                setting.expected,
+                text::escape(value, 80)
+            )),
+            None => {
+                let known: Vec<&str> = builtin.settings.iter().map(|setting| setting.key).collect();
+                let known =
+                    if known.is_empty() { "none, it has no settings".to_owned() } else { known.join(", ") };
+                note(&format!("unknown setting {shown:?}, which is left out: expected {known}"));
+            }
+        }
+    }
+    own
+}
