@@ -23,7 +23,7 @@ pub use find::settings::{SwitchedOff, git_host};
 pub use find::source::{Area, Finder, HookSource, MAX_FILES, MAX_HOOKS};
 pub use find::{
     Declared, FoundComponent, Handler, MANIFEST, MARKETPLACE, PluginFile, SourceFile, WiredCommand,
-    components, document, group, names, reader, repository,
+    components, document, group, names, repository,
 };
 pub use load::{
     Discovery, Entry, EntryStatus, Found, Namesake, Tightened, examine_plugin, forget, remembered,

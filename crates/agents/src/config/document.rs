@@ -5,8 +5,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use hookbox::Hint;
-use hookbox::discovery::document::{Document, Form, Member, Node, Object};
-use hookbox::discovery::reader::at;
+use hookbox::discovery::document::{Document, Form, Member, Node, Object, at};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::CstRootNode;
 use regex::{Captures, Regex};

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
-use hookbox::discovery::document::{Form, Node, Object};
-use hookbox::discovery::reader::{Reader as Faults, wrong};
+use hookbox::discovery::document::{Form, Node, Object, Reader as Faults, wrong};
 use serde_json::{Map, Value, json};
 
 use super::document::{ConfigText, DocumentError, json, last};

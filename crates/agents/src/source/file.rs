@@ -14,8 +14,7 @@ use crate::config::{
     Switch, hooks_json, switches, toml_settings, toml_settings_hooks, toml_switches, without_comments,
 };
 use crate::text;
-use hookbox::discovery::document::{Document, Form, Member, Node};
-use hookbox::discovery::reader::{Fault, Reader, at, unknown, wrong};
+use hookbox::discovery::document::{Document, Fault, Form, Member, Node, Reader, at, unknown, wrong};
 use hookbox::discovery::{Declared, MAX_HOOKS};
 
 /// The number of plugins that a file may switch on or off.

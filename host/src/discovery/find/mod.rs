@@ -14,7 +14,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 pub use self::candidate::{MANIFEST, MARKETPLACE};
-pub use self::declared::{Declared, Handler, PluginFile, SourceFile, WiredCommand, document, group, reader};
+pub use self::declared::{Declared, Handler, PluginFile, SourceFile, WiredCommand, document, group};
 use self::files::LastRead;
 use self::options::Options;
 use self::roots::Repositories;

@@ -13,9 +13,8 @@ use crate::hook::OnFailure;
 use crate::native::command::CommandLine;
 use crate::spec::Unit;
 use crate::spec::{CommandHooks, Spec};
-use hookbox::discovery::document::{Form, Member, Node};
+use hookbox::discovery::document::{Form, Member, Node, at, wrong};
 use hookbox::discovery::group::{Command, CommandForm, Group};
-use hookbox::discovery::reader::{at, wrong};
 use hookbox::discovery::{Declared, Handler, WiredCommand};
 
 /// A time limit in milliseconds below this one was probably meant in seconds.

@@ -3,8 +3,7 @@
 use super::File;
 use crate::agent::Level;
 use crate::text;
-use hookbox::discovery::document::{Form, Member};
-use hookbox::discovery::reader::{at, wrong};
+use hookbox::discovery::document::{Form, Member, at, wrong};
 
 /// The largest size of the variables of one file, names and values together, in bytes.
 const MAX_ENVIRONMENT: usize = 64 * 1024;

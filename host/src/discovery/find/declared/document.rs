@@ -1,4 +1,4 @@
-//! Strict JSON with the position of each value.
+//! Strict JSON with the position of each value, and its faults: each one once, with its position and what was expected.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -7,6 +7,7 @@ use jsonc_parser::ast::{ObjectPropName, Value};
 use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{ParseOptions, parse_to_ast};
 
+use hookbox_system::Hint;
 use hookbox_system::json;
 use hookbox_system::text;
 
@@ -176,6 +177,30 @@ impl<'a> Node<'a> {
         matches!(self.value, Value::StringLit(it) if it.value == text)
     }
 
+    /// Returns the text, if it is one.
+    pub fn text(self) -> Option<String> {
+        match self.value {
+            Value::StringLit(text) => Some(text.value.to_string()),
+            _ => None,
+        }
+    }
+
+    /// Returns the items, if it is a list.
+    pub fn items(self) -> Option<Vec<Self>> {
+        match self.form() {
+            Form::Array(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// Returns true or false, if it is one of them.
+    pub fn flag(self) -> Option<bool> {
+        match self.value {
+            Value::BooleanLit(it) => Some(it.value),
+            _ => None,
+        }
+    }
+
     pub fn form(self) -> Form<'a> {
         match self.value {
             Value::Object(object) => Form::Object(self.object(object)),
@@ -214,6 +239,129 @@ impl<'a> Node<'a> {
             _ => text::escape(self.raw(), 80),
         }
     }
+}
+
+/// The number of faults of a file that are named one by one.
+const MAX_FAULTS: usize = 32;
+
+/// A fault in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The position and the fault, in words that follow the path.
+    pub message: String,
+    pub hint: Option<Hint>,
+}
+
+/// Collects faults.
+#[derive(Default)]
+pub struct Reader {
+    faults: Vec<Fault>,
+    /// The number of further faults.
+    unnamed: usize,
+}
+
+/// Describes a value of another type or form than was expected, in words that follow the path.
+pub fn wrong(key: &str, expected: &str, value: Node<'_>) -> String {
+    at(value.spot(), &format!("{}: expected {expected}, found {}", text::escape(key, 80), value.shown()))
+}
+
+/// Puts the position before a description.
+pub fn at(spot: Spot, what: &str) -> String {
+    format!("{spot}: {what}")
+}
+
+/// Keys that describe an entry or mean something elsewhere only, in the formats of all agents and in published plugins.
+const HARMLESS: [&str; 13] = [
+    "$comment",
+    "$schema",
+    "_comment",
+    "additionalContextLimit",
+    "command_windows",
+    "commandWindows",
+    "comment",
+    "description",
+    "id",
+    // Claude Code ignores it in a file of settings or of a plugin.
+    "once",
+    // No model is woken.
+    "rewakeMessage",
+    "rewakeSummary",
+    "statusMessage",
+];
+
+/// Returns true if a key changes nothing about its entry here: it is passed over in silence.
+pub fn is_harmless(key: &str) -> bool {
+    HARMLESS.contains(&key)
+}
+
+/// The number of words of a command, and of tools that a matcher names.
+pub const MAX_WORDS: usize = 256;
+
+/// Returns the words of a list; `None` if it is anything else.
+pub fn words(value: Node<'_>) -> Option<Vec<String>> {
+    let items = value.items().filter(|items| items.len() <= MAX_WORDS)?;
+    items.into_iter().map(|item| item.text().filter(|word| !word.contains('\0'))).collect()
+}
+
+/// Describes an unknown key, with the nearest known one.
+pub fn unknown(member: &Member<'_>, known: &[&str]) -> String {
+    let nearest = text::nearest(&member.name, known.iter().copied()).unwrap_or_default();
+    let key = text::escape(&member.name, 80);
+    at(member.at.spot(), &format!("unknown key \"{key}\": the nearest is \"{nearest}\""))
+}
+
+impl Reader {
+    /// Adds a fault. Its message is only made if it is shown.
+    pub fn fault(&mut self, message: impl FnOnce() -> String) {
+        self.push(|| Fault { message: message(), hint: None });
+    }
+
+    pub fn push(&mut self, fault: impl FnOnce() -> Fault) {
+        if self.faults.len() < MAX_FAULTS { self.faults.push(fault()) } else { self.unnamed += 1 }
+    }
+
+    /// Returns the faults: the first ones, and the number of the others.
+    pub fn finish(mut self) -> Vec<Fault> {
+        if self.unnamed > 0 {
+            let message = format!("and {} more problems in this file", self.unnamed);
+            self.faults.push(Fault { message, hint: None });
+        }
+        self.faults
+    }
+
+    /// Passes on a value that was read; `None` is a fault, with `consequence` behind it.
+    pub fn checked<T>(
+        &mut self,
+        key: &str,
+        expected: &str,
+        value: Node<'_>,
+        read: Option<T>,
+        consequence: &str,
+    ) -> Option<T> {
+        if read.is_none() {
+            self.fault(|| format!("{}{consequence}", wrong(key, expected, value)));
+        }
+        read
+    }
+
+    /// Returns the members of an object, each name once: the first counts. Anything else is a fault and
+    /// `None`.
+    pub fn object<'a>(&mut self, key: &str, expected: &str, value: Node<'a>) -> Option<Vec<Member<'a>>> {
+        let Form::Object(object) = value.form() else {
+            self.fault(|| wrong(key, expected, value));
+            return None;
+        };
+        for member in object.again {
+            self.fault(|| twice(&member));
+        }
+        Some(object.members)
+    }
+}
+
+/// Describes a key that appears twice.
+pub fn twice(member: &Member<'_>) -> String {
+    let key = text::escape(&member.name, 80);
+    at(member.at.spot(), &format!("\"{key}\" appears twice: the first one counts"))
 }
 
 #[cfg(test)]

@@ -1,11 +1,18 @@
-//! One entry of an event: the action, and how it runs.
+//! One entry of an event: the action, the tools that it is for, and how it runs.
+//!
+//! Guards count in the parts that are left out, too: an author who wrote `on_failure` wanted protection, and a mistake
+//! beside it must not undo that.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use super::document::{Form, Member, Node, Object};
-use super::guard::{hides_guard, is_policy, policy};
-use super::reader::{MAX_WORDS, Reader, at, is_harmless, twice, unknown, words, wrong};
+use regex::Regex;
+
+use super::document::{
+    Form, MAX_WORDS, Member, Node, Object, Reader, at, is_harmless, twice, unknown, words, wrong,
+};
 use super::{Declared, Handler, Source};
+use crate::event::kind_of_pattern;
 use crate::hook::{Kind, OnFailure};
 use crate::native::command::CommandLine;
 use hookbox_system::text;
@@ -15,8 +22,12 @@ use hookbox_system::units;
 const KEYS: [&str; 9] =
     ["command", "component", "tool", "name", "priority", "matcher", "timeout", "on_failure", "observe"];
 
+/// The time limit that a number means, and the time limits in words.
+pub(super) const TIME: fn(f64) -> Option<Duration> = |seconds| Duration::try_from_secs_f64(seconds).ok();
+pub(super) const TIMES: &str = "seconds above zero such as 2 or 0.5, or a time such as \"500ms\"";
+
 /// The longest time that an entry can give itself.
-pub(super) const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The longest name of an entry, in bytes.
 const MAX_NAME: usize = 100;
@@ -94,36 +105,29 @@ impl Reader {
     pub(super) fn common(&mut self, member: &Member<'_>, hook: &mut Declared) -> bool {
         let Member { name: key, value, .. } = member;
         match key.as_str() {
-            "name" => match value.form() {
-                Form::Text(name) if can_be_a_name(&name) => hook.name = Some(name),
-                _ => {
-                    let expected = "a name without / and of at most 100 bytes, which does not begin as \
-                                    hooks.json#, mcp.json# or builtin:";
-                    self.fault(|| wrong(key, expected, *value));
-                }
-            },
-            "priority" => match value.form() {
-                Form::Number(number) if is_i32(number) => {
-                    // 20.0 and 2e1 are whole numbers, too.
-                    hook.priority = format!("{number:.0}").parse().ok();
-                }
-                _ => self.fault(|| wrong(key, "a whole number of 32 bits", *value)),
-            },
-            "timeout" => match timeout(*value) {
-                Some(time) => hook.timeout = Some(time),
-                None => {
-                    let expected = "seconds above zero such as 2 or 0.5, or a time such as \"500ms\"";
-                    self.fault(|| wrong(key, expected, *value));
-                }
-            },
-            "observe" => match value.form() {
-                Form::Boolean(observe) => hook.observe = observe,
-                _ => self.fault(|| wrong(key, "true or false", *value)),
-            },
-            "on_failure" if value.is_text("pass") || value.is_text("block") => {}
+            "name" => {
+                let expected = "a name without / and of at most 100 bytes, which does not begin as \
+                                hooks.json#, mcp.json# or builtin:";
+                let name = value.text().filter(|name| can_be_a_name(name));
+                hook.name = self.checked(key, expected, *value, name, "").or(hook.name.take());
+            }
+            "priority" => {
+                let priority = priority(*value);
+                let priority = self.checked(key, "a whole number of 32 bits", *value, priority, "");
+                hook.priority = priority.or(hook.priority);
+            }
+            "timeout" => {
+                let time = time(*value, TIME, true);
+                hook.timeout = self.checked(key, TIMES, *value, time, "").or(hook.timeout);
+            }
+            "observe" => {
+                let observe = self.checked(key, "true or false", *value, value.flag(), "");
+                hook.observe = observe.unwrap_or(hook.observe);
+            }
             "on_failure" => {
-                let what = wrong(key, "\"pass\" or \"block\"", *value);
-                self.fault(|| format!("{what}; taken as \"block\""));
+                let is_known = value.is_text("pass") || value.is_text("block");
+                let expected = "\"pass\" or \"block\"";
+                self.checked(key, expected, *value, is_known.then_some(()), "; taken as \"block\"");
             }
             _ => return false,
         }
@@ -157,8 +161,11 @@ fn is_action(member: &Member<'_>) -> bool {
     matches!(text::nearest(&member.name, KEYS), Some("command" | "component" | "tool"))
 }
 
-fn is_i32(number: f64) -> bool {
-    number.fract() == 0.0 && (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&number)
+/// Reads a whole number of 32 bits. 20.0 and 2e1 are whole numbers, too.
+fn priority(value: Node<'_>) -> Option<i32> {
+    let Form::Number(number) = value.form() else { return None };
+    let is_i32 = number.fract() == 0.0 && (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&number);
+    is_i32.then(|| format!("{number:.0}").parse().ok()).flatten()
 }
 
 fn can_be_a_name(name: &str) -> bool {
@@ -171,53 +178,174 @@ fn can_be_a_name(name: &str) -> bool {
         && !Source::is_position(name)
 }
 
-fn timeout(value: Node<'_>) -> Option<Duration> {
+/// Reads a time limit: a number, or a text with a unit.
+pub(super) fn time(
+    value: Node<'_>,
+    number: fn(f64) -> Option<Duration>,
+    has_units: bool,
+) -> Option<Duration> {
     let time = match value.form() {
-        Form::Number(seconds) => Duration::try_from_secs_f64(seconds).ok()?,
-        Form::Text(text) => units::parse_duration(&text).ok()?,
-        _ => return None,
+        Form::Number(it) => number(it),
+        Form::Text(text) if has_units => units::parse_duration(&text).ok(),
+        _ => None,
     };
-    Some(time).filter(|time| (Duration::from_millis(1)..=MAX_TIMEOUT).contains(time))
+    time.filter(|time| (Duration::from_millis(1)..=MAX_TIMEOUT).contains(time))
 }
 
 /// Reads a shell line, or a program with its arguments.
 pub(super) fn command_line(value: Node<'_>) -> Result<CommandLine, String> {
-    let fault =
-        || Err(wrong("command", "a shell line, or a list of words such as [\"python\", \"x.py\"]", value));
-    let clean = |word: &String| !word.contains('\0');
-    match value.form() {
-        Form::Text(line) if !line.trim().is_empty() && clean(&line) => Ok(CommandLine::Shell(line)),
-        Form::Array(_) => {
-            let words = words(value);
-            let Some((program, args)) = words.as_deref().and_then(<[String]>::split_first) else {
-                return fault();
-            };
-            if program.trim().is_empty() {
-                return fault();
-            }
-            Ok(CommandLine::Program { program: program.clone(), args: args.to_vec() })
-        }
-        _ => fault(),
-    }
+    let line = match value.form() {
+        Form::Text(line) => Some(line).filter(|line| is_clean(line)).map(CommandLine::Shell),
+        _ => words(value).filter(|words| words.first().is_some_and(|it| is_clean(it))).map(|mut words| {
+            let program = words.remove(0);
+            CommandLine::Program { program, args: words }
+        }),
+    };
+    let expected = "a shell line, or a list of words such as [\"python\", \"x.py\"]";
+    line.ok_or_else(|| wrong("command", expected, value))
+}
+
+/// Returns true for a text that is not blank and can be an argument of a program.
+pub(super) fn is_clean(text: &str) -> bool {
+    !text.trim().is_empty() && !text.contains('\0')
 }
 
 fn component(value: Node<'_>) -> Result<Handler, String> {
-    match value.form() {
-        Form::Text(path) if !path.trim().is_empty() && !path.contains('\0') => {
-            Ok(Handler::Component(path.into()))
-        }
-        _ => Err(wrong("component", "the path of a .wasm file", value)),
-    }
+    let path = value.text().filter(|path| is_clean(path));
+    let path = path.ok_or_else(|| wrong("component", "the path of a .wasm file", value))?;
+    Ok(Handler::Component(path.into()))
 }
 
 fn tool(value: Node<'_>) -> Result<Handler, String> {
-    let fault = || Err(wrong("tool", "\"SERVER.TOOL\", of a server of this root's mcp.json", value));
-    let Form::Text(text) = value.form() else { return fault() };
-    match text.split_once('.') {
-        Some((server, tool)) if !server.is_empty() && !tool.is_empty() => {
-            let spot = value.spot();
-            Ok(Handler::Tool { server: server.to_owned(), tool: tool.to_owned(), spot: spot.to_string() })
+    let text = value.text().unwrap_or_default();
+    let named = text.split_once('.').filter(|(server, tool)| !server.is_empty() && !tool.is_empty());
+    let expected = "\"SERVER.TOOL\", of a server of this root's mcp.json";
+    let (server, tool) = named.ok_or_else(|| wrong("tool", expected, value))?;
+    let spot = value.spot().to_string();
+    Ok(Handler::Tool { server: server.to_owned(), tool: tool.to_owned(), spot })
+}
+
+impl Reader {
+    /// Reads the tools of a matcher as a subscription takes them; an empty list means all tools. A matcher
+    /// that cannot be read means all tools: a guard that runs too often is noticed, one that never runs is
+    /// not.
+    pub(super) fn tools(&mut self, value: Node<'_>) -> Vec<String> {
+        let expected = "tool names such as \"bash|edit\" or [\"bash\", \"kind:shell\"]";
+        let trimmed = |name: &str| name.trim().to_owned();
+        let names: Option<Vec<String>> = match value.form() {
+            Form::Text(names) => Some(names.split('|').map(trimmed).collect()),
+            Form::Array(items) => items.into_iter().map(|item| Some(trimmed(&item.text()?))).collect(),
+            _ => None,
+        };
+        let names = names.filter(|names| names.len() <= MAX_WORDS);
+        let names = self.checked("matcher", expected, value, names, "; it gets all of them");
+        let Some(names) = names else { return Vec::new() };
+        if names.iter().all(|name| matches!(name.as_str(), "" | "*")) {
+            return Vec::new();
         }
-        _ => fault(),
+        let read: Result<Vec<String>, Option<String>> = names.iter().map(|name| tool_pattern(name)).collect();
+        read.unwrap_or_else(|why| {
+            self.fault(|| {
+                let what = match why {
+                    Some(why) => at(value.spot(), &format!("matcher: {why}")),
+                    None => wrong("matcher", expected, value),
+                };
+                format!("{what}; it gets all of them")
+            });
+            Vec::new()
+        })
+    }
+}
+
+/// Reads a name or a kind in the form in which it is compared.
+fn tool_pattern(name: &str) -> Result<String, Option<String>> {
+    if let Some(kind) = kind_of_pattern(name) {
+        let unknown = |nearest: &str| {
+            let shown = text::escape(name, 80);
+            Some(format!("unknown kind of tool \"{shown}\": the nearest is \"kind:{nearest}\""))
+        };
+        return kind.map(|kind| format!("kind:{}", kind.as_str())).map_err(unknown);
+    }
+    // `knd:shell` is not the name of a tool.
+    let is_misspelt = name.split_once(':').is_some_and(|(head, tail)| {
+        text::distance(&head.trim().to_ascii_lowercase(), "kind") <= 1
+            && kind_of_pattern(&format!("kind:{tail}")).is_some_and(|kind| kind.is_ok())
+    });
+    let is_pattern = name.contains(['*', '^', '$', '(', ')', '[', ']', '\\', '?', '+', ',']);
+    if name.is_empty() || is_pattern || is_misspelt || name.contains(char::is_whitespace) {
+        return Err(None);
+    }
+    Ok(name.to_owned())
+}
+
+/// Returns true if a key is `on_failure`, or a misspelt one.
+pub(super) fn is_policy(key: &str) -> bool {
+    text::distance(&key.trim().to_ascii_lowercase(), "on_failure") <= 2
+}
+
+/// Returns the failure policy in these members. A value other than `"pass"`, a misspelt key, and a guard in a nested
+/// value, where no policy belongs, all block.
+pub(super) fn policy<'m>(members: impl Iterator<Item = &'m Member<'m>>) -> Option<OnFailure> {
+    let of = |member: &Member<'_>| match is_policy(&member.name) {
+        true if member.value.is_text("pass") => Some(OnFailure::Pass),
+        is_policy => (is_policy || hides_guard(member.value.raw())).then_some(OnFailure::Block),
+    };
+    members.filter_map(of).reduce(|a, b| if a == OnFailure::Block { a } else { b })
+}
+
+/// Returns true if the text of a value has an `on_failure` that is not `"pass"`, at any depth.
+pub(super) fn hides_guard(raw: &str) -> bool {
+    // A name is text in quotes before a colon; the longest misspelt one has 12 letters and some blanks.
+    static MEMBER: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#""([^"\\]{7,20})"\s*:\s*("pass")?"#).ok());
+    let Some(member) = MEMBER.as_ref() else { return raw.contains("on_failure") };
+    member
+        .captures_iter(raw)
+        .any(|found| found.get(2).is_none() && found.get(1).is_some_and(|name| is_policy(name.as_str())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::document::Document;
+    use super::*;
+
+    #[test]
+    fn a_kind_is_read_in_any_spelling_and_what_cannot_be_read_is_all_tools() {
+        for (text, want, fault) in [
+            (r#""bash|kind:shell""#, &["bash", "kind:shell"][..], ""),
+            (r#""kind: Shell""#, &["kind:shell"], ""),
+            (r#"["Kind:SHELL", " edit "]"#, &["kind:shell", "edit"], ""),
+            (r#""*""#, &[], ""),
+            (r#""kind:shel""#, &[], "unknown kind of tool \"kind:shel\": the nearest is \"kind:shell\""),
+            (r#""kind:""#, &[], "unknown kind of tool"),
+            (r#""knd:shell""#, &[], "expected tool names"),
+            (r#""bash,edit""#, &[], "expected tool names"),
+            (r#""bash edit""#, &[], "expected tool names"),
+            (r#""bash|""#, &[], "expected tool names"),
+            (r#"["bash", 5]"#, &[], "expected tool names"),
+            (r#""server:tool""#, &["server:tool"], ""),
+        ] {
+            let mut reader = Reader::default();
+            assert_eq!(reader.tools(Document::parse(text).unwrap().root()), want, "{text}");
+            let faults = reader.finish();
+            assert_eq!(faults.len(), usize::from(!fault.is_empty()), "{text}");
+            assert!(faults.iter().all(|it| it.message.contains(fault)), "{text}: {faults:?}");
+        }
+    }
+
+    #[test]
+    fn a_guard_is_found_at_any_depth() {
+        for (text, want) in [
+            (r#"{"on_failure": "block"}"#, true),
+            (r#"[[{"a": {"On-Failure": 5}}]]"#, true),
+            (r#"{"a": 1, "a": {"on_failure": "stop"}}"#, true),
+            (r#"{"on_failure": "pass", "on_failure" : "block"}"#, true),
+            (r#"{"on_failure": "pass"}"#, false),
+            (r#"{"a": "on_failure"}"#, false),
+            (r#"{"a": "\"on_failure\": 1"}"#, false),
+            ("5", false),
+        ] {
+            assert_eq!(hides_guard(text), want, "{text}");
+        }
     }
 }

@@ -1,19 +1,18 @@
-//! A whole file: its version, its servers, its events.
+//! A whole file: its version, its events, and the servers of an mcp.json.
 
-use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::document::{Document, Form, Member, Node, Object};
+use super::document::{Document, Fault, Form, Member, Node, Object, Reader, at, twice, unknown, wrong};
+use super::entry::{hides_guard, is_clean};
 use super::group::{self, CommandForm};
-use super::guard::hides_guard;
-use super::reader::{Fault, Reader, at, twice, unknown, wrong};
-use super::servers::Servers;
 use super::{Declared, Handler, Source, WiredCommand};
 use crate::dialect::Wire;
 use crate::dialect::claude::{self, ClaudeWire, Matcher};
 use crate::event::EventName;
 use crate::hook::OnFailure;
+use crate::mcp::Transport;
 use hookbox_system::files::{self, FileAccess};
 use hookbox_system::text;
 
@@ -96,11 +95,8 @@ struct File {
     source: Source,
     /// The beginning of the names of its hooks.
     prefix: String,
-    has_groups: bool,
-    files: Vec<String>,
+    contents: Contents,
     reader: Reader,
-    hooks: Vec<Declared>,
-    servers: Servers,
     /// The number of entries beyond the limit.
     left_out: usize,
     /// The entry that fails for all guards that are left out.
@@ -114,11 +110,8 @@ impl File {
         Self {
             source,
             prefix,
-            has_groups: false,
-            files: Vec::new(),
+            contents: Contents::default(),
             reader: Reader::default(),
-            hooks: Vec::new(),
-            servers: Servers::new(),
             left_out: 0,
             guard: None,
             counts: HashMap::new(),
@@ -137,7 +130,7 @@ impl File {
     /// Reads the hooks of a manifest: events, perhaps in a wrapper of their own, or names of files.
     fn manifest_hooks(&mut self, value: Node<'_>) {
         match value.form() {
-            Form::Text(path) => self.files.push(path),
+            Form::Text(path) => self.contents.files.push(path),
             Form::Array(items) => items.into_iter().for_each(|item| self.manifest_hooks(item)),
             Form::Object(object) if object.members.iter().any(|it| it.name == "hooks") => {
                 self.manifest(value);
@@ -178,7 +171,7 @@ impl File {
             match member.name.as_str() {
                 "hooks" => self.events(member.value),
                 "mcpServers" if self.source == Source::McpJson => {
-                    self.servers = self.reader.servers(member.value);
+                    self.contents.servers = self.reader.servers(member.value);
                 }
                 "version" | "$schema" | "description" => {}
                 name => {
@@ -245,7 +238,7 @@ impl File {
         };
         for item in items {
             if self.source != Source::McpJson && group::is_group(item) {
-                self.has_groups = true;
+                self.contents.has_groups = true;
                 let event = in_claude.clone().unwrap_or_else(|| event.clone());
                 let group = self.reader.group(item, &CommandForm::OWN);
                 let parse = |pattern: &str| Matcher::parse(pattern).map_err(|error| error.to_string());
@@ -267,7 +260,7 @@ impl File {
                         }
                     });
                     let wired = |line| Handler::Wired(Box::new(WiredCommand::new(line, Arc::clone(&wire))));
-                    self.hooks.push(Declared { handler: line.map(wired), ..command.hook });
+                    self.contents.hooks.push(Declared { handler: line.map(wired), ..command.hook });
                 }
             } else {
                 let Some(hook) = self.hook(key, &event, item) else { continue };
@@ -277,14 +270,14 @@ impl File {
                         format!("only Claude Code's shape has the event {key}: a group with \"hooks\" in it");
                     hook.handler = hook.handler.and_then(|_| Err(at(item.spot(), &what)));
                 }
-                self.hooks.push(hook);
+                self.contents.hooks.push(hook);
             }
         }
     }
 
     /// Returns the next entry, if the file may have one more; else leaves this one out.
     fn hook(&mut self, key: &str, event: &EventName, node: Node<'_>) -> Option<Declared> {
-        if self.hooks.len() == MAX_ENTRIES {
+        if self.contents.hooks.len() == MAX_ENTRIES {
             self.left_out += 1;
             self.leave_out(node);
             return None;
@@ -292,7 +285,7 @@ impl File {
         let n = self.counts.entry(key.to_owned()).or_default();
         let label = format!("{}{key}[{n}]", self.prefix);
         *n += 1;
-        Some(Declared::of_root(self.source, self.hooks.len(), label, Some(event.clone())))
+        Some(Declared::of_root(self.source, self.contents.hooks.len(), label, Some(event.clone())))
     }
 
     fn finish(mut self) -> Contents {
@@ -304,20 +297,214 @@ impl File {
             self.reader.fault(|| message);
         }
         let mut names = HashSet::new();
-        for hook in &mut self.hooks {
+        for hook in &mut self.contents.hooks {
             // Of two hooks with one name, one would never run.
             if let Some(name) = hook.name.take_if(|name| !names.insert(name.clone())) {
                 let message = format!("{} has the name {name:?} of another hook of this file", hook.label);
                 self.reader.fault(|| format!("{message}: it is named {}", hook.position_name()));
             }
         }
-        self.hooks.extend(self.guard);
-        Contents {
-            hooks: self.hooks,
-            servers: self.servers,
-            faults: self.reader.finish(),
-            has_groups: self.has_groups,
-            files: self.files,
+        self.contents.hooks.extend(self.guard);
+        Contents { faults: self.reader.finish(), ..self.contents }
+    }
+}
+
+/// The keys of a server.
+const SERVER_KEYS: [&str; 6] = ["type", "command", "args", "env", "url", "headers"];
+
+/// The number of servers of one file that are used.
+const MAX_SERVERS: usize = 64;
+
+/// A server, as it is declared: variables in it are not expanded, and it has no directory yet.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Server {
+    pub(crate) transport: Transport,
+    /// Its text in the file.
+    pub(crate) text: String,
+}
+
+impl Server {
+    /// Returns the command line or address, for people; not escaped.
+    pub(super) fn runs(&self) -> String {
+        match &self.transport {
+            Transport::Stdio { command, args, .. } => {
+                let words = std::iter::once(command).chain(args);
+                words.map(|word| text::shell_word(word)).collect::<Vec<_>>().join(" ")
+            }
+            Transport::Http { url, .. } => url.clone(),
+        }
+    }
+
+    /// Returns the texts that may name files: the command, its arguments, and the values of its variables.
+    pub(super) fn words(&self) -> Vec<String> {
+        match &self.transport {
+            Transport::Stdio { command, args, env, .. } => {
+                std::iter::once(command).chain(args).chain(env.values()).cloned().collect()
+            }
+            Transport::Http { .. } => Vec::new(),
+        }
+    }
+}
+
+/// The servers of a file by name, or the reason why one cannot be used.
+pub(crate) type Servers = BTreeMap<String, Result<Server, String>>;
+
+impl Reader {
+    pub(super) fn servers(&mut self, node: Node<'_>) -> Servers {
+        let mut servers = Servers::new();
+        let Some(members) = self.object("mcpServers", "an object with a server for each name", node) else {
+            return servers;
+        };
+        for member in members {
+            if servers.len() == MAX_SERVERS {
+                let what =
+                    format!("has more than {MAX_SERVERS} servers: only the first {MAX_SERVERS} are used");
+                self.fault(|| at(member.at.spot(), &what));
+                break;
+            }
+            let server = server(member.value);
+            if let Err(message) = &server {
+                self.fault(|| message.clone());
+            }
+            servers.insert(member.name, server);
+        }
+        servers
+    }
+}
+
+fn server(node: Node<'_>) -> Result<Server, String> {
+    let members = members("mcpServers", "an object with a command or a url", node)?;
+    let (mut kind, mut command, mut url) = (None, None, None);
+    let (mut args, mut env, mut headers) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    for member in &members {
+        let value = member.value;
+        match member.name.as_str() {
+            "type" => {
+                let is_known = |text: &String| matches!(text.as_str(), "stdio" | "http" | "streamable-http");
+                let text = value.text().filter(is_known);
+                kind = Some((text.ok_or_else(|| wrong("type", "\"stdio\" or \"http\"", value))?, value));
+            }
+            "command" => command = Some(word("command", "a program", value)?),
+            "url" => url = Some(address(value)?),
+            "args" => {
+                let items = value.items().ok_or_else(|| wrong("args", "a list of texts", value))?;
+                args = items.into_iter().map(|item| text_of("args", item)).collect::<Result<_, _>>()?;
+            }
+            "env" => env = map("env", value)?,
+            "headers" => headers = map("headers", value)?,
+            _ => return Err(unknown(member, &SERVER_KEYS)),
+        }
+    }
+    let transport = match (command, url) {
+        (Some(command), None) => Transport::Stdio { command, args, env, directory: PathBuf::new() },
+        (None, Some(url)) => Transport::Http { url, headers },
+        (None, None) => return Err(at(node.spot(), "expected a command or a url, found neither")),
+        (Some(_), Some(_)) => return Err(at(node.spot(), "expected a command or a url, found both")),
+    };
+    if let Some((kind, value)) = kind {
+        let is_stdio = matches!(transport, Transport::Stdio { .. });
+        if is_stdio != (kind == "stdio") {
+            let what = if is_stdio { "\"stdio\" with a command" } else { "\"http\" with a url" };
+            return Err(wrong("type", what, value));
+        }
+    }
+    Ok(Server { transport, text: node.raw().to_owned() })
+}
+
+/// Returns the members of an object without a repeated name.
+fn members<'a>(key: &str, expected: &str, value: Node<'a>) -> Result<Vec<Member<'a>>, String> {
+    let Form::Object(Object { members, again }) = value.form() else {
+        return Err(wrong(key, expected, value));
+    };
+    again.first().map_or(Ok(members), |member| Err(twice(member)))
+}
+
+fn word(key: &str, expected: &str, value: Node<'_>) -> Result<String, String> {
+    value.text().filter(|text| is_clean(text)).ok_or_else(|| wrong(key, expected, value))
+}
+
+fn text_of(key: &str, value: Node<'_>) -> Result<String, String> {
+    value.text().filter(|text| !text.contains('\0')).ok_or_else(|| wrong(key, "a text", value))
+}
+
+/// Reads variables or headers. A text that no process takes is as wrong as a name.
+fn map(key: &str, value: Node<'_>) -> Result<BTreeMap<String, String>, String> {
+    let text = |member: Member<'_>| match member.value.text() {
+        Some(text) if !text.contains('\0') && is_a_name(key, &member.name) => Ok((member.name, text)),
+        Some(_) => {
+            let what = format!("{key}: {:?} cannot be a name", text::escape(&member.name, 80));
+            Err(at(member.at.spot(), &what))
+        }
+        None => Err(wrong(&member.name, "a text", member.value)),
+    };
+    members(key, "an object of texts", value)?.into_iter().map(text).collect()
+}
+
+/// Returns true if a variable or a header can have this name; a header's is a token of HTTP.
+fn is_a_name(key: &str, name: &str) -> bool {
+    let is_header = key == "headers";
+    let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    !name.is_empty()
+        && !name.contains(['=', '\0', '\n', '\r', ':', ' '])
+        && (!is_header || name.chars().all(is_token))
+}
+
+/// Reads the address of a server. One that begins with a variable is checked when it is used.
+fn address(value: Node<'_>) -> Result<String, String> {
+    let expected = "an address that begins with http:// or https://";
+    let url = word("url", expected, value)?;
+    let scheme = url.split_once("://").filter(|(_, rest)| !rest.is_empty()).map(|(scheme, _)| scheme);
+    let is_http =
+        scheme.is_some_and(|it| it.eq_ignore_ascii_case("http") || it.eq_ignore_ascii_case("https"));
+    if is_http || url.starts_with("${") { Ok(url) } else { Err(wrong("url", expected, value)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_a_command_or_an_address() {
+        for (text, want) in [
+            (r#"{"command": "x", "args": ["1"], "env": {"A": "b"}}"#, None),
+            (r#"{"type": "stdio", "command": "x"}"#, None),
+            (r#"{"type": "http", "url": "http://x", "headers": {"A": "b"}}"#, None),
+            (r"5", Some("line 1, column 1: mcpServers: expected an object with a command or a url, found 5")),
+            (r"{}", Some("line 1, column 1: expected a command or a url, found neither")),
+            (
+                r#"{"command": "x", "url": "http://y"}"#,
+                Some("line 1, column 1: expected a command or a url, found both"),
+            ),
+            (r#"{"url": "${BASE}/mcp"}"#, None),
+            (
+                r#"{"url": "ftp://x"}"#,
+                Some(
+                    "line 1, column 9: url: expected an address that begins with http:// or https://, found \"ftp://x\"",
+                ),
+            ),
+            (
+                r#"{"url": "http://x", "headers": {"A(b)": "c"}}"#,
+                Some("line 1, column 33: headers: \"A(b)\" cannot be a name"),
+            ),
+            (
+                r#"{"comand": "x"}"#,
+                Some("line 1, column 2: unknown key \"comand\": the nearest is \"command\""),
+            ),
+            (
+                r#"{"command": "x", "type": "http"}"#,
+                Some("line 1, column 26: type: expected \"stdio\" with a command, found \"http\""),
+            ),
+            (
+                r#"{"command": "x", "args": "y"}"#,
+                Some("line 1, column 26: args: expected a list of texts, found \"y\""),
+            ),
+            (r#"{"command": "x", "env": {"A": 5}}"#, Some("line 1, column 31: A: expected a text, found 5")),
+            (
+                r#"{"command": "x", "command": "y"}"#,
+                Some("line 1, column 18: \"command\" appears twice: the first one counts"),
+            ),
+        ] {
+            assert_eq!(server(Document::parse(text).unwrap().root()).err().as_deref(), want, "{text}");
         }
     }
 }

@@ -4,10 +4,8 @@
 use std::time::Duration;
 
 use super::Declared;
-use super::document::{Form, Member, Node, Object};
-use super::entry::MAX_TIMEOUT;
-use super::guard::{self, hides_guard, is_policy};
-use super::reader::{Reader, at, is_harmless, twice, unknown, words, wrong};
+use super::document::{Form, Member, Node, Object, Reader, at, is_harmless, twice, unknown, words, wrong};
+use super::entry::{self, TIME, TIMES, command_line, hides_guard, is_clean, is_policy};
 use crate::dialect::Condition;
 use crate::hook::{Digest, OnFailure};
 use crate::native::command::CommandLine;
@@ -62,8 +60,8 @@ impl CommandForm {
         timeout_keys: &["timeout"],
         keys: &COMMAND_KEYS,
         silent_keys: &[],
-        time: |seconds| Duration::try_from_secs_f64(seconds).ok(),
-        times: "seconds above zero such as 2 or 0.5, or a time such as \"500ms\"",
+        time: TIME,
+        times: TIMES,
         has_args: true,
         runs_sh: true,
         is_own: true,
@@ -127,7 +125,7 @@ impl Reader {
         let mut own = Declared::new(String::new(), None);
         if form.is_own {
             let settings = object.members.iter().chain(&object.again).filter(|it| it.name != "hooks");
-            group.policy = guard::policy(settings);
+            group.policy = entry::policy(settings);
         }
         // If `hooks` appears twice, the hooks of both run: none is lost.
         for member in self.members(object, form, |name| name == "hooks") {
@@ -207,10 +205,7 @@ impl Reader {
         hook.spot = node.spot().to_string();
         hook.priority = group.priority;
         hook.observe = group.observe;
-        hook.matcher = group.matcher.and_then(|it| match it.form() {
-            Form::Text(pattern) => Some(pattern),
-            _ => None,
-        });
+        hook.matcher = group.matcher.and_then(Node::text);
         let Form::Object(object) = node.form() else {
             let example = "an object such as {\"type\": \"command\", \"command\": \"…\"}";
             hook.on_failure = (form.is_own && hides_guard(node.raw())).then_some(OnFailure::Block);
@@ -225,11 +220,9 @@ impl Reader {
         hook.condition = find("if").and_then(|it| self.condition(it.value));
         hook.timeout = self.time(&members, form);
         for key in ["async", "asyncRewake"] {
-            match find(key).map(|it| (it.value, it.value.form())) {
-                Some((_, Form::Boolean(background))) => hook.background |= background,
-                Some((value, _)) => self.fault(|| wrong(key, "true or false", value)),
-                None => {}
-            }
+            let Some(value) = find(key).map(|it| it.value) else { continue };
+            let background = self.checked(key, "true or false", value, value.flag(), "");
+            hook.background |= background.unwrap_or_default();
         }
         if form.is_own {
             for member in members.iter().filter(|it| !form.timeout_keys.contains(&it.name.as_str())) {
@@ -266,15 +259,13 @@ impl Reader {
                 "onFailure" => ("\"block\"", "\"continue\"", "\"continue\" or \"block\""),
                 _ => continue,
             };
-            let is_known = [strict, lax].contains(&member.value.raw());
-            if !is_known {
-                self.fault(|| format!("{}; taken as to block", wrong(&member.name, expected, member.value)));
-            }
+            let known = [strict, lax].contains(&member.value.raw()).then_some(());
+            self.checked(&member.name, expected, member.value, known, "; taken as to block");
             let blocks = member.value.raw() != lax;
             found = Some(if blocks { OnFailure::Block } else { OnFailure::Pass });
         }
         if form.is_own {
-            let own = guard::policy(all().filter(|it| it.name != "onFailure"));
+            let own = entry::policy(all().filter(|it| it.name != "onFailure"));
             found = if own == Some(OnFailure::Block) { own } else { found.or(own) };
         }
         found
@@ -284,29 +275,15 @@ impl Reader {
     fn time(&mut self, members: &[Member<'_>], form: &CommandForm) -> Option<Duration> {
         let mut keys = form.timeout_keys.iter();
         let member = keys.find_map(|key| members.iter().find(|it| it.name == *key))?;
-        let time = match member.value.form() {
-            Form::Number(number) => (form.time)(number),
-            Form::Text(text) if form.is_own => hookbox_system::units::parse_duration(&text).ok(),
-            _ => None,
-        };
-        let time = time.filter(|time| (Duration::from_millis(1)..=MAX_TIMEOUT).contains(time));
-        if time.is_none() {
-            self.fault(|| format!("{}; it gets the default", wrong(&member.name, form.times, member.value)));
-        }
-        time
+        let time = entry::time(member.value, form.time, form.is_own);
+        self.checked(&member.name, form.times, member.value, time, "; it gets the default")
     }
 
     /// Reads the permission rule of `if`.
     fn condition(&mut self, value: Node<'_>) -> Option<Condition> {
-        let condition = match value.form() {
-            Form::Text(rule) => Condition::parse(&rule),
-            _ => None,
-        };
-        if condition.is_none() {
-            let problem = wrong("if", "a permission rule such as \"Bash(git *)\"", value);
-            self.fault(|| format!("{problem}; it gets all calls that its matcher names"));
-        }
-        condition
+        let condition = value.text().and_then(|rule| Condition::parse(&rule));
+        let expected = "a permission rule such as \"Bash(git *)\"";
+        self.checked("if", expected, value, condition, "; it gets all calls that its matcher names")
     }
 
     /// Reads the line of a command, or with `args` its program.
@@ -329,23 +306,20 @@ impl Reader {
             return Err(self.without_command(members, node, form));
         };
         let line = match command.value.form() {
-            Form::Array(_) if form.is_own => super::entry::command_line(command.value)?,
-            Form::Text(line) if !line.trim().is_empty() && !line.contains('\0') => CommandLine::Shell(line),
+            Form::Array(_) if form.is_own => command_line(command.value)?,
+            Form::Text(line) if is_clean(&line) => CommandLine::Shell(line),
             _ => return Err(wrong(key, "a command line", command.value)),
         };
         if let Some(args) = find("args").filter(|_| form.has_args) {
             let CommandLine::Shell(program) = line else {
                 return Err(at(args.value.spot(), "\"args\" needs a \"command\" that is a text"));
             };
-            return match words(args.value) {
-                Some(args) => Ok(CommandLine::Program { program, args }),
-                None => Err(wrong("args", "a list of words", args.value)),
-            };
+            let args = words(args.value).ok_or_else(|| wrong("args", "a list of words", args.value))?;
+            return Ok(CommandLine::Program { program, args });
         }
-        if let Some(shell) = shell.filter(|it| !it.is_text("bash")) {
-            self.fault(|| {
-                format!("{}; it gets the usual one", wrong("shell", "\"bash\" or \"powershell\"", shell))
-            });
+        if let Some(shell) = shell {
+            let known = shell.is_text("bash").then_some(());
+            self.checked("shell", "\"bash\" or \"powershell\"", shell, known, "; it gets the usual one");
         }
         // The shell of some agents is not known: bash runs a line for either.
         let is_for_sh = form.runs_sh && shell.is_none_or(|it| !it.is_text("bash"));

@@ -10,12 +10,7 @@ mod entry;
 mod file;
 #[doc(hidden)]
 pub mod group;
-mod guard;
-mod matcher;
 mod plugin_file;
-#[doc(hidden)]
-pub mod reader;
-mod servers;
 
 #[cfg(test)]
 mod tests;
@@ -25,9 +20,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use self::file::{Contents, MAX_FILE, parse, parse_further, read};
+pub(crate) use self::file::{Contents, MAX_FILE, Server, Servers, parse, parse_further, read};
 pub use self::plugin_file::PluginFile;
-pub(crate) use self::servers::{Server, Servers};
 
 use crate::dialect::{Condition, Wire};
 use crate::event::EventName;
