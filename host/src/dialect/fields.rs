@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::event::{AbsentTokens, Role, Usage};
+use crate::event::{AbsentTokens, Context, ErrorSource, Role, TokenBudget, ToolCall, Usage};
 use hookbox_system::text;
 
 /// A field with a value that it cannot have.
@@ -206,7 +206,7 @@ impl Fields {
     }
 
     /// The token budget, in either spelling.
-    pub fn budget(&mut self) -> Result<Option<crate::event::TokenBudget>, PayloadError> {
+    pub fn budget(&mut self) -> Result<Option<TokenBudget>, PayloadError> {
         let Some(mut budget) = self.nested("budget")? else { return Ok(None) };
         let mut whole = |name: &str, other: &str| match budget.whole(name)? {
             None => budget.whole(other),
@@ -215,9 +215,42 @@ impl Fields {
         let (used, limit) =
             (whole("used_tokens", "usedTokens")?, whole("effective_limit", "effectiveLimit")?);
         // A budget needs both numbers.
-        Ok(used
-            .zip(limit)
-            .map(|(used_tokens, effective_limit)| crate::event::TokenBudget { used_tokens, effective_limit }))
+        Ok(used.zip(limit).map(|(used_tokens, effective_limit)| TokenBudget { used_tokens, effective_limit }))
+    }
+
+    /// Reads the fields of the context that have one name in both dialects; an absent one is that of `base`.
+    pub fn context(&mut self, base: &Context) -> Result<Context, PayloadError> {
+        let base = base.clone();
+        Ok(Context {
+            agent: self.text("agent")?.or(base.agent),
+            repository: self.text("repository")?.or(base.repository),
+            branch: self.text("branch")?.or(base.branch),
+            mode: self.text("mode")?.or(base.mode),
+            timestamp_ms: self.timestamp()?.unwrap_or(base.timestamp_ms),
+            budget: self.budget()?.or(base.budget),
+            ..base
+        })
+    }
+
+    /// Reads the source of an error. If it is absent, the other values decide.
+    pub fn error_source(
+        &mut self,
+        call: ToolCall,
+        turn_number: Option<u64>,
+        hook: Option<String>,
+    ) -> Result<ErrorSource, PayloadError> {
+        let source = self.read("source", "\"tool\", \"turn\" or \"hook\"", |value| match value.as_str() {
+            Some("tool" | "turn" | "hook") => into_text(value),
+            _ => Err(value),
+        })?;
+        Ok(match (source.as_deref(), hook) {
+            (Some("tool"), _) => ErrorSource::Tool(call),
+            (Some("turn"), _) => ErrorSource::Turn(turn_number),
+            (Some(_), hook) => ErrorSource::Hook(hook.unwrap_or_default()),
+            (None, Some(hook)) => ErrorSource::Hook(hook),
+            (None, None) if call.name.is_empty() && call.input.is_absent() => ErrorSource::Turn(turn_number),
+            (None, None) => ErrorSource::Tool(call),
+        })
     }
 
     /// Returns the fields that were not read.
@@ -228,6 +261,18 @@ impl Fields {
     /// Returns the names of the fields that were not read, with their prefix.
     pub fn names(&self) -> Vec<String> {
         self.map.keys().map(|name| format!("{}{name}", self.prefix)).collect()
+    }
+}
+
+/// An object that is written: an absent value leaves its field out, and so does one that JSON does not have, such as NaN.
+#[derive(Default)]
+pub(crate) struct Written(pub(crate) Map<String, Value>);
+
+impl Written {
+    pub(crate) fn put(&mut self, name: &str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value.map(Into::into).filter(|value| !value.is_null()) {
+            self.0.insert(name.to_owned(), value);
+        }
     }
 }
 

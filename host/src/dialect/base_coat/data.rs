@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use crate::dialect::Decoded;
 use crate::dialect::fields::{Fields, PayloadError};
 use crate::event::{
-    AbsentTokens, AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, Event, EventData,
-    EventName, TokenBudget, ToolCall, ToolResult, Usage,
+    AbsentTokens, AfterTurn, AgentStop, Context, Document, ErrorEvent, Event, EventData, EventName,
+    TokenBudget, ToolCall, ToolResult, Usage,
 };
 
 /// Reads the event envelope of the event `name`: the fields that [`encode`](super::encode) writes. `null`
@@ -32,7 +32,8 @@ pub fn decode(
         let expected = format!("\"{}\"", name.base_coat().unwrap_or(name.as_str()));
         return Err(fields.error("hook", &expected, &Value::String(hook)));
     }
-    let context = context(&mut fields, defaults)?;
+    let id = fields.text("sessionId")?.unwrap_or_else(|| defaults.conversation_id.clone());
+    let context = Context { conversation_id: id, ..fields.context(defaults)? };
     let usage = context.budget.map(usage);
     let mut unknown = Vec::new();
     let data = match name {
@@ -76,20 +77,6 @@ fn usage(budget: TokenBudget) -> Usage {
     }
 }
 
-fn context(fields: &mut Fields, defaults: &Context) -> Result<Context, PayloadError> {
-    let base = defaults.clone();
-    Ok(Context {
-        conversation_id: fields.text("sessionId")?.unwrap_or(base.conversation_id),
-        agent: fields.text("agent")?.or(base.agent),
-        repository: fields.text("repository")?.or(base.repository),
-        branch: fields.text("branch")?.or(base.branch),
-        mode: fields.text("mode")?.or(base.mode),
-        timestamp_ms: fields.timestamp()?.unwrap_or(base.timestamp_ms),
-        budget: fields.budget()?.or(base.budget),
-        ..base
-    })
-}
-
 /// Reads `tool`, with its result after the call.
 fn tool(fields: &mut Fields, unknown: &mut Vec<String>) -> Result<ToolResult, PayloadError> {
     let Some(mut tool) = fields.nested("tool")? else {
@@ -108,17 +95,7 @@ fn tool(fields: &mut Fields, unknown: &mut Vec<String>) -> Result<ToolResult, Pa
 
 fn error(fields: &mut Fields, unknown: &mut Vec<String>) -> Result<ErrorEvent, PayloadError> {
     let call = tool(fields, unknown)?.call;
-    let source = match fields.text("source")?.as_deref() {
-        Some("tool") => ErrorSource::Tool(call),
-        Some("turn") => ErrorSource::Turn(None),
-        Some("hook") => ErrorSource::Hook(String::new()),
-        Some(other) => {
-            let found = Value::String(other.to_owned());
-            return Err(fields.error("source", "\"tool\", \"turn\" or \"hook\"", &found));
-        }
-        None if call.name.is_empty() && call.input.is_absent() => ErrorSource::Turn(None),
-        None => ErrorSource::Tool(call),
-    };
+    let source = fields.error_source(call, None, None)?;
     let mut event = ErrorEvent { source, message: String::new(), kind: None, attempt: None };
     if let Some(mut error) = fields.nested("error")? {
         event.message = error.text("message")?.unwrap_or_default();

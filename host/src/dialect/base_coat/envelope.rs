@@ -2,13 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::dialect::fields::Written;
 use crate::event::{ErrorSource, Event, EventData, ToolCall, ToolResult, rfc3339};
 
 /// The event as the envelope of the specification; `None` for an event that it has no name for. What is not
 /// known is absent.
 pub fn encode(event: &Event) -> Option<Value> {
     let context = &event.context;
-    let mut envelope = Envelope::default();
+    let mut envelope = Written::default();
     envelope.put("hook", Some(event.name().base_coat()?));
     envelope.put("timestamp", Some(rfc3339(context.timestamp_ms)));
     envelope.put("sessionId", Some(context.conversation_id.as_str()).filter(|id| !id.is_empty()));
@@ -37,7 +38,7 @@ pub fn encode(event: &Event) -> Option<Value> {
                 ErrorSource::Turn(_) => envelope.put("source", Some("turn")),
                 ErrorSource::Hook(_) => envelope.put("source", Some("hook")),
             }
-            let mut inner = Envelope::default();
+            let mut inner = Written::default();
             inner.put("message", Some(error.message.as_str()));
             inner.put("kind", error.kind.as_deref());
             inner.put("attempt", error.attempt);
@@ -45,7 +46,7 @@ pub fn encode(event: &Event) -> Option<Value> {
         }
         EventData::PreCompact { trigger, messages, .. } => {
             envelope.put("trigger", trigger.as_deref());
-            envelope.put("messages", Some(messages.value().clone()).filter(|messages| !messages.is_null()));
+            envelope.put("messages", Some(messages.value().clone()));
         }
         EventData::PostCompact { trigger, summary, .. } => {
             envelope.put("trigger", trigger.as_deref());
@@ -60,28 +61,16 @@ pub fn encode(event: &Event) -> Option<Value> {
     Some(Value::Object(envelope.0))
 }
 
-/// An object of which only the known parts are written.
-#[derive(Default)]
-struct Envelope(Map<String, Value>);
-
-impl Envelope {
-    fn put(&mut self, name: &str, value: Option<impl Into<Value>>) {
-        if let Some(value) = value {
-            self.0.insert(name.to_owned(), value.into());
-        }
-    }
-}
-
-fn tool(call: &ToolCall) -> Envelope {
-    let mut tool = Envelope::default();
+fn tool(call: &ToolCall) -> Written {
+    let mut tool = Written::default();
     tool.put("name", Some(call.name.as_str()).filter(|name| !name.is_empty()));
-    tool.put("input", Some(call.input.value().clone()).filter(|input| !input.is_null()));
+    tool.put("input", Some(call.input.value().clone()));
     tool
 }
 
 fn tool_after(result: &ToolResult) -> Map<String, Value> {
     let mut tool = tool(&result.call);
-    tool.put("output", Some(result.output.value().clone()).filter(|output| !output.is_null()));
+    tool.put("output", Some(result.output.value().clone()));
     tool.put("success", result.success);
     tool.put("durationMs", result.duration_ms);
     tool.put("exitStatus", result.exit_status);

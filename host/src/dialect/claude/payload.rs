@@ -1,8 +1,9 @@
 //! An event as a command hook of Claude Code reads it.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Session, name, tool};
+use crate::dialect::fields::Written;
 use crate::event::{AgentStop, Document, ErrorSource, Event, EventData, ToolCall};
 
 /// The modes that Claude Code has.
@@ -27,7 +28,7 @@ const REASONS: [&str; 6] =
 pub fn encode(event: &Event, session: &Session) -> Option<Value> {
     let name = name(event)?;
     let context = &event.context;
-    let mut payload = Payload(Map::new());
+    let mut payload = Written::default();
     payload.put("session_id", Some(context.conversation_id.as_str()));
     payload.put("transcript_path", Some(session.transcript_path.as_deref().unwrap_or_default()));
     payload.put("cwd", Some(context.cwd.as_str()));
@@ -40,18 +41,17 @@ pub fn encode(event: &Event, session: &Session) -> Option<Value> {
         EventData::SessionStart { source } => payload.put("source", Some(self::source(source.as_deref()))),
         EventData::SessionEnd { reason } => payload.put("reason", Some(self::reason(reason.as_deref()))),
         EventData::UserMessageSend { message } => payload.put("prompt", message.as_deref()),
-        EventData::BeforeToolCall(call) => payload.call(call, &context.cwd),
+        EventData::BeforeToolCall(call) => put_call(&mut payload, call, &context.cwd),
         EventData::AfterToolCall(result) => {
-            payload.call(&result.call, &context.cwd);
-            let output = Some(tool::response(result)).filter(|output| !output.is_null());
+            put_call(&mut payload, &result.call, &context.cwd);
             let id = payload.0.shift_remove("tool_use_id");
-            payload.put("tool_response", output);
+            payload.put("tool_response", Some(tool::response(result)));
             payload.put("tool_use_id", id);
             payload.put("duration_ms", result.duration_ms);
         }
         EventData::OnError(error) => match &error.source {
             ErrorSource::Tool(call) => {
-                payload.call(call, &context.cwd);
+                put_call(&mut payload, call, &context.cwd);
                 payload.put("error", Some(error.message.as_str()));
                 payload.put("is_interrupt", Some(error.kind.as_deref() == Some("interrupt")));
             }
@@ -100,22 +100,12 @@ pub(super) fn reason(reason: Option<&str>) -> &str {
     }
 }
 
-/// An object of which only the known parts are written.
-struct Payload(Map<String, Value>);
-
-impl Payload {
-    fn put(&mut self, name: &str, value: Option<impl Into<Value>>) {
-        if let Some(value) = value {
-            self.0.insert(name.to_owned(), value.into());
-        }
-    }
-
-    fn call(&mut self, call: &ToolCall, cwd: &str) {
-        let (name, input) = tool::call(call, cwd);
-        self.put("tool_name", Some(name).filter(|name| !name.is_empty()));
-        self.put("tool_input", Some(input).filter(|input| !input.is_null()));
-        self.put("tool_use_id", call.id.as_deref());
-    }
+/// Writes a call in Claude Code's words.
+fn put_call(payload: &mut Written, call: &ToolCall, cwd: &str) {
+    let (name, input) = tool::call(call, cwd);
+    payload.put("tool_name", Some(name).filter(|name| !name.is_empty()));
+    payload.put("tool_input", Some(input));
+    payload.put("tool_use_id", call.id.as_deref());
 }
 
 /// The last text of the assistant in a conversation: its content as a string, or the texts of its parts.

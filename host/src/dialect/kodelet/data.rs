@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use crate::dialect::Decoded;
 use crate::dialect::fields::{Fields, PayloadError};
 use crate::event::{
-    AfterTurn, AgentStop, Context, Document, ErrorEvent, ErrorSource, Event, EventData, EventName, InvokedBy,
-    ToolCall, ToolResult,
+    AfterTurn, AgentStop, Context, Document, ErrorEvent, Event, EventData, EventName, InvokedBy, ToolCall,
+    ToolResult,
 };
 
 /// Reads the data of the event `name`: kodelet's fields, and the further fields of an event in hookbox.
@@ -49,19 +49,14 @@ fn context(fields: &mut Fields, defaults: &Context) -> Result<Context, PayloadEr
         Some("subagent") => Ok(InvokedBy::Subagent),
         _ => Err(value),
     })?;
-    let base = defaults.clone();
+    let given = |text: Option<String>, default: &str| text.unwrap_or_else(|| default.to_owned());
+    let recipe = |text: Option<String>| text.or_else(|| defaults.recipe_name.clone());
     Ok(Context {
-        conversation_id: fields.text("conv_id")?.unwrap_or(base.conversation_id),
-        cwd: fields.text("cwd")?.unwrap_or(base.cwd),
-        invoked_by: invoked_by.unwrap_or(base.invoked_by),
-        recipe_name: fields.text("recipe_name")?.or(base.recipe_name).filter(|name| !name.is_empty()),
-        agent: fields.text("agent")?.or(base.agent),
-        repository: fields.text("repository")?.or(base.repository),
-        branch: fields.text("branch")?.or(base.branch),
-        mode: fields.text("mode")?.or(base.mode),
-        timestamp_ms: fields.timestamp()?.unwrap_or(base.timestamp_ms),
-        budget: fields.budget()?.or(base.budget),
-        payload: base.payload,
+        conversation_id: given(fields.text("conv_id")?, &defaults.conversation_id),
+        cwd: given(fields.text("cwd")?, &defaults.cwd),
+        invoked_by: invoked_by.unwrap_or(defaults.invoked_by),
+        recipe_name: recipe(fields.text("recipe_name")?).filter(|name| !name.is_empty()),
+        ..fields.context(defaults)?
     })
 }
 
@@ -146,18 +141,7 @@ fn error(fields: &mut Fields) -> Result<ErrorEvent, PayloadError> {
     let hook = fields.text("hook")?;
     let call = call(fields)?;
     let turn_number = fields.whole("turn_number")?;
-    let expected = "\"tool\", \"turn\" or \"hook\"";
-    let source = match fields.text("source")?.as_deref() {
-        Some("tool") => ErrorSource::Tool(call),
-        Some("turn") => ErrorSource::Turn(turn_number),
-        Some("hook") => ErrorSource::Hook(hook.unwrap_or_default()),
-        Some(other) => return Err(fields.error("source", expected, &Value::String(other.to_owned()))),
-        None => match hook {
-            Some(name) => ErrorSource::Hook(name),
-            None if call.name.is_empty() && call.input.is_absent() => ErrorSource::Turn(turn_number),
-            None => ErrorSource::Tool(call),
-        },
-    };
+    let source = fields.error_source(call, turn_number, hook)?;
     let mut event =
         ErrorEvent { source, message: String::new(), kind: fields.text("kind")?, attempt: fields.attempt()? };
     let given = fields.read("error", "a string or an object", |value| match value {
@@ -186,7 +170,7 @@ fn messages(fields: &mut Fields) -> Result<Document, PayloadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::TokenBudget;
+    use crate::event::{ErrorSource, TokenBudget};
     use serde_json::json;
 
     fn read(event: &str, payload: Value) -> Result<Decoded, PayloadError> {

@@ -1,14 +1,15 @@
 //! Events as kodelet writes them.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use crate::dialect::fields::Written;
 use crate::event::{Document, ErrorSource, Event, EventData, ToolCall, Usage};
 
 /// Encodes an event for a native hook: exactly kodelet's fields; an absent value stays absent. Events that
 /// kodelet does not have carry the same base fields, and their data under the names of `docs/src/events.md`.
 pub fn encode(event: &Event) -> Value {
     let context = &event.context;
-    let mut out = Payload(Map::new());
+    let mut out = Written::default();
     out.put("event", Some(event.name().as_str()));
     out.put("conv_id", Some(context.conversation_id.as_str()));
     out.put("cwd", Some(context.cwd.as_str()));
@@ -23,13 +24,13 @@ pub fn encode(event: &Event) -> Value {
         EventData::SessionStart { source } => out.put("source", source.as_deref()),
         EventData::SessionEnd { reason } => out.put("reason", reason.as_deref()),
         EventData::UserMessageSend { message } => out.put("message", message.as_deref()),
-        EventData::BeforeToolCall(call) => out.call(call, None),
-        EventData::AfterToolCall(result) => out.call(&result.call, Some(&result.output)),
+        EventData::BeforeToolCall(call) => put_call(&mut out, call, None),
+        EventData::AfterToolCall(result) => put_call(&mut out, &result.call, Some(&result.output)),
         EventData::OnError(error) => {
             match &error.source {
                 ErrorSource::Tool(call) => {
                     out.put("source", Some("tool"));
-                    out.call(call, None);
+                    put_call(&mut out, call, None);
                 }
                 ErrorSource::Turn(number) => {
                     out.put("source", Some("turn"));
@@ -47,7 +48,7 @@ pub fn encode(event: &Event) -> Value {
         EventData::AfterTurn(turn) => {
             out.put("turn_number", turn.turn_number);
             out.put("tools_used", turn.tools_used);
-            out.usage(turn.usage);
+            put_usage(&mut out, turn.usage);
             out.put("auto_compact_enabled", turn.auto_compact_enabled);
             out.put("auto_compact_threshold", turn.auto_compact_threshold);
         }
@@ -56,8 +57,8 @@ pub fn encode(event: &Event) -> Value {
             out.put("turn_number", *turn_number);
         }
         EventData::AgentStop(stop) => {
-            out.document("messages", &stop.messages);
-            out.usage(stop.usage);
+            out.put("messages", Some(stop.messages.value().clone()));
+            put_usage(&mut out, stop.usage);
             // An empty name that was given stays: HOOKS.md shows it in its example.
             out.put("invoked_recipe", recipe.or(stop.invoked_recipe.as_deref()));
             out.put("auto_compact_enabled", stop.auto_compact_enabled);
@@ -65,16 +66,16 @@ pub fn encode(event: &Event) -> Value {
         }
         EventData::PreCompact { trigger, usage, messages } => {
             out.put("trigger", trigger.as_deref());
-            out.usage(*usage);
-            out.document("messages", messages);
+            put_usage(&mut out, *usage);
+            out.put("messages", Some(messages.value().clone()));
         }
         EventData::PostCompact { trigger, summary, usage } => {
             out.put("trigger", trigger.as_deref());
             out.put("summary", summary.as_deref());
-            out.usage(*usage);
+            put_usage(&mut out, *usage);
         }
         EventData::OnBudgetExceeded { usage, threshold } => {
-            out.usage(*usage);
+            put_usage(&mut out, *usage);
             out.put("threshold", *threshold);
         }
         EventData::Other { data, .. } => {
@@ -91,7 +92,7 @@ pub fn encode(event: &Event) -> Value {
 /// the event again. The payload of another agent ([`Context::payload`](crate::Context::payload)) is left out.
 pub fn encode_whole(event: &Event) -> Value {
     let Value::Object(fields) = encode(event) else { return Value::Null };
-    let mut out = Payload(fields);
+    let mut out = Written(fields);
     let context = &event.context;
     out.put("agent", context.agent.as_deref());
     out.put("repository", context.repository.as_deref());
@@ -112,7 +113,7 @@ pub fn encode_whole(event: &Event) -> Value {
             out.put("exit_status", result.exit_status);
             out.put("cost_tokens", result.cost_tokens);
         }
-        EventData::AfterTurn(turn) => out.document("messages", &turn.messages),
+        EventData::AfterTurn(turn) => out.put("messages", Some(turn.messages.value().clone())),
         EventData::AgentStop(stop) => out.put("follow_ups", Some(stop.follow_ups)),
         _ => {}
     }
@@ -123,43 +124,26 @@ fn filled(name: Option<&str>) -> Option<&str> {
     name.filter(|name| !name.is_empty())
 }
 
-struct Payload(Map<String, Value>);
-
-impl Payload {
-    fn put(&mut self, name: &str, value: Option<impl Into<Value>>) {
-        // NaN and infinities become null in JSON, which counts as absent.
-        if let Some(value) = value.map(Into::into).filter(|value| !value.is_null()) {
-            self.0.insert(name.to_owned(), value);
-        }
+fn put_usage(out: &mut Written, usage: Option<Usage>) {
+    let Some(usage) = usage else { return };
+    let absent = usage.absent;
+    let mut inner = Written::default();
+    for (name, tokens, is_absent) in [
+        ("input_tokens", usage.input_tokens, absent.input_tokens),
+        ("output_tokens", usage.output_tokens, absent.output_tokens),
+        ("current_context_window", usage.current_context_window, absent.current_context_window),
+        ("max_context_window", usage.max_context_window, absent.max_context_window),
+    ] {
+        inner.put(name, (!is_absent).then_some(tokens));
     }
+    out.put("usage", Some(inner.0));
+}
 
-    fn document(&mut self, name: &str, document: &Document) {
-        self.put(name, Some(document.value().clone()));
-    }
-
-    fn usage(&mut self, usage: Option<Usage>) {
-        let Some(usage) = usage else { return };
-        let absent = usage.absent;
-        let mut out = Payload(Map::new());
-        for (name, tokens, is_absent) in [
-            ("input_tokens", usage.input_tokens, absent.input_tokens),
-            ("output_tokens", usage.output_tokens, absent.output_tokens),
-            ("current_context_window", usage.current_context_window, absent.current_context_window),
-            ("max_context_window", usage.max_context_window, absent.max_context_window),
-        ] {
-            out.put(name, (!is_absent).then_some(tokens));
-        }
-        self.put("usage", Some(Value::Object(out.0)));
-    }
-
-    fn call(&mut self, call: &ToolCall, output: Option<&Document>) {
-        self.put("tool_name", filled(Some(&call.name)));
-        self.document("tool_input", &call.input);
-        if let Some(output) = output {
-            self.document("tool_output", output);
-        }
-        self.put("tool_user_id", call.id.as_deref());
-    }
+fn put_call(out: &mut Written, call: &ToolCall, output: Option<&Document>) {
+    out.put("tool_name", filled(Some(&call.name)));
+    out.put("tool_input", Some(call.input.value().clone()));
+    out.put("tool_output", output.map(|output| output.value().clone()));
+    out.put("tool_user_id", call.id.as_deref());
 }
 
 #[cfg(test)]
@@ -167,6 +151,7 @@ mod tests {
     use super::*;
     use crate::dialect::kodelet::decode;
     use crate::event::{AfterTurn, AgentStop, Context, ErrorEvent, EventName, ToolResult};
+    use serde_json::Map;
     use std::sync::Arc;
 
     /// The payloads that HOOKS.md shows (and ADR 029, for turn_end).
