@@ -1,7 +1,6 @@
 //! The [`Manager`] finds the hooks of an agent and makes the [`Session`]s that send them events.
 
 mod builder;
-mod private_dirs;
 mod reload;
 mod search;
 #[cfg(feature = "watch")]

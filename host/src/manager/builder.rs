@@ -1,10 +1,9 @@
 //! The options of a [`Manager`].
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::private_dirs::PrivateDir;
 use super::{Manager, Plan};
 use crate::builtin::Protection;
 use crate::chain::ChainOptions;
@@ -46,6 +45,33 @@ pub struct Builder {
     pub(super) private_data: PrivateDir,
     pub(super) engine: EngineOptions,
     pub(super) runtime: Option<Runtime>,
+}
+
+/// The choice of a private directory.
+#[derive(Clone, Debug, Default)]
+pub(super) enum PrivateDir {
+    #[default]
+    Default,
+    At(PathBuf),
+    None,
+}
+
+impl PrivateDir {
+    pub(super) fn of(directory: Option<PathBuf>) -> Self {
+        directory.map_or(Self::None, Self::At)
+    }
+
+    pub(super) fn path(
+        &self,
+        default: fn(Option<&Path>) -> Option<PathBuf>,
+        home: Option<&Path>,
+    ) -> Option<PathBuf> {
+        match self {
+            Self::Default => default(home),
+            Self::At(directory) => Some(directory.clone()),
+            Self::None => None,
+        }
+    }
 }
 
 /// The origin of the home directory.

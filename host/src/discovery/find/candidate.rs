@@ -9,7 +9,7 @@ use hookbox_system::text;
 
 use super::declared::{Declared, Handler, Source};
 use super::roots::RootDir;
-use crate::discovery::problem::Problem;
+use crate::discovery::Problem;
 use crate::hook::{Kind, Origin, Tier};
 use crate::lockfile::InstalledFiles;
 use crate::rules::{self, ENDING, is_nearly_rules};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::MAX_OF_REPOSITORY;
 use super::declared::{self, Contents, MAX_FILE};
 use super::settings::{self, Broken, File};
-use crate::discovery::problem::Problem;
+use crate::discovery::Problem;
 use crate::hook::Origin;
 use crate::trust;
 use hookbox_system::files::{self, EntryKind, FileAccess};

@@ -3,7 +3,6 @@
 pub(super) mod candidate;
 pub(super) mod declared;
 pub(super) mod files;
-pub(super) mod options;
 pub(super) mod roots;
 pub(super) mod scan;
 pub(super) mod settings;
@@ -12,14 +11,20 @@ pub(crate) mod source;
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 pub use self::candidate::{MANIFEST, MARKETPLACE};
 pub use self::declared::{Declared, Handler, PluginFile, SourceFile, WiredCommand, document, group};
 use self::files::LastRead;
-use self::options::Options;
-use self::roots::Repositories;
+use self::roots::{Repositories, Search};
 use self::scan::Scan;
-use crate::hook::{Digest, Kind, MAX_COMPONENT};
+use self::source::HookSource;
+use crate::hook::{COMPILE, Digest, Kind, Limits, MAX_COMPONENT};
+use crate::inputs::Recording;
+use crate::thresholds::Thresholds;
+use crate::trust::TrustPolicy;
+use hookbox_system::text;
 
 /// The number of candidates of one directory, and of plugins of one root. Hundreds of hooks in a directory are a
 /// mistake, or an attack: each one is asked for its events.
@@ -118,4 +123,145 @@ pub(super) fn absolute(path: &Path) -> PathBuf {
         return std::fs::canonicalize(&path).unwrap_or(path);
     }
     path
+}
+
+/// The default roots.
+pub const DEFAULT_ROOTS: [&str; 2] = [".hookbox", ".kodelet"];
+
+/// The places in which hooks are found, and the rules for them.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The working directory, from which the repository is found. A relative path is taken from the process's
+    /// own directory. A directory that does not exist has no repository of its own.
+    pub cwd: PathBuf,
+    /// The home directory; without it the user has no hooks.
+    pub home: Option<PathBuf>,
+    /// The names of directories with hooks, in their order. Default: [`DEFAULT_ROOTS`].
+    pub roots: Vec<String>,
+    /// Hooks directories of the embedder, treated like the user's own: tier global, after the roots. No
+    /// settings file applies to them. Default: none.
+    pub directories: Vec<PathBuf>,
+    /// The rule for which hooks of a repository run. Default: [`TrustPolicy::Recorded`].
+    pub trust: TrustPolicy,
+    /// Limits that go before every default and setting, also if they are higher. Default: none.
+    pub limits: Limits,
+    /// A private directory for the cached answers of native hooks to `hook`; without it each one is asked
+    /// each time.
+    pub cache: Option<PathBuf>,
+    /// A private directory with the user's trust and grants, and the state of hooks. Without it nothing of a
+    /// repository is trusted and nothing is granted.
+    pub data: Option<PathBuf>,
+    /// The command of the agent that the hooks are for, such as `commit`. One of the user's `skip_commands`
+    /// (`commit` and `pr` by default) gets no hooks. Default: none.
+    pub command: Option<String>,
+    /// The thresholds of the context window, if the user's settings have none. Default: 0.7 and 0.8, compact.
+    pub thresholds: Thresholds,
+    /// Further sources of hooks. Default: none.
+    pub sources: Vec<Arc<dyn HookSource>>,
+    /// Examines the hooks also if none of them runs, to show and approve them. Default: no.
+    pub examine_switched_off: bool,
+    /// Names hooks by their paths in advice: its reader may be in another directory. Default: no.
+    pub whole_paths: bool,
+    /// The process answers one event and ends, with nothing else running beside. The user's files are read in
+    /// the thread that needs them. A component that failed and did not change is not tried again. Default: no.
+    pub one_event: bool,
+    /// Reads and describes a component again that did not change. Default: no, unless it was last read a day ago.
+    pub reread: bool,
+    /// The time limit for loading a component that the user trusts. Default: that of compiling.
+    pub component_timeout: Duration,
+    /// The longest wait for all components that the user trusts and that are not compiled yet, if compiling goes on
+    /// afterwards. Default: no such limit, and compiling ends with the search.
+    pub compile_wait: Option<Duration>,
+    /// The time limit for examining all hooks together that the user has not trusted. Default: 10 s.
+    pub untrusted_timeout: Duration,
+    /// A file or directory that cannot be read, and so hides hooks of the user's, counts as a guard that
+    /// fails in every event: for a program that answers for an agent. Default: no, it is only a problem.
+    pub unseen_blocks: bool,
+    /// Counts the hooks that are found and examined.
+    pub progress: Progress,
+    /// Makes components record their inputs.
+    pub(crate) recording: Recording,
+}
+
+impl Options {
+    /// Returns the options with which a command finds the same hooks, each with a space behind it.
+    pub fn flags(&self) -> String {
+        if self.roots == DEFAULT_ROOTS {
+            return String::new();
+        }
+        self.roots
+            .iter()
+            .map(|root| format!("--root {} ", text::escape(&text::shell_word(root), 255)))
+            .collect()
+    }
+
+    /// Returns the defaults for this working directory and home directory.
+    pub fn new(cwd: impl Into<PathBuf>, home: Option<PathBuf>) -> Self {
+        Self {
+            cwd: cwd.into(),
+            home,
+            roots: DEFAULT_ROOTS.map(str::to_owned).into(),
+            directories: Vec::new(),
+            trust: TrustPolicy::default(),
+            limits: Limits::default(),
+            cache: None,
+            data: None,
+            command: None,
+            thresholds: Thresholds::default(),
+            sources: Vec::new(),
+            examine_switched_off: false,
+            whole_paths: false,
+            one_event: false,
+            reread: false,
+            component_timeout: COMPILE + COMPILE,
+            compile_wait: None,
+            // An agent waits for this before its first event.
+            untrusted_timeout: Duration::from_secs(10),
+            unseen_blocks: false,
+            progress: Progress::default(),
+            recording: Recording::default(),
+        }
+    }
+
+    /// Returns the directories to search.
+    pub(crate) fn search(&self) -> Search<'_> {
+        let Self { cwd, home, roots, directories, .. } = self;
+        Search { cwd, home: home.as_deref(), roots, directories }
+    }
+
+    /// Returns true if a source would find a hook of this name.
+    pub(crate) fn covers(&self, name: &str) -> bool {
+        self.sources.iter().any(|source| source.covers(name))
+    }
+}
+
+/// The progress of a search for hooks: most of its time passes with new components, which are compiled. Clones share
+/// the counts.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    found: AtomicUsize,
+    examined: AtomicUsize,
+}
+
+impl Progress {
+    /// Returns the number of hooks that are to be examined, as far as they are known.
+    pub fn found(&self) -> usize {
+        self.0.found.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of hooks that were examined.
+    pub fn examined(&self) -> usize {
+        self.0.examined.load(Ordering::Relaxed)
+    }
+
+    pub(in crate::discovery) fn find(&self, hooks: usize) {
+        self.0.found.fetch_add(hooks, Ordering::Relaxed);
+    }
+
+    pub(in crate::discovery) fn examine(&self) {
+        self.0.examined.fetch_add(1, Ordering::Relaxed);
+    }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::declared::{Servers, Source};
 use super::settings::{self, Tables, Top};
-use crate::discovery::problem::Problem;
+use crate::discovery::Problem;
 use crate::hook::{Origin, Tier};
 use crate::lockfile::{self, InstalledFiles, Lock};
 use hookbox_system::files::{self, FileAccess};

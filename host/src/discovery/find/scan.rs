@@ -9,7 +9,7 @@ use super::declared::{self, Contents, Source};
 use super::files::{Files, LastRead};
 use super::roots::{Installed, RootDir, Search};
 use super::settings::{self, File, Table};
-use crate::discovery::problem::Problem;
+use crate::discovery::Problem;
 use crate::hook::{Origin, Tier};
 use crate::lockfile::OWN;
 use hookbox_system::files::{self, EntryKind, FileAccess};

@@ -15,7 +15,7 @@ use super::declared::{Declared, SourceFile};
 use super::files::ReadFile;
 use super::roots::{Repositories, Search};
 use super::scan::Scan;
-use crate::discovery::problem::Problem;
+use crate::discovery::Problem;
 use crate::hook::Tier;
 use hookbox_system::files::{self, FileAccess};
 

@@ -13,12 +13,12 @@ use super::select::{Selection, select};
 use super::tighten::Wishes;
 use super::{Discovery, JudgedScan, LastGood};
 use crate::capability::Capability;
+use crate::discovery::Problem;
+use crate::discovery::find::Options;
 use crate::discovery::find::candidate::{Candidate, State};
 use crate::discovery::find::declared::Declared;
 use crate::discovery::find::files::{Kept, Since};
-use crate::discovery::find::options::Options;
 use crate::discovery::find::settings;
-use crate::discovery::problem::Problem;
 use crate::hook::{
     Cause, Descriptor, Digest, Hook, HookError, Kind, Manifest, OnFailure, Origin, Settings, Subscription,
 };

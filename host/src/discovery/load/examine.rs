@@ -19,7 +19,7 @@ use super::hook_cache::HookCache;
 use super::judged::Judged;
 use crate::discovery::find::candidate::Candidate;
 use crate::discovery::find::files::Kept;
-use crate::discovery::find::options::{Options, Progress};
+use crate::discovery::find::{Options, Progress};
 use crate::event::EventName;
 use crate::hook::{Cause, Digest, HookError, Kind, Manifest, OnFailure, Subscription};
 use crate::rules::{MAX_FILE, Rules};

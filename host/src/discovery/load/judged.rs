@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::entry::{Found, Namesake};
+use crate::discovery::Problem;
 use crate::discovery::find::candidate::{Candidate, State};
 use crate::discovery::find::declared::{Declared, Handler};
 use crate::discovery::find::settings::{self, Table};
-use crate::discovery::problem::Problem;
 use crate::hook::{
     Budget, Cause, Descriptor, Digest, HookError, Kind, Limits, Manifest, Mode, OnFailure, Origin,
     SettingsFault, Tier,

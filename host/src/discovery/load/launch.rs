@@ -8,8 +8,8 @@ use hookbox_system::text;
 
 use super::LastGood;
 use super::judged::Judged;
+use crate::discovery::find::Options;
 use crate::discovery::find::declared::{Declared, Handler, PLUGIN_DATA_VARIABLE, Server, WiredCommand};
-use crate::discovery::find::options::Options;
 use crate::hook::{Cause, Descriptor, Hook, HookError};
 use crate::mcp::{self, ServerConfig, ToolHook, Transport};
 use crate::native::command::{CommandHook, CommandLine};

@@ -13,13 +13,13 @@ use super::gate::Gate;
 use super::judged::{Judged, budget};
 use super::select::Shadower;
 use super::tighten::{Wishes, has};
+use crate::discovery::Problem;
+use crate::discovery::find::Options;
 use crate::discovery::find::candidate::{Candidate, HooksDir, Position, State, kind_by_name};
 use crate::discovery::find::declared::Source;
-use crate::discovery::find::options::Options;
 use crate::discovery::find::roots::RootDir;
 use crate::discovery::find::settings::Table;
 use crate::discovery::find::source;
-use crate::discovery::problem::Problem;
 use crate::event::{Event, EventName};
 use crate::hook::{
     Budget, Cause, DEFAULT_PRIORITY, Descriptor, Hook, HookError, Kind, OnFailure, Origin, Subscription, Tier,

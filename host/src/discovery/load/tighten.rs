@@ -8,10 +8,10 @@ use std::sync::Arc;
 use super::JudgedScan;
 use super::entry::Tightened;
 use super::judged::Judged;
+use crate::discovery::Problem;
 use crate::discovery::find::candidate::{Candidate, State};
 use crate::discovery::find::roots::RootDir;
 use crate::discovery::find::settings::Table;
-use crate::discovery::problem::Problem;
 use crate::hook::{Kind, Origin, Settings, SettingsSchema, Tighter};
 
 /// The settings that repositories have for components of the user's, by name.

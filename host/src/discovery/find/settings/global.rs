@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use super::{Reader, Table};
 use crate::builtin::{self, Builtin, BuiltinSettings};
+use crate::discovery::Problem;
+use crate::discovery::find::Options;
 use crate::discovery::find::absolute;
-use crate::discovery::find::options::Options;
 use crate::discovery::find::roots::RootDir;
-use crate::discovery::problem::Problem;
 use crate::hook::{Origin, Settings};
 use crate::journal_settings::{DAY, JournalSettings};
 use crate::thresholds::{AtThreshold, Thresholds, is_threshold};
