@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
@@ -41,6 +42,12 @@ fn event(env: &TestEnvironment) -> Output {
     let output = env.hookbox_with(["-v", "run", "before_tool_call"], call.to_string());
     assert!(output.stdout.contains("\"blocked\":true"), "{output:#?}");
     output
+}
+
+/// The compiled code in this directory. Descriptions are beside it, and the lock and the draft of a process that compiles.
+pub(crate) fn code(dir: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(dir).into_iter().flatten().map(|it| it.unwrap().path());
+    files.filter(|path| path.extension().is_some_and(|it| it == "cwasm")).collect()
 }
 
 #[test]
@@ -113,7 +120,7 @@ fn code_that_cannot_be_kept_is_a_failure_with_a_hint() {
     env.copy("home/.hookbox/hooks/guard.wasm", &sample("guardrail"));
     env.hookbox(["cache", "warm"]);
     // A directory replaces the code, and nothing can replace the directory.
-    let code = fs::read_dir(env.path("cache/hookbox/code")).unwrap().next().unwrap().unwrap().path();
+    let code = code(&env.path("cache/hookbox/code")).remove(0);
     fs::remove_file(&code).unwrap();
     fs::create_dir_all(code.join("full")).unwrap();
     let output = env.hookbox(["cache", "warm", "--json"]);
@@ -157,12 +164,7 @@ fn a_directory_that_others_may_write_to_is_an_error_with_a_hint() {
 fn code_is_kept_for_as_long_as_it_is_used() {
     let env = with_hooks();
     let day = Duration::from_secs(24 * 60 * 60);
-    let code = || {
-        let dir = fs::read_dir(env.path("cache/hookbox/code")).unwrap();
-        let paths = dir.map(|it| it.unwrap().path());
-        // A process that compiles has its lock and its draft there.
-        paths.filter(|path| path.extension().is_some_and(|it| it == "cwasm")).collect::<Vec<_>>()
-    };
+    let code = || code(&env.path("cache/hookbox/code"));
     event(&env);
     wait_until("both are compiled", || code().len() == 2);
     let age = |days: u32| {
@@ -193,7 +195,7 @@ fn processes_that_start_at_once_compile_each_component_once() {
     let logs: Vec<String> = logs.map(|it| String::from_utf8(it.stderr).unwrap()).collect();
     assert_eq!(logs.iter().map(|log| log.matches(COMPILES).count()).sum::<usize>(), 2, "{logs:#?}");
     let left = fs::read_dir(env.path("cache/hookbox/code")).unwrap();
-    assert_eq!(left.count(), 2, "no lock is left");
+    assert_eq!(left.count(), 4, "the code and the description of both, and no lock");
 }
 
 #[test]
@@ -232,4 +234,57 @@ async fn a_hook_that_is_loaded_outlives_its_code() {
     let call = ToolCall::new("bash", json!({"command": "rm -rf build"}));
     let verdict = manager.session("s").before_tool_call(call).await;
     assert!(matches!(verdict.decision, ToolDecision::Block(_)), "{verdict:?}");
+}
+
+#[tokio::test]
+async fn a_component_is_loaded_by_its_first_call_and_its_code_is_made_again_from_the_same_bytes_alone() {
+    let hook = "home/.hookbox/hooks/guard.wasm";
+    for (what, is_there) in [
+        ("as it was", true),
+        ("its code is gone", true),
+        ("its code is damaged", true),
+        ("another file", false),
+        ("no file", false),
+    ] {
+        let env = environment();
+        let private = env.path("private");
+        env.directory("private").mode("private", 0o700);
+        env.symlink(hook, sample("guardrail").to_str().unwrap());
+        let manager = async || {
+            let runtime = Runtime::new(Allocation::OnDemand, Some(&private));
+            env.builder().cache(Some(private.clone())).runtime(runtime).build().await
+        };
+        // A file that has just been built is remembered when it is some seconds old.
+        let is_remembered = || {
+            fs::read_to_string(private.join("components.json")).is_ok_and(|text| text.contains("guard.wasm"))
+        };
+        while !is_remembered() {
+            drop(manager().await);
+        }
+        let manager = manager().await;
+        let kept = || code(&private.join("code"));
+        // A mapped file keeps its bytes.
+        let file = kept().remove(0);
+        if what != "as it was" {
+            fs::remove_file(&file).unwrap();
+        }
+        match what {
+            "its code is damaged" => fs::write(&file, "no code").unwrap(),
+            "another file" | "no file" => fs::remove_file(env.path(hook)).unwrap(),
+            _ => {}
+        }
+        if what == "another file" {
+            env.symlink(hook, sample("turn-logger").to_str().unwrap());
+        }
+        let session = manager.session("s");
+        for (line, blocks) in [("ls", !is_there), ("rm -rf build", true)] {
+            let verdict = session.before_tool_call(ToolCall::new("bash", json!({"command": line}))).await;
+            let block = verdict.decision.blocked();
+            assert_eq!(block.is_some(), blocks, "{what}: {line}: {verdict:?}");
+            let failed = block.is_some_and(|it| it.for_user().contains("failed (internal)"));
+            assert_eq!(failed, !is_there, "{what}: {line}: {verdict:?}");
+        }
+        let is_code = |file: &PathBuf| fs::metadata(file).unwrap().len() > 1000;
+        assert_eq!(kept().iter().filter(|file| is_code(file)).count(), usize::from(is_there), "{what}");
+    }
 }

@@ -119,8 +119,7 @@ fn compilers(env: &TestEnvironment) -> Vec<String> {
 }
 
 fn code(env: &TestEnvironment) -> usize {
-    let names = fs::read_dir(env.path("cache/hookbox/code")).into_iter().flatten();
-    names.filter(|it| it.as_ref().unwrap().path().extension().is_some_and(|it| it == "cwasm")).count()
+    crate::cache::code(&env.path("cache/hookbox/code")).len()
 }
 
 /// Waits for the compilation, as the reason of a block advises.
@@ -157,7 +156,7 @@ fn a_component_that_was_described_before_fails_by_its_policy_in_its_events() {
     let warmed = env.hookbox(["cache", "warm"]);
     assert_eq!(warmed.code, Some(0), "{warmed:#?}");
     // As after an update of hookbox: no code fits, and the components are known.
-    fs::remove_dir_all(env.path("cache/hookbox/code")).unwrap();
+    crate::cache::code(&env.path("cache/hookbox/code")).iter().for_each(|it| fs::remove_file(it).unwrap());
     // A file that has just been written is not remembered.
     let _ = fs::remove_file(env.path("cache/hookbox/components.json"));
     let held = hold(&env);
@@ -319,10 +318,7 @@ fn an_event_is_judged_if_no_code_can_be_kept_and_the_runtime_directory_is_the_se
         // However busy the machine is: the first event may be over before the code is there.
         let Some(mut first) = command(&env) else { continue };
         env.run(first.args(["run", "before_tool_call"]), "{\"tool_name\": \"bash\", \"tool_input\": {}}");
-        wait_until("the code is kept", || {
-            let names = fs::read_dir(runtime.join("hookbox/code")).into_iter().flatten();
-            names.flatten().any(|it| it.path().extension().is_some_and(|it| it == "cwasm"))
-        });
+        wait_until("the code is kept", || !crate::cache::code(&runtime.join("hookbox/code")).is_empty());
         let said = judge(&env, command(&env)).unwrap();
         assert!(!said.contains(compiles), "{said}");
         let is_said = with == without || said.contains(with);

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
+use hookbox_guards::GUARDS;
 use serde_json::{Value, json};
 
 use crate::environment::{Output, TestEnvironment, guest, program, sample};
@@ -48,11 +49,9 @@ fn compiles(output: &Output) -> bool {
         .any(|line| output.stderr.contains(line))
 }
 
-/// The compiled code in the cache. The process that compiles may still have its lock and its draft beside it.
+/// The compiled code in the cache.
 fn code(env: &TestEnvironment) -> Vec<PathBuf> {
-    let entries = fs::read_dir(env.path("cache/hookbox/code")).unwrap();
-    let paths = entries.map(|entry| entry.unwrap().path());
-    paths.filter(|path| path.extension().is_some_and(|it| it == "cwasm")).collect()
+    crate::cache::code(&env.path("cache/hookbox/code"))
 }
 
 #[test]
@@ -120,6 +119,32 @@ fn an_unchanged_component_is_not_read_again_and_another_one_in_its_place_is() {
     env.file("cache/hookbox/components.json", "{}");
     let output = bridge(&env, "rm -rf build");
     assert!(is_blocked(&output) && !output.stderr.contains(UNCHANGED), "{output:#?}");
+}
+
+#[test]
+fn an_event_opens_the_code_of_the_components_that_it_runs_and_of_no_other() {
+    let env = environment();
+    for guard in &GUARDS {
+        env.file(&format!("home/.hookbox/hooks/{}.wasm", guard.name), guard.component);
+    }
+    let warmed = env.hookbox(["cache", "warm"]);
+    assert_eq!(warmed.code, Some(0), "{warmed:#?}");
+    // A file that has just been written is remembered when it is some seconds old.
+    let remembers = |output: &Output| output.stderr.matches(UNCHANGED).count() == GUARDS.len();
+    assert!((0..10_000).any(|_| remembers(&bridge(&env, "ls"))));
+    // Whoever opened these files would compile again.
+    for file in code(&env) {
+        fs::remove_file(&file).unwrap();
+        fs::write(file, "no code").unwrap();
+    }
+    let is_damaged = |file: &PathBuf| fs::read(file).is_ok_and(|bytes| bytes == b"no code");
+    let output = bridge(&env, "ls");
+    assert!(!is_blocked(&output) && !compiles(&output), "{output:#?}");
+    assert!(code(&env).len() == GUARDS.len() && code(&env).iter().all(is_damaged));
+    let output = bridge(&env, "git push --force");
+    assert!(is_blocked(&output) && compiles(&output), "{output:#?}");
+    wait_until("its code is kept", || code(&env).iter().any(|file| !is_damaged(file)));
+    assert!(code(&env).iter().any(is_damaged), "the line names nothing that the other guards look for");
 }
 
 #[test]

@@ -14,7 +14,6 @@ use hookbox::{
     Cause, Context, Descriptor, Digest, Event, EventName, FunctionHook, Hook, HookError, Kind, OnFailure,
     Outcome,
 };
-use hookbox_system::text;
 
 use crate::compiler;
 use crate::error::{InputError, say, warn};
@@ -90,11 +89,10 @@ impl Exec {
     }
 
     /// Returns a hook that fails until its component is compiled: by its last description, else as a guard.
-    fn compiling(&self, name: String, known: Known, mut error: HookError) -> anyhow::Result<Arc<dyn Hook>> {
-        let path = std::path::absolute(&self.file)?;
-        let path = hookbox::escape(&text::shell_word(&path.to_string_lossy()), 4096);
-        error.message.push_str(&format!("; `hookbox cache warm {path}` waits until it is ready"));
-        let mut subscriptions = known.subscriptions;
+    fn compiling(&self, name: String, known: Known, error: HookError) -> anyhow::Result<Arc<dyn Hook>> {
+        let error = error.until_compiled(&std::path::absolute(&self.file)?);
+        let policy = known.on_failure.unwrap_or(OnFailure::Block);
+        let mut subscriptions = known.subscriptions();
         if subscriptions.is_empty() && matches!(self.verb, Verb::Hook) {
             bail!("{name}: {}", error.message);
         }
@@ -103,7 +101,7 @@ impl Exec {
         }
         let mut descriptor = Descriptor::new(name, Kind::Component);
         descriptor.subscriptions = subscriptions;
-        descriptor.on_failure = known.on_failure.unwrap_or(OnFailure::Block);
+        descriptor.on_failure = policy;
         let failed = move |_| std::future::ready(Err(error.clone()));
         Ok(Arc::new(FunctionHook::with(descriptor, failed)))
     }

@@ -1,11 +1,13 @@
 //! The failure of a hook, its cause, and the limit that it exceeded.
 
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::Spent;
+use hookbox_system::text;
 
 /// The cause of a hook's failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -164,6 +166,17 @@ impl HookError {
     #[must_use]
     pub fn spent(mut self, spent: Spent) -> Self {
         self.spent = Box::new(spent);
+        self
+    }
+
+    /// Adds the command that waits for the component in this file, if the failure is that it is being compiled.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn until_compiled(mut self, path: &Path) -> Self {
+        if self.cause == Cause::Compiling {
+            let path = text::escape(&text::shell_word(&path.to_string_lossy()), 4096);
+            self.message.push_str(&format!("; `hookbox cache warm {path}` waits until it is ready"));
+        }
         self
     }
 }

@@ -50,20 +50,25 @@ impl EngineOptions {
 #[derive(Default)]
 pub(crate) struct Known {
     pub(crate) on_failure: Option<OnFailure>,
-    pub(crate) subscriptions: Vec<Subscription>,
 }
 
-impl Runtime {
-    pub(crate) async fn load_until(
-        &self,
-        digest: Digest,
-        bytes: Vec<u8>,
-        here: bool,
-        _until: tokio::time::Instant,
-    ) -> Result<Component, HookError> {
-        self.load_as(digest, bytes, here).await
+impl Known {
+    pub(crate) fn subscriptions(self) -> Vec<Subscription> {
+        Vec::new()
     }
+}
 
+/// The wait of a caller for a component.
+#[derive(Clone, Copy, Default)]
+#[allow(dead_code, reason = "no component is waited for")]
+pub(crate) struct Wait {
+    pub(crate) here: bool,
+    pub(crate) until: Option<tokio::time::Instant>,
+}
+
+pub(crate) type Reader = std::sync::Arc<dyn Fn() -> std::io::Result<Vec<u8>> + Send + Sync>;
+
+impl Runtime {
     pub(crate) fn known(&self, _digest: &Digest) -> Known {
         Known::default()
     }
@@ -72,7 +77,7 @@ impl Runtime {
         &self,
         _digest: Digest,
         _bytes: Vec<u8>,
-        _here: bool,
+        _wait: Wait,
     ) -> Result<Component, HookError> {
         std::future::ready(()).await;
         Err(HookError::new(Cause::Incompatible, "is a component, and this build runs no components"))
@@ -90,11 +95,12 @@ impl Runtime {
         false
     }
 
-    pub(crate) fn load_known(
+    pub(crate) fn load_later(
         &self,
         _digest: &Digest,
         _size: usize,
-        _manifest: Manifest,
+        _wait: Wait,
+        _read: Reader,
     ) -> Option<Component> {
         None
     }

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use wasmtime::Engine;
+use wasmtime::component::Component;
 
-use super::cache::Compiled;
 use super::{engine, invalid};
 use crate::hook::{Cause, HookError};
 use crate::native::process::Process;
@@ -91,7 +92,7 @@ impl Compiler {
         match printed.first() {
             Some(&CODE) => {
                 printed.remove(0);
-                Ok(Compiled::of_compiler(printed))
+                Ok(Compiled(printed))
             }
             Some(&PROBLEM) => {
                 let what = String::from_utf8_lossy(printed.get(1..).unwrap_or_default()).into_owned();
@@ -150,4 +151,33 @@ pub fn compile_here(mut from: impl Read, mut to: impl Write) -> io::Result<()> {
         }
     }
     to.flush()
+}
+
+/// Loads code that was compiled for this process.
+pub(super) fn load_compiled(engine: &Engine, code: &Compiled) -> wasmtime::Result<Component> {
+    #[allow(unsafe_code, reason = "deserialising compiled code is unsafe by nature; see SAFETY")]
+    // SAFETY: `deserialize` requires bytes that `Engine::precompile_component` made. A `Compiled` holds
+    // nothing else: it was made here, or by the compiler program that the host has named, which printed all
+    // of it and ended well.
+    unsafe {
+        Component::deserialize(engine, &code.0)
+    }
+}
+
+/// Code that was compiled for this process.
+pub(super) struct Compiled(Vec<u8>);
+
+impl Compiled {
+    /// Compiles a component.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are not a valid component.
+    pub(super) fn new(compiler: &Engine, bytes: &[u8]) -> wasmtime::Result<Self> {
+        compiler.precompile_component(bytes).map(Self)
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
 }

@@ -4,18 +4,23 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use wasmtime::component::Component as Loaded;
+use tokio::sync::OnceCell;
+use wasmtime::component::Component as Code;
 
 use super::access::Access;
-use super::call::Prepared;
+use super::cache::Description;
+use super::call::{Prepared, internal};
 use super::convert::{self, Lower};
 use super::engine::Linked;
 use super::inspect::{self, InterfaceName};
 use super::naming::{Namings, is_off};
 use super::state::Clock;
+use super::{Reader, Runtime, Wait};
 use crate::capability::{Capability, Rights};
 use crate::event::Event;
-use crate::hook::{Budget, Cause, Descriptor, Digest, Hook, HookError, Kind, Manifest, Settings};
+use crate::hook::{
+    Budget, Cause, Descriptor, Digest, Hook, HookError, Kind, Manifest, Settings, SettingsSchema,
+};
 use crate::inputs::{Input, Taping};
 use crate::outcome::Outcome;
 use hookbox_system::text;
@@ -27,9 +32,15 @@ pub(super) struct Ready {
     prepared: Prepared,
 }
 
+/// A component that is linked and described.
+pub(super) struct Loaded {
+    pub(super) description: Description,
+    prepared: Prepared,
+}
+
 impl Ready {
     /// Checks that a component is a hook, and links it.
-    pub(super) fn new(linked: &Linked, component: &Loaded) -> Result<Self, HookError> {
+    pub(super) fn new(linked: &Linked, component: &Code) -> Result<Self, HookError> {
         let imports = inspect::imports(&linked.engine, component);
         let wit_version = inspect::check_exports(&linked.engine, component)?;
         let prepared =
@@ -37,26 +48,27 @@ impl Ready {
         Ok(Self { wit_version, imports, prepared })
     }
 
-    /// Asks the component for its manifest.
-    pub(super) async fn describe(&self) -> Result<Manifest, HookError> {
+    /// Asks the component for its manifest. The schema of its settings is not a part of the answer.
+    pub(super) async fn describe(self, settings: Option<SettingsSchema>) -> Result<Loaded, HookError> {
+        let Self { wit_version, imports, prepared } = self;
         // A component describes itself in a few thousand instructions; an interpreter needs some millions.
         let budget = Budget { fuel: 200_000_000, ..Budget::for_kind(Kind::Component) };
-        let settings = Arc::default();
-        let (manifest, spent) = self
-            .prepared
-            .call(&budget, settings, Arc::default(), Clock::Frozen, async |instance, store| {
-                self.prepared.describe(store, instance).await
+        let (manifest, spent) = prepared
+            .call(&budget, Arc::default(), Arc::default(), Clock::Frozen, async |instance, store| {
+                prepared.describe(store, instance).await
             })
             .await
             .map_err(|mut error| {
                 error.message = format!("failed in describe: {}", error.message);
                 error
             })?;
-        convert::manifest(manifest).map_err(|error| error.spent(spent))
+        let manifest = convert::manifest(manifest).map_err(|error| error.spent(spent))?;
+        let manifest = Manifest { settings, ..manifest };
+        Ok(Loaded { description: Description { manifest, wit_version, imports }, prepared })
     }
 }
 
-/// A component that is ready to run. Cheap to clone.
+/// A component that was described. Cheap to clone.
 #[derive(Clone)]
 pub struct Component {
     inner: Arc<ComponentInner>,
@@ -65,10 +77,31 @@ pub struct Component {
 struct ComponentInner {
     digest: Digest,
     size: usize,
-    wit_version: String,
-    imports: Vec<InterfaceName>,
-    manifest: Manifest,
-    prepared: Prepared,
+    description: Description,
+    loaded: OnceCell<Arc<Loaded>>,
+    later: Option<Later>,
+}
+
+/// The way to load a component that an event needs.
+pub(super) struct Later {
+    pub(super) runtime: Runtime,
+    pub(super) wait: Wait,
+    pub(super) read: Reader,
+}
+
+impl Later {
+    async fn load(&self, digest: &Digest, description: &Description) -> Result<Loaded, HookError> {
+        if let Some(Ready { prepared, .. }) = self.runtime.cached(digest, self.wait.here).await? {
+            return Ok(Loaded { description: description.clone(), prepared });
+        }
+        tracing::debug!(%digest, "the code of a component is gone");
+        let read = Arc::clone(&self.read);
+        let bytes = blocking(self.wait.here, move || read()).await?.map_err(internal)?;
+        if Digest::of(&bytes) != *digest {
+            return Err(internal("its file has changed since it was found"));
+        }
+        self.runtime.load_new(digest, bytes, self.wait).await
+    }
 }
 
 impl fmt::Debug for Component {
@@ -78,14 +111,25 @@ impl fmt::Debug for Component {
 }
 
 impl Component {
-    pub(super) fn new(digest: Digest, size: usize, ready: Ready, manifest: Manifest) -> Self {
-        let Ready { wit_version, imports, prepared } = ready;
-        Self { inner: Arc::new(ComponentInner { digest, size, wit_version, imports, manifest, prepared }) }
+    pub(super) fn new(digest: Digest, size: usize, loaded: Arc<Loaded>) -> Self {
+        let (description, loaded) = (loaded.description.clone(), OnceCell::new_with(Some(loaded)));
+        Self { inner: Arc::new(ComponentInner { digest, size, description, loaded, later: None }) }
     }
 
-    /// Returns whether a clone of it is in use.
-    pub(super) fn is_shared(&self) -> bool {
-        Arc::strong_count(&self.inner) > 1
+    /// A component whose code is loaded by the first call.
+    pub(super) fn later(digest: Digest, size: usize, description: Description, later: Later) -> Self {
+        let (loaded, later) = (OnceCell::new(), Some(later));
+        Self { inner: Arc::new(ComponentInner { digest, size, description, loaded, later }) }
+    }
+
+    /// Returns the component, ready for calls. A failure is tried again by the next call.
+    async fn loaded(&self) -> Result<&Loaded, HookError> {
+        let ComponentInner { digest, description, loaded, later, .. } = &*self.inner;
+        let load = async || {
+            let later = later.as_ref().ok_or_else(|| internal("it was never loaded"))?;
+            later.runtime.load_once(digest, later.load(digest, description)).await
+        };
+        loaded.get_or_try_init(load).await.map(|loaded| &**loaded)
     }
 
     /// Returns the digest of its bytes.
@@ -100,18 +144,26 @@ impl Component {
 
     /// Returns the version of `hookbox:hook` that it was built for.
     pub fn wit_version(&self) -> &str {
-        &self.inner.wit_version
+        &self.inner.description.wit_version
     }
 
     /// Returns the interfaces that it imports.
     pub fn imports(&self) -> &[InterfaceName] {
-        &self.inner.imports
+        &self.inner.description.imports
     }
 
     /// Returns the manifest.
     pub fn manifest(&self) -> &Manifest {
-        &self.inner.manifest
+        &self.inner.description.manifest
     }
+}
+
+/// Does work that blocks: in this thread, or in one of its own, so that other tasks go on.
+pub(super) async fn blocking<T: Send + 'static>(
+    here: bool,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, HookError> {
+    if here { Ok(work()) } else { tokio::task::spawn_blocking(work).await.map_err(internal) }
 }
 
 /// A component as a hook.
@@ -193,8 +245,12 @@ impl Hook for ComponentHook {
         if self.passes_over(event).is_some() {
             return Ok(Outcome::pass());
         }
+        let Loaded { prepared, .. } =
+            self.component.loaded().await.map_err(|error| match &self.descriptor.path {
+                Some(path) => error.until_compiled(path),
+                None => error,
+            })?;
         let settings = Arc::clone(&self.settings);
-        let prepared = &self.component.inner.prepared;
         let clock = self.access.clock.as_ref().map_or(Clock::Running, |clock| Clock::At(clock.time()));
         let answer = prepared
             .call(budget, settings, Arc::clone(&self.access), clock, async |instance, store| {

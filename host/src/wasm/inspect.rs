@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use wasmparser::{Parser, Payload};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use crate::hook::{Cause, HookError, LimitKind, MAX_COMPONENT};
+use crate::hook::{Cause, HookError, LimitKind, MAX_COMPONENT, SettingsSchema};
 use hookbox_system::text;
 
 /// The interface that a hook exports, without its version.
@@ -14,8 +15,16 @@ const HOOK: &str = "hookbox:hook/hook";
 /// The versions of the WIT package that this host serves.
 pub const WIT_VERSIONS: &[&str] = &["0.2.0"];
 
+/// The section with the schema of a hook's settings. It may be in a module of the component, because linkers keep the
+/// sections of a module where they are.
+const SETTINGS: &str = "hookbox:settings";
+/// The largest function, in bytes: ten times the largest of an interpreter (the loops of CPython and QuickJS
+/// have about 100 KB). The compiler works on one function at a time, one per core, and its memory grows with the size of
+/// the function.
+const MAX_FUNCTION: u64 = 1 << 20;
+
 /// An import or export of a component, such as `wasi:cli/environment@0.2.12`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct InterfaceName(String);
 
@@ -61,7 +70,7 @@ impl fmt::Display for InterfaceName {
 }
 
 /// Checks that bytes can be a component at all, with a clearer error than a parser's.
-pub(super) fn check_header(bytes: &[u8]) -> Result<(), HookError> {
+fn check_header(bytes: &[u8]) -> Result<(), HookError> {
     let size = bytes.len() as u64;
     if size > MAX_COMPONENT {
         let what = format!("has {size} bytes, {MAX_COMPONENT} are allowed");
@@ -82,6 +91,33 @@ pub(super) fn check_header(bytes: &[u8]) -> Result<(), HookError> {
         // The file may hold a secret, and a message is seen by more people than the file.
         _ => incompatible("is not WebAssembly, expected a component".to_owned()),
     }
+}
+
+/// Checks that bytes can be a component that compiles at a bounded cost, and reads the schema of its settings, if it has
+/// one. The compiler reports an invalid component.
+pub(super) fn check(bytes: &[u8]) -> Result<Option<SettingsSchema>, HookError> {
+    check_header(bytes)?;
+    let incompatible = |what: String| HookError::new(Cause::Incompatible, what);
+    let mut found = None;
+    for payload in Parser::new(0).parse_all(bytes) {
+        match payload {
+            Ok(Payload::CodeSectionEntry(body)) if body.range().len() as u64 > MAX_FUNCTION => {
+                let size = body.range().len() as u64;
+                let what = format!("has a function of {size} bytes, {MAX_FUNCTION} are allowed");
+                let of = LimitKind::Function;
+                return Err(HookError::exceeded(Cause::Incompatible, of, MAX_FUNCTION, Some(size), what));
+            }
+            Ok(Payload::CustomSection(section)) if section.name() == SETTINGS => {
+                if found.replace(section.data()).is_some() {
+                    return Err(incompatible(format!("has more than one section {SETTINGS}")));
+                }
+            }
+            Ok(_) => {}
+            Err(_) => return Ok(None),
+        }
+    }
+    let schema = found.map(SettingsSchema::parse).transpose();
+    schema.map_err(|why| incompatible(format!("has a schema of its settings that cannot be read: {why}")))
 }
 
 /// The imports of a component.
@@ -148,4 +184,41 @@ fn is_newer_types(import: &InterfaceName) -> bool {
         .strip_prefix("hookbox:hook/types")
         .and_then(|rest| rest.strip_prefix('@'))
         .is_some_and(|version| !serves(version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_sections(sections: &[&str]) -> Vec<u8> {
+        let mut bytes = b"\0asm\x0d\0\x01\0".to_vec();
+        for json in sections {
+            let content =
+                [&[u8::try_from(SETTINGS.len()).unwrap()], SETTINGS.as_bytes(), json.as_bytes()].concat();
+            bytes.extend([0, u8::try_from(content.len()).unwrap()]);
+            bytes.extend(content);
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_component_has_one_schema_or_none() {
+        let object = r#"{"type": "object"}"#;
+        for (sections, want) in [
+            (&[][..], Ok(false)),
+            (&[object], Ok(true)),
+            (&[object, object], Err("more than one section")),
+            (&["[]"], Err("cannot be read: its type is not")),
+        ] {
+            let found = check(&with_sections(sections)).map(|schema| schema.is_some());
+            match (found, want) {
+                (Ok(found), Ok(want)) => assert_eq!(found, want, "{sections:?}"),
+                (Err(error), Err(why)) => assert!(error.message.contains(why), "{error}"),
+                (found, _) => panic!("{sections:?}: {found:?}"),
+            }
+        }
+        let mut damaged = with_sections(&[object]);
+        damaged.truncate(damaged.len() - 1);
+        assert_eq!(check(&damaged), Ok(None));
+    }
 }

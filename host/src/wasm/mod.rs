@@ -1,8 +1,8 @@
 //! Component hooks. This directory is the only place that names wasmtime.
 //!
 //! There are three phases. An engine is made and the host's side is linked once ([`Runtime`]). A component is
-//! checked, compiled (or taken from the cache) and described once per digest ([`Component`]). Every call gets
-//! a fresh instance with limits of its own ([`ComponentHook`]).
+//! checked, compiled (or taken from the cache) and described once per digest ([`Component`]); one that was described
+//! before is loaded by its first call. Every call gets a fresh instance with limits of its own ([`ComponentHook`]).
 
 mod access;
 mod bindings;
@@ -11,7 +11,6 @@ mod cache;
 mod call;
 mod clock;
 mod compile;
-mod compile_cost;
 mod compiler;
 mod component;
 mod convert;
@@ -21,19 +20,15 @@ mod engine;
 mod http;
 mod imports;
 mod inspect;
-mod kept_code;
 #[cfg(feature = "store")]
 mod keyvalue;
 #[cfg(not(feature = "store"))]
 #[path = "keyvalue_denied.rs"]
 mod keyvalue;
-mod known;
-mod later;
 mod link;
 mod naming;
 mod output;
 mod reading;
-mod settings_section;
 mod state;
 mod tape;
 mod taped_files;
@@ -43,31 +38,32 @@ mod wasi_overrides;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use tokio::sync::{OnceCell, Semaphore};
+use tokio::time::Instant;
 
 use wasmtime::Engine;
-use wasmtime::component::Component as Loaded;
+use wasmtime::component::Component as Code;
 
 pub(crate) use self::access::Backends;
 pub use self::access::{Access, Places};
+pub use self::cache::{CachedCode, Known, RemovedCode};
 pub use self::compiler::{Compiler, compile_here};
 pub use self::component::{Component, ComponentHook};
 pub use self::engine::Allocation;
 pub use self::inspect::WIT_VERSIONS;
-pub use self::kept_code::{CachedCode, RemovedCode};
-pub use self::known::Known;
 pub use crate::hook::MAX_COMPONENT;
 
-use self::cache::{CodeCache, Compiled};
+use self::cache::Cache;
 use self::call::{internal, is_of_system};
-use self::component::Ready;
+use self::compiler::Compiled;
+use self::component::{Later, Loaded, Ready, blocking};
 use self::engine::Linked;
-use self::known::KnownComponents;
 use crate::clock::TestClock;
-use crate::hook::{Cause, Digest, HookError, Manifest};
+use crate::hook::{Cause, Digest, GRACE, HookError, SettingsSchema};
 use hookbox_system::mutex;
 use hookbox_system::text;
 
@@ -119,8 +115,7 @@ impl EngineOptions {
 #[derive(Default)]
 struct RuntimeInner {
     allocation: Allocation,
-    cache: Option<CodeCache>,
-    known: Option<KnownComponents>,
+    cache: Option<Cache>,
     /// The compiler; this process if absent.
     process: Option<Compiler>,
     /// Made when there is something to compile.
@@ -135,7 +130,19 @@ struct RuntimeInner {
     loaded: Mutex<Components>,
 }
 
-type Components = HashMap<Digest, Arc<OnceCell<Result<Component, HookError>>>>;
+type Components = HashMap<Digest, Arc<OnceCell<Result<Arc<Loaded>, HookError>>>>;
+
+/// The wait of a caller for a component.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wait {
+    /// True if code that is compiled already is loaded in this thread: nothing else waits for it.
+    pub(crate) here: bool,
+    /// The end of the wait for a new compilation, which goes on afterwards if the compiler and the cache can do that.
+    pub(crate) until: Option<Instant>,
+}
+
+/// Reads the bytes of a component again.
+pub(crate) type Reader = Arc<dyn Fn() -> io::Result<Vec<u8>> + Send + Sync>;
 
 impl fmt::Debug for Runtime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -163,9 +170,8 @@ impl Runtime {
         second: Option<&Path>,
         compiler: Option<Compiler>,
     ) -> Self {
-        let known = cache.map(KnownComponents::new);
-        let cache = cache.map(|first| CodeCache::new(first, second.filter(|second| *second != first)));
-        let inner = RuntimeInner { allocation, cache, known, process: compiler, ..RuntimeInner::default() };
+        let cache = cache.map(|first| Cache::new(first, second.filter(|second| *second != first)));
+        let inner = RuntimeInner { allocation, cache, process: compiler, ..RuntimeInner::default() };
         Self {
             inner: Arc::new(inner),
             #[cfg(feature = "http")]
@@ -199,27 +205,104 @@ impl Runtime {
     /// [`Cause::Incompatible`] if the bytes are not a hook component, with a description of the bytes; else
     /// the failure of the compiler or of `describe`.
     pub async fn load(&self, bytes: Vec<u8>) -> Result<Component, HookError> {
-        let hash = tokio::task::spawn_blocking(move || (Digest::of(&bytes), bytes));
-        let (digest, bytes) = hash.await.map_err(internal)?;
-        self.load_as(digest, bytes, false).await
+        let (digest, bytes) = blocking(false, move || (Digest::of(&bytes), bytes)).await?;
+        self.load_as(digest, bytes, Wait::default()).await
     }
 
-    /// Like [`Runtime::load`], for bytes with a known digest. With `here`, a component that is compiled
-    /// already is loaded in this thread.
+    /// Like [`Runtime::load`], for one event: it waits up to 3 s for a new compilation, which goes on afterwards if the
+    /// compiler and the cache can do that.
+    ///
+    /// # Errors
+    ///
+    /// [`Cause::Compiling`] if the component is not compiled by then; as for [`Runtime::load`] otherwise.
+    #[doc(hidden)]
+    pub async fn load_for_event(&self, bytes: Vec<u8>) -> Result<Component, HookError> {
+        let wait = Wait { here: true, until: Some(Instant::now() + GRACE) };
+        self.load_as(Digest::of(&bytes), bytes, wait).await
+    }
+
+    /// Like [`Runtime::load`], for bytes with a known digest.
+    ///
+    /// # Errors
+    ///
+    /// [`Cause::Compiling`] if the component is not compiled in the time for that; as for [`Runtime::load`] otherwise.
     pub(crate) async fn load_as(
         &self,
         digest: Digest,
         bytes: Vec<u8>,
-        here: bool,
+        wait: Wait,
     ) -> Result<Component, HookError> {
-        inspect::check_header(&bytes)?;
+        let size = bytes.len();
+        let loaded = self.load_once(&digest, self.load_new(&digest, bytes, wait)).await?;
+        Ok(Component::new(digest, size, loaded))
+    }
+
+    /// Returns a component that was described before and whose code is kept. The code is loaded by the first call; if it
+    /// is gone or damaged by then, the bytes are read and compiled again.
+    pub(crate) fn load_later(
+        &self,
+        digest: &Digest,
+        size: usize,
+        wait: Wait,
+        read: Reader,
+    ) -> Option<Component> {
+        let loaded = self.inner.loaded().get(digest).and_then(|cell| cell.get()?.clone().ok());
+        if let Some(loaded) = loaded {
+            return Some(Component::new(digest.clone(), size, loaded));
+        }
+        let description = self.inner.cache.as_ref()?.described(digest)?;
+        let later = Later { runtime: self.clone(), wait, read };
+        Some(Component::later(digest.clone(), size, description, later))
+    }
+
+    /// Loads a component, unless that was done before: each digest is loaded once, also if several callers ask at the
+    /// same time.
+    async fn load_once(
+        &self,
+        digest: &Digest,
+        load: impl Future<Output = Result<Loaded, HookError>>,
+    ) -> Result<Arc<Loaded>, HookError> {
         let cell = Arc::clone(self.inner.loaded().entry(digest.clone()).or_default());
-        let loaded = cell.get_or_init(|| self.load_new(digest.clone(), bytes, here)).await.clone();
-        if loaded.as_ref().is_err_and(|error| matches!(error.cause, Cause::Timeout | Cause::Internal)) {
+        let loaded = cell.get_or_init(async || load.await.map(Arc::new)).await.clone();
+        let by_chance =
+            |error: &HookError| matches!(error.cause, Cause::Timeout | Cause::Internal | Cause::Compiling);
+        if loaded.as_ref().is_err_and(by_chance) {
             // Not the component's fault alone: the next one to ask tries again.
-            self.inner.loaded().remove(&digest);
+            self.inner.loaded().remove(digest);
         }
         loaded
+    }
+
+    async fn load_new(&self, digest: &Digest, bytes: Vec<u8>, wait: Wait) -> Result<Loaded, HookError> {
+        let settings = inspect::check(&bytes)?;
+        let ready = Box::pin(self.compile(digest, bytes, wait)).await?;
+        self.describe(digest, ready, settings).await
+    }
+
+    /// Asks a component for its description, and keeps it.
+    async fn describe(
+        &self,
+        digest: &Digest,
+        ready: Ready,
+        settings: Option<SettingsSchema>,
+    ) -> Result<Loaded, HookError> {
+        let loaded = ready.describe(settings).await?;
+        if let Some(cache) = &self.inner.cache {
+            cache.describe(digest, self.inner.settings()?, &loaded.description);
+        }
+        Ok(loaded)
+    }
+
+    /// Returns a component, if its code is kept and loads.
+    async fn cached(&self, digest: &Digest, here: bool) -> Result<Option<Ready>, HookError> {
+        let (inner, digest) = (Arc::clone(&self.inner), digest.clone());
+        blocking(here, move || inner.cached(&digest)).await?
+    }
+
+    /// Returns the facts about a component that count before it is compiled.
+    #[doc(hidden)]
+    pub fn known(&self, digest: &Digest) -> Known {
+        self.inner.cache.as_ref().map(|cache| cache.known(digest)).unwrap_or_default()
     }
 
     /// Keeps the engines until the end of the process. To unmap and free them takes longer than a call, and the end of
@@ -234,7 +317,7 @@ impl Runtime {
         let failed = loaded.values().filter(|cell| matches!(cell.get(), Some(Err(_)))).count();
         loaded.retain(|_, cell| match cell.get() {
             None => true,
-            Some(Ok(component)) => component.is_shared(),
+            Some(Ok(loaded)) => Arc::strong_count(loaded) > 1,
             // The failure is remembered, because the next discovery meets the same bytes.
             Some(Err(_)) => failed <= MAX_FAILED,
         });
@@ -242,37 +325,43 @@ impl Runtime {
 
     /// Returns whether the cache has the compiled code of this component.
     pub(crate) fn has_code(&self, digest: &Digest) -> bool {
-        let main = self.inner.linked(&self.inner.main, self.inner.allocation);
-        self.inner.cache.as_ref().zip(main.ok()).is_some_and(|(cache, main)| cache.has(digest, &main.engine))
+        let settings = self.inner.settings().ok();
+        self.inner.cache.as_ref().zip(settings).is_some_and(|(cache, settings)| cache.has(digest, settings))
     }
 
-    /// Loads a component from the cache, if everything but its code is known; `None` if the code is gone or
-    /// does not load. Blocks while the code is mapped.
-    pub(crate) fn load_known(&self, digest: &Digest, size: usize, manifest: Manifest) -> Option<Component> {
-        let cell = Arc::clone(self.inner.loaded().entry(digest.clone()).or_default());
-        if let Some(loaded) = cell.get() {
-            return loaded.clone().ok();
-        }
-        let ready = self.inner.cached(digest).ok()??;
-        let component = Component::new(digest.clone(), size, ready, manifest);
-        // If another task was faster, it loaded the same component.
-        let _ = cell.set(Ok(component.clone()));
-        Some(component)
+    /// Lists the compiled code in the cache, the most recently used first.
+    ///
+    /// # Errors
+    ///
+    /// If the directory cannot be read. A directory that does not exist has no code.
+    pub fn cached_code(&self) -> io::Result<Vec<CachedCode>> {
+        self.in_cache(Cache::list)
     }
 
-    async fn load_new(&self, digest: Digest, bytes: Vec<u8>, here: bool) -> Result<Component, HookError> {
-        let size = bytes.len();
-        let settings = settings_section::read(&bytes)?;
-        let kept = if here { self.inner.cached(&digest)? } else { None };
-        let ready = match kept {
-            Some(ready) => ready,
-            None => self.compile(digest.clone(), bytes).await?,
-        };
-        let manifest = Manifest { settings, ..ready.describe().await? };
-        if let Some(known) = &self.inner.known {
-            known.describe(&digest, &manifest);
-        }
-        Ok(Component::new(digest, size, ready, manifest))
+    /// Removes code from the cache that was not used for 30 days (that of other versions: 7 days), and the least
+    /// recently used code beyond 2 GiB. A process that compiles does this by itself.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be removed.
+    pub fn prune_cache(&self) -> io::Result<RemovedCode> {
+        self.in_cache(Cache::prune)
+    }
+
+    /// Removes all code from the cache, also that of other versions, and the descriptions of components. Hooks that are
+    /// loaded go on running.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be removed.
+    pub fn clear_cache(&self) -> io::Result<RemovedCode> {
+        self.inner.cache.as_ref().map_or(Ok(RemovedCode::default()), Cache::clear)
+    }
+
+    /// Works in the cache, for the settings of the engine; does nothing without a cache.
+    fn in_cache<T: Default>(&self, work: impl FnOnce(&Cache, u64) -> io::Result<T>) -> io::Result<T> {
+        let Some(cache) = &self.inner.cache else { return Ok(T::default()) };
+        work(cache, self.inner.settings().map_err(io::Error::other)?)
     }
 }
 
@@ -304,23 +393,11 @@ impl RuntimeInner {
         Ok(cache::settings_of(&main.engine))
     }
 
-    /// Checks a component that was compiled, and keeps its code.
-    fn accept(&self, digest: &Digest, compiled: &Compiled) -> Result<Ready, HookError> {
-        let (linked, component) =
-            self.place(|engine| cache::load_compiled(engine, compiled))?.map_err(|error| invalid(&error))?;
-        let ready = Ready::new(&linked, &component)?;
-        // Only hooks are kept in the cache.
-        if let Some(cache) = &self.cache {
-            cache.store(digest, &linked.engine, compiled.bytes());
-        }
-        Ok(ready)
-    }
-
     /// The component, as far as its code is kept.
     fn cached(&self, digest: &Digest) -> Result<Option<Ready>, HookError> {
         let Some(cache) = &self.cache else { return Ok(None) };
         let main = self.linked(&self.main, self.allocation)?;
-        if !cache.has(digest, &main.engine) {
+        if !cache.has(digest, cache::settings_of(&main.engine)) {
             return Ok(None);
         }
         match self.place(|engine| cache.load(digest, engine))? {
@@ -339,8 +416,8 @@ impl RuntimeInner {
     /// Loads compiled code into the engine that it fits.
     fn place(
         &self,
-        load: impl Fn(&Engine) -> wasmtime::Result<Loaded>,
-    ) -> Result<wasmtime::Result<(Linked, Loaded)>, HookError> {
+        load: impl Fn(&Engine) -> wasmtime::Result<Code>,
+    ) -> Result<wasmtime::Result<(Linked, Code)>, HookError> {
         let main = self.linked(&self.main, self.allocation)?;
         let loaded = load(&main.engine);
         let fits = loaded.as_ref().is_ok_and(|component| main.fits(component));

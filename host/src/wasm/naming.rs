@@ -56,6 +56,9 @@ pub(super) fn is_off(subscription: &Subscription, event: &Event, settings: &Sett
         && fitting.all(|it| it.split_once(Subscription::IF).is_some_and(|(_, setting)| !is_on(setting)))
 }
 
+/// The length of a word in which parts are looked for one by one, in bytes.
+const SHORT: usize = 64;
+
 /// Words, in lower case.
 #[derive(Debug, Default)]
 struct Naming {
@@ -137,10 +140,13 @@ impl Naming {
     }
 
     fn has_part(&self, text: &str) -> bool {
-        match self.search.get_or_init(|| AhoCorasick::new(&self.parts).ok()) {
-            Some(search) => search.is_match(text),
-            None => self.parts.iter().any(|it| text.contains(it)),
+        let one_by_one = || self.parts.iter().any(|it| text.contains(it));
+        // For one event, preparing the search would take longer than the rest of it.
+        if text.len() <= SHORT && self.search.get().is_none() {
+            return one_by_one();
         }
+        let search = self.search.get_or_init(|| AhoCorasick::new(&self.parts).ok());
+        search.as_ref().map_or_else(one_by_one, |search| search.is_match(text))
     }
 }
 

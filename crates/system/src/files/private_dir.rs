@@ -137,8 +137,11 @@ pub fn create_file(path: &Path) -> io::Result<File> {
 ///
 /// As for [`open_file`], and `FileTooLarge` beyond `max`.
 pub fn read_file(path: &Path, max: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open_file(path)?.take(max + 1).read_to_end(&mut bytes)?;
+    let file = open_file(path)?;
+    // With room for all of it, one read is enough.
+    let size = file.metadata()?.len().min(max);
+    let mut bytes = Vec::with_capacity(usize::try_from(size + 1).unwrap_or_default());
+    file.take(max + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max { Err(super::refusal::too_large(max)) } else { Ok(bytes) }
 }
 

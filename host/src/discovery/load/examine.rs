@@ -2,14 +2,13 @@
 
 use std::io::{self, Read as _};
 use std::num::NonZero;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
 use hookbox_system::files;
-use hookbox_system::{text, units};
+use hookbox_system::units;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -24,7 +23,7 @@ use crate::event::EventName;
 use crate::hook::{Cause, Digest, HookError, Kind, Manifest, OnFailure, Subscription};
 use crate::rules::{MAX_FILE, Rules};
 use crate::trust::TrustLevel;
-use crate::wasm::{Component, Known, MAX_COMPONENT, RUNS_COMPONENTS, Runtime};
+use crate::wasm::{Component, MAX_COMPONENT, RUNS_COMPONENTS, Runtime, Wait};
 
 /// The time limit for a native hook to name its event.
 const QUERY_DEADLINE: Duration = Duration::from_secs(5);
@@ -210,7 +209,7 @@ impl Examiner {
                 );
                 return Examined::failed(HookError::new(Cause::Incompatible, what));
             }
-            if let Some(examined) = self.file.remembered(path, self.together) {
+            if let Some(examined) = self.file.remembered(job, false, self.together).await {
                 return examined;
             }
         }
@@ -263,13 +262,33 @@ impl FileExaminer {
         self.cache.as_ref().filter(|_| RUNS_COMPONENTS)
     }
 
-    /// Returns the failure of a component that failed before and is unchanged. A process that serves many events tries
-    /// it again: it has the time.
-    fn remembered(&self, path: &Path, within: Duration) -> Option<Examined> {
-        let known = self.components().filter(|_| self.one_event)?;
-        let (digest, error) = known.failure(path, within, &self.runtime)?;
-        tracing::debug!(path = %path.display(), %error, "a component failed before");
-        Some(Examined { policy: known.on_failure(path), ..Examined::new(digest, Err(error)) })
+    /// Returns the wait for a component. Compiling for an untrusted file ends with its time: a repository gets no more of
+    /// the processor.
+    fn wait(&self, job: &Judged, here: bool) -> Wait {
+        Wait { here, until: self.compiled_by.filter(|_| job.standing.is_trusted()) }
+    }
+
+    /// Returns the result for a component whose file is unchanged since it was last examined: nothing of it is read or
+    /// loaded now.
+    async fn remembered(&self, job: &Judged, here: bool, within: Duration) -> Option<Examined> {
+        let known = Arc::clone(self.components()?);
+        let (runtime, one_event, wait) = (self.runtime.clone(), self.one_event, self.wait(job, here));
+        let (path, access) = (job.candidate.path.clone(), job.candidate.dir.access.clone());
+        let look = move || {
+            let row = known.row(&path)?;
+            let failure = known.failure(&row, within, |digest| runtime.has_code(digest));
+            // A process that serves many events tries it again: it has the time.
+            if let Some(error) = failure.filter(|_| one_event) {
+                tracing::debug!(path = %path.display(), %error, "a component failed before");
+                return Some(Examined { policy: row.on_failure, ..Examined::new(row.digest, Err(error)) });
+            }
+            let (digest, size) = known.usable(&row)?;
+            tracing::debug!(path = %path.display(), %digest, "a component is unchanged");
+            let read = Arc::new(move || access.read(&path, MAX_COMPONENT));
+            let component = runtime.load_later(digest, size, wait, read)?;
+            Some(Examined::new(row.digest, Ok(Ready::Described(Box::new(Described::Component(component))))))
+        };
+        blocking(here, look).await.ok()?
     }
 
     async fn component(&self, job: &Judged, here: bool, within: Duration) -> Examined {
@@ -277,12 +296,8 @@ impl FileExaminer {
         let Some(known) = self.components() else {
             return self.examined(job, self.load(job, here, within).await);
         };
-        if let Some(examined) = self.remembered(path, within) {
+        if let Some(examined) = self.remembered(job, here, within).await {
             return examined;
-        }
-        let (it, file, runtime) = (Arc::clone(known), path.clone(), self.runtime.clone());
-        if let Ok(Some(component)) = blocking(here, move || it.component(&file, &runtime)).await {
-            return self.examined(job, (Some(component.digest().clone()), Ok(component)));
         }
         let before = known.stamp(path);
         let (digest, result) = self.load(job, here, within).await;
@@ -302,14 +317,7 @@ impl FileExaminer {
             Ok(read) => read,
             Err(error) => return (None, Err(unreadable(&error))),
         };
-        // Compiling for an untrusted file ends with its time: a repository gets no more of the processor.
-        let until = self.compiled_by.filter(|_| job.standing.is_trusted());
-        let load = async {
-            match until {
-                Some(until) => self.runtime.load_until(digest.clone(), bytes, here, until).await,
-                None => self.runtime.load_as(digest.clone(), bytes, here).await,
-            }
-        };
+        let load = self.runtime.load_as(digest.clone(), bytes, self.wait(job, here));
         let result = timeout(within, load).await.unwrap_or_else(|_| {
             // Nobody reads the milliseconds of a deadline's part.
             let whole = Duration::from_secs(within.as_secs());
@@ -326,10 +334,9 @@ impl FileExaminer {
     /// Returns the result for a component. The last description of one that is being compiled decides what follows.
     fn examined(&self, job: &Judged, (digest, result): Loaded) -> Examined {
         match (digest, result) {
-            (Some(digest), Err(mut error)) if error.cause == Cause::Compiling => {
-                let path = text::escape(&text::shell_word(&job.candidate.path.to_string_lossy()), 4096);
-                error.message.push_str(&format!("; `hookbox cache warm {path}` waits until it is ready"));
-                let Known { on_failure: policy, subscriptions, .. } = self.runtime.known(&digest);
+            (Some(digest), Err(error)) if error.cause == Cause::Compiling => {
+                let (known, error) = (self.runtime.known(&digest), error.until_compiled(&job.candidate.path));
+                let (policy, subscriptions) = (known.on_failure, known.subscriptions());
                 Examined { policy, subscriptions, ..Examined::new(Some(digest), Err(error)) }
             }
             (digest, result) => {

@@ -1,5 +1,5 @@
-//! Results of examining hook files, for the next process: it need not ask a native hook for its event again, nor read,
-//! compile and describe a component again.
+//! Results of examining hook files, for the next process: it need not ask a native hook for its event again, nor read a
+//! component again, whose description the cache of compiled code has.
 //!
 //! A native hook's answer is valid for its digest. A component file counts as unchanged while the system reports the same
 //! device and inode, the same size and the same times of change. Nobody gains a right by deceiving that: the code that
@@ -19,18 +19,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::event::EventName;
-use crate::hook::{Cause, Digest, HookError, Manifest, OnFailure};
-use crate::wasm::{Component, Runtime};
+use crate::hook::{Cause, Digest, HookError, OnFailure};
+use crate::wasm::Component;
 use hookbox_system::files::{private_dir, write_atomic};
 
 /// The name of the file in the private cache.
 const FILE: &str = "components.json";
 /// The version of the file's format. Each version of hookbox has a file of its own.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/5");
-/// The size limit of the file, in bytes: some hundred components.
-const MAX_FILE: u64 = 1 << 20;
-/// The part of that for components: the rest is for the answers of native hooks.
-const MAX_COMPONENTS: usize = 768 << 10;
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/6");
+/// The size limit of the file, in bytes: there is room for so many components, also with the longest paths.
+const MAX_FILE: u64 = 8 << 20;
 /// The number of components that are remembered. Untrusted ones are dropped first, then those that were read the
 /// longest ago.
 const MAX_ROWS: usize = 256;
@@ -79,17 +77,18 @@ struct Contents {
     answers: BTreeMap<String, EventName>,
 }
 
+/// The result of the last look at the file of a component.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Row {
+pub(super) struct Row {
     stamp: Stamp,
     /// The time of reading it, in seconds since 1970.
     read: i64,
     /// True if it is the user's own, or trusted.
     trusted: bool,
     /// The digest of the bytes that were read; `None` if the time was up before that.
-    digest: Option<Digest>,
-    /// Its last description of itself.
-    manifest: Option<Manifest>,
+    pub(super) digest: Option<Digest>,
+    /// The failure policy in its last description of itself.
+    pub(super) on_failure: Option<OnFailure>,
     /// The reason why it cannot be used.
     failure: Option<Failure>,
 }
@@ -125,10 +124,6 @@ impl Failure {
         // Two tries never have exactly the same time.
         let has_more = within.as_millis() / 2 > u128::from(self.within);
         self.cause == Cause::Timeout && (reread || has_more)
-    }
-
-    fn error(&self) -> HookError {
-        HookError::new(self.cause, self.message.clone())
     }
 }
 
@@ -203,41 +198,35 @@ impl HookCache {
         state.is_changed = true;
     }
 
-    /// Returns the component in this file, if the file is unchanged and its code is still cached.
-    pub(super) fn component(&self, path: &Path, runtime: &Runtime) -> Option<Component> {
-        let row = self.row(path).filter(|row| !self.reread && row.failure.is_none())?;
-        let (digest, manifest) = (row.digest?, row.manifest?);
-        tracing::debug!(path = %path.display(), %digest, "a component is unchanged");
-        let size = usize::try_from(row.stamp.size).ok()?;
-        runtime.load_known(&digest, size, manifest)
-    }
-
-    /// Returns the reason why the component in this file cannot be used, if the file is unchanged, and another try in
-    /// this time would end as the last one did.
-    pub(super) fn failure(
-        &self,
-        path: &Path,
-        within: Duration,
-        runtime: &Runtime,
-    ) -> Option<(Option<Digest>, HookError)> {
-        let Row { digest, failure, .. } = self.row(path)?;
-        let failure = failure.filter(|failure| !failure.may_pass(within, self.reread))?;
-        // Another process with more time may have compiled it since.
-        let is_compiled = digest.as_ref().is_some_and(|digest| runtime.has_code(digest));
-        let holds = failure.cause != Cause::Timeout || !is_compiled;
-        holds.then(|| (digest, failure.error()))
-    }
-
     /// Returns the failure policy in the last description of the component in this file.
     pub(super) fn on_failure(&self, path: &Path) -> Option<OnFailure> {
-        let state = self.state();
-        let manifest = state.contents.components.get(path)?.manifest.as_ref()?;
-        Some(manifest.on_failure.unwrap_or_default())
+        self.state().contents.components.get(path)?.on_failure
     }
 
-    fn row(&self, path: &Path) -> Option<Row> {
+    /// Returns the result of the last look at this file, if the file is unchanged.
+    pub(super) fn row(&self, path: &Path) -> Option<Row> {
         let row = self.state().contents.components.get(path)?.clone();
         (row.is_recent(now()) && Stamp::of(path).is_ok_and(|now| now == row.stamp)).then_some(row)
+    }
+
+    /// Returns the digest and the size of the component in an unchanged file, if it could be used.
+    pub(super) fn usable<'a>(&self, row: &'a Row) -> Option<(&'a Digest, usize)> {
+        let is_usable = !self.reread && row.failure.is_none();
+        Some((row.digest.as_ref().filter(|_| is_usable)?, usize::try_from(row.stamp.size).ok()?))
+    }
+
+    /// Returns the reason why the component in an unchanged file cannot be used, if another try in this time would end as
+    /// the last one did.
+    pub(super) fn failure(
+        &self,
+        row: &Row,
+        within: Duration,
+        has_code: impl FnOnce(&Digest) -> bool,
+    ) -> Option<HookError> {
+        let failure = row.failure.as_ref().filter(|failure| !failure.may_pass(within, self.reread))?;
+        // Another process with more time may have compiled it since.
+        let is_compiled = failure.cause == Cause::Timeout && row.digest.as_ref().is_some_and(has_code);
+        (!is_compiled).then(|| HookError::new(failure.cause, failure.message.clone()))
     }
 
     /// Returns the system's report of a file that is about to be read, if a later change of it would show.
@@ -256,20 +245,23 @@ impl HookCache {
         if Stamp::of(path).ok() != Some(stamp) {
             return;
         }
-        let (manifest, failure) = match result {
+        let (on_failure, failure) = match result {
             Ok(component) if stamp.size != component.size() as u64 => return,
-            Ok(component) => (Some(component.manifest().clone()), None),
+            Ok(component) => (Some(component.manifest().on_failure.unwrap_or_default()), None),
             Err(error) => {
                 let Some(failure) = Failure::of(error, within) else { return };
                 // Its earlier description has the policy for its failures.
-                let before = self.state().contents.components.get(path).and_then(|row| row.manifest.clone());
-                (before, Some(failure))
+                (self.on_failure(path), Some(failure))
             }
         };
-        self.insert(path, Row { stamp, read: now(), trusted, digest: digest.cloned(), manifest, failure });
+        self.insert(path, Row { stamp, read: now(), trusted, digest: digest.cloned(), on_failure, failure });
     }
 
     fn insert(&self, path: &Path, row: Row) {
+        // The file is text.
+        if path.to_str().is_none() {
+            return;
+        }
         let mut state = self.state();
         state.contents.components.insert(path.to_owned(), row);
         state.is_changed = true;
@@ -298,17 +290,11 @@ impl Row {
 }
 
 impl Contents {
-    /// Drops the components beyond the limits.
+    /// Drops the components beyond the limit.
     fn limit(&mut self) {
         let mut rows: Vec<(PathBuf, Row)> = std::mem::take(&mut self.components).into_iter().collect();
         rows.sort_by_key(|(_, row)| Reverse((row.trusted, row.read)));
-        let mut room = MAX_COMPONENTS;
-        let fits = |row: &(PathBuf, Row)| {
-            let left = serde_json::to_vec(row).ok().and_then(|text| room.checked_sub(text.len()));
-            room = left.unwrap_or(room);
-            left.is_some()
-        };
-        self.components = rows.into_iter().filter(fits).take(MAX_ROWS).collect();
+        self.components = rows.into_iter().take(MAX_ROWS).collect();
     }
 }
 

@@ -1,7 +1,5 @@
 use super::*;
 use crate::event::EventName;
-use crate::hook::Subscription;
-use crate::outcome::Answers;
 use std::os::unix::fs::PermissionsExt as _;
 
 fn open(cache: &Path) -> HookCache {
@@ -9,19 +7,9 @@ fn open(cache: &Path) -> HookCache {
 }
 
 fn row(path: &Path) -> Row {
-    let manifest = Manifest {
-        name: "guard".to_owned(),
-        version: "1".to_owned(),
-        description: String::new(),
-        subscriptions: vec![Subscription::to(EventName::BeforeToolCall)],
-        answers: Answers::ALL,
-        capabilities: vec!["read:$REPO".parse().unwrap()],
-        on_failure: None,
-        settings: None,
-    };
     let stamp = Stamp::of(path).unwrap();
-    let (digest, manifest) = (Some(Digest::of(b"x")), Some(manifest));
-    Row { stamp, read: now(), trusted: true, digest, manifest, failure: None }
+    let (digest, on_failure) = (Some(Digest::of(b"x")), Some(OnFailure::Block));
+    Row { stamp, read: now(), trusted: true, digest, on_failure, failure: None }
 }
 
 #[test]
@@ -88,10 +76,9 @@ fn a_file_in_another_form_is_learned_again() {
         String::new(),
         "{".to_owned(),
         "[]".to_owned(),
-        whole.replace(VERSION, "0.0.0/5"),
+        whole.replace(VERSION, "0.0.0/6"),
         whole.replace("sha256:", "md5:"),
-        whole.replace("before_tool_call", "no_event"),
-        whole.replace("read:$REPO", "everything"),
+        whole.replace("\"block\"", "\"sometimes\""),
         format!("{whole}{}", " ".repeat(usize::try_from(MAX_FILE).unwrap())),
     ] {
         fs::write(&file, &broken).unwrap();
@@ -147,24 +134,19 @@ fn untrusted_components_do_not_push_out_the_users() {
 }
 
 #[test]
-fn of_too_many_bytes_the_oldest_are_forgotten() {
+fn there_is_room_for_the_longest_paths_and_none_that_is_not_text() {
+    use std::ffi::OsStr;
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("x.wasm");
     fs::write(&path, "12").unwrap();
-    let large = |read: i64| {
-        let mut row = Row { read, ..row(&path) };
-        row.manifest.as_mut().unwrap().description = "x".repeat(100 << 10);
-        row
-    };
-    let name = |number: i64| temp.path().join(format!("{number:02}.wasm"));
-    for number in 0..30 {
-        let known = open(temp.path());
-        known.insert(&name(number), large(number));
-        known.save();
-    }
     let known = open(temp.path());
-    let kept: Vec<PathBuf> = known.state().contents.components.keys().cloned().collect();
-    assert_eq!(kept, (23..30).map(name).collect::<Vec<_>>());
+    for number in 0..MAX_ROWS {
+        // Each byte of it is six in the file.
+        known.insert(Path::new(&format!("/{number}{}", "\u{1}".repeat(4090))), row(&path));
+    }
+    known.insert(Path::new(OsStr::from_bytes(b"/\xff")), row(&path));
+    known.save();
+    assert_eq!(open(temp.path()).state().contents.components.len(), MAX_ROWS);
 }
 
 #[test]

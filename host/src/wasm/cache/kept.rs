@@ -1,4 +1,4 @@
-//! The files in the cache of compiled code: listed, pruned and cleared.
+//! The files in the room: listed, pruned and cleared.
 //!
 //! A process may have the code mapped that another one removes: the system keeps its bytes until the last one has
 //! ended.
@@ -8,16 +8,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::Runtime;
-use super::known::{KnownComponents, UNUSED};
+use super::{Cache, DAY};
 use crate::hook::Digest;
 
+/// The time after which the description and the code of an unused component are removed.
+const UNUSED: Duration = Duration::from_secs(30 * DAY.as_secs());
 /// The time after which unused code of other versions of hookbox is removed: the user may switch between two of them.
-const UNUSED_BY_OTHERS: Duration = Duration::from_secs(7 * DAY);
-/// The time after which the files of a killed process are removed.
-const LEFT_BEHIND: Duration = Duration::from_secs(DAY);
-/// The seconds of a day.
-const DAY: u64 = 24 * 60 * 60;
+const UNUSED_BY_OTHERS: Duration = Duration::from_secs(7 * DAY.as_secs());
 /// The most compiled code that is kept, in bytes: thirty components with an interpreter, or some thousand small ones.
 const MAX_BYTES: u64 = 2 << 30;
 
@@ -50,56 +47,45 @@ impl std::ops::AddAssign for RemovedCode {
     }
 }
 
-impl Runtime {
-    /// Lists the compiled code in the cache, the most recently used first.
-    ///
-    /// # Errors
-    ///
-    /// If the directory cannot be read. A directory that does not exist has no code.
-    pub fn cached_code(&self) -> io::Result<Vec<CachedCode>> {
-        self.in_cache(list)
+impl Cache {
+    /// Lists the compiled code, the most recently used first.
+    pub(in crate::wasm) fn list(&self, settings: u64) -> io::Result<Vec<CachedCode>> {
+        let mut code = Vec::new();
+        for dir in self.dirs() {
+            for file in files(&dir.path)? {
+                code.extend(file?.code(settings));
+            }
+        }
+        code.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.digest.cmp(&b.digest)));
+        Ok(code)
     }
 
-    /// Removes code from the cache that was not used for 30 days (that of other versions: 7 days), and the least
-    /// recently used code beyond 2 GiB. A process that compiles does this by itself.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be removed.
-    pub fn prune_cache(&self) -> io::Result<RemovedCode> {
-        self.inner.known.as_ref().map_or(Ok(()), KnownComponents::prune)?;
+    /// Removes what was not used for long, and the least recently used code beyond [`MAX_BYTES`].
+    pub(in crate::wasm) fn prune(&self, settings: u64) -> io::Result<RemovedCode> {
         let mut removed = RemovedCode::default();
-        let settings = self.inner.settings().map_err(io::Error::other)?;
-        for dir in self.inner.cache.iter().flat_map(|cache| cache.dirs()) {
-            removed += prune(dir, settings, SystemTime::now())?;
-        }
+        self.dirs().try_for_each(|dir| prune(&dir.path, settings, &mut removed))?;
         Ok(removed)
     }
 
-    /// Removes all code from the cache, also that of other versions, and the descriptions of components. Hooks that are
-    /// loaded go on running.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be removed.
-    pub fn clear_cache(&self) -> io::Result<RemovedCode> {
-        self.inner.known.as_ref().map_or(Ok(()), KnownComponents::clear)?;
-        let mut removed = RemovedCode::default();
-        for dir in self.inner.cache.iter().flat_map(|cache| cache.dirs()) {
-            removed += clear(dir)?;
+    /// Removes all code and all descriptions.
+    pub(in crate::wasm) fn clear(&self) -> io::Result<RemovedCode> {
+        let (mut removed, now) = (RemovedCode::default(), SystemTime::now());
+        for dir in self.dirs() {
+            for file in files(&dir.path)? {
+                let file = file?;
+                // A process may be writing or waiting.
+                let is_old = now.duration_since(file.used).is_ok_and(|age| age > DAY);
+                if !matches!(file.of, Of::Work) || is_old {
+                    file.remove(&mut removed)?;
+                }
+            }
         }
         Ok(removed)
-    }
-
-    /// Works in the directory of the cache, for the settings of the engine; does nothing without a cache.
-    fn in_cache<T: Default>(&self, work: impl FnOnce(&Path, u64) -> io::Result<T>) -> io::Result<T> {
-        let Some(cache) = &self.inner.cache else { return Ok(T::default()) };
-        work(cache.dir(), self.inner.settings().map_err(io::Error::other)?)
     }
 }
 
 /// Returns the name of the file with the code of a component, for an engine with these settings.
-pub(super) fn name(digest: &Digest, settings: u64) -> String {
+pub(super) fn code_name(digest: &Digest, settings: u64) -> String {
     format!("{}-{settings:016x}.cwasm", digest.hex())
 }
 
@@ -108,106 +94,99 @@ pub(super) fn lock_name(digest: &Digest) -> String {
     format!("{}.lock", digest.hex())
 }
 
-/// Lists the compiled code in a directory, the most recently used first; none if there is no directory.
-pub(super) fn list(dir: &Path, settings: u64) -> io::Result<Vec<CachedCode>> {
-    let mut code = Vec::new();
-    for file in files(dir)? {
-        code.extend(file?.code(settings));
-    }
-    code.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.digest.cmp(&b.digest)));
-    Ok(code)
-}
-
-/// Removes code that was not used for long, and the least recently used code beyond [`MAX_BYTES`].
-pub(super) fn prune(dir: &Path, settings: u64, now: SystemTime) -> io::Result<RemovedCode> {
+fn prune(dir: &Path, settings: u64, removed: &mut RemovedCode) -> io::Result<()> {
+    let now = SystemTime::now();
     let mut files: Vec<KeptFile> = files(dir)?.collect::<io::Result<_>>()?;
     // A time in the future is now: a wrong clock makes nothing immortal.
     let age = |file: &KeptFile| now.duration_since(file.used).unwrap_or_default();
     files.sort_by_key(age);
-    let (mut removed, mut total) = (RemovedCode::default(), 0_u64);
+    let mut total = 0_u64;
     for file in files {
-        let code = file.code(settings);
-        total = total.saturating_add(code.as_ref().map_or(0, |code| code.bytes));
-        let most = match &code {
-            Some(code) if code.is_current => UNUSED,
-            Some(_) => UNUSED_BY_OTHERS,
-            None => LEFT_BEHIND,
+        let is_code = matches!(file.of, Of::Code(..));
+        if is_code {
+            total = total.saturating_add(file.bytes);
+        }
+        let most = match &file.of {
+            Of::Code(_, of) if *of != settings => UNUSED_BY_OTHERS,
+            Of::Code(..) | Of::Description => UNUSED,
+            Of::Work => DAY,
         };
-        if age(&file) > most || (code.is_some() && total > MAX_BYTES) {
-            file.remove(code.as_ref(), &mut removed)?;
+        if age(&file) > most || (is_code && total > MAX_BYTES) {
+            file.remove(removed)?;
         }
     }
-    Ok(removed)
+    Ok(())
 }
 
-/// Removes all code.
-pub(super) fn clear(dir: &Path) -> io::Result<RemovedCode> {
-    let (mut removed, now) = (RemovedCode::default(), SystemTime::now());
-    for file in files(dir)? {
-        let file = file?;
-        let code = file.code(0);
-        // A process may be writing or waiting.
-        let is_old = now.duration_since(file.used).is_ok_and(|age| age > LEFT_BEHIND);
-        if code.is_some() || is_old {
-            file.remove(code.as_ref(), &mut removed)?;
-        }
-    }
-    Ok(removed)
-}
-
-/// A file that hookbox made in the directory: compiled code, a lock, or the beginning of code that a killed process
-/// was writing.
+/// A file that hookbox made in the directory.
 struct KeptFile {
     path: PathBuf,
     bytes: u64,
     used: SystemTime,
-    /// The digest and the settings of an engine, if it is compiled code.
-    of: Option<(Digest, u64)>,
+    of: Of,
+}
+
+/// The content of a file.
+enum Of {
+    /// The code of a component, for an engine with these settings.
+    Code(Digest, u64),
+    /// The description of a component.
+    Description,
+    /// A lock, or the beginning of a file. A process that was killed leaves them.
+    Work,
 }
 
 impl KeptFile {
     fn new(entry: &DirEntry) -> io::Result<Option<Self>> {
         let name = entry.file_name();
-        let Some(name) = name.to_str() else { return Ok(None) };
-        let of = parse(name);
-        let is_lock = name.strip_suffix(".lock").and_then(of_hex).is_some();
-        let is_ours = of.is_some() || is_lock || name.contains(".cwasm.hookbox-");
+        let Some(of) = name.to_str().and_then(Of::parse) else { return Ok(None) };
         let about = match entry.metadata() {
             // Another process was faster.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             about => about?,
         };
-        if !is_ours || !about.is_file() {
+        if !about.is_file() {
             return Ok(None);
         }
         Ok(Some(Self { path: entry.path(), bytes: about.len(), used: about.modified()?, of }))
     }
 
     /// Returns the compiled code in it. It is current if the engine has these settings.
-    fn code(&self, settings: u64) -> Option<CachedCode> {
-        let (digest, of) = self.of.clone()?;
+    fn code(self, settings: u64) -> Option<CachedCode> {
+        let Of::Code(digest, of) = self.of else { return None };
         Some(CachedCode { digest, bytes: self.bytes, used: self.used, is_current: of == settings })
     }
 
-    fn remove(&self, code: Option<&CachedCode>, removed: &mut RemovedCode) -> io::Result<()> {
+    fn remove(&self, removed: &mut RemovedCode) -> io::Result<()> {
         match fs::remove_file(&self.path) {
             // Another process was faster.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             done => done?,
         }
-        if let Some(code) = code {
+        if let Of::Code(..) = self.of {
             removed.components += 1;
-            removed.bytes += code.bytes;
+            removed.bytes += self.bytes;
         }
         Ok(())
     }
 }
 
-/// Reads the name of a file with compiled code.
-fn parse(name: &str) -> Option<(Digest, u64)> {
-    let (hex, settings) = name.strip_suffix(".cwasm")?.split_once('-')?;
-    let settings = u64::from_str_radix(settings, 16).ok().filter(|_| settings.len() == 16)?;
-    Some((of_hex(hex)?, settings))
+impl Of {
+    /// Reads the name of a file.
+    fn parse(name: &str) -> Option<Self> {
+        if name.contains(".cwasm.hookbox-") || name.contains(".json.hookbox-") {
+            return Some(Self::Work);
+        }
+        let (stem, extension) = name.rsplit_once('.')?;
+        Some(match (extension, stem.split_once('-')) {
+            ("cwasm", Some((hex, settings))) if settings.len() == 16 => {
+                Self::Code(of_hex(hex)?, u64::from_str_radix(settings, 16).ok()?)
+            }
+            ("json", None) => of_hex(stem).map(|_| Self::Description)?,
+            ("lock", None) => of_hex(stem).map(|_| Self::Work)?,
+            _ => return None,
+        })
+    }
 }
 
 fn of_hex(hex: &str) -> Option<Digest> {
@@ -237,8 +216,15 @@ mod tests {
     fn file(dir: &Path, name: &str, bytes: u64, now: SystemTime, days: i64) {
         let file = File::create(dir.join(name)).unwrap();
         file.set_len(bytes).unwrap();
-        let age = Duration::from_secs(days.unsigned_abs() * DAY);
+        let age = DAY * u32::try_from(days.unsigned_abs()).unwrap();
         file.set_modified(if days < 0 { now + age } else { now - age }).unwrap();
+    }
+
+    fn cache() -> (tempfile::TempDir, Cache) {
+        let temp = tempfile::tempdir().unwrap();
+        let cache = Cache::new(temp.path(), None);
+        fs::create_dir(&cache.first.path).unwrap();
+        (temp, cache)
     }
 
     fn digest(number: u8) -> Digest {
@@ -263,13 +249,13 @@ mod tests {
             ("a clock that was wrong", &[(SETTINGS, GIB, -900), (SETTINGS, GIB, 1), (8, GIB, 2)], &[0, 1]),
             ("a clock that is wrong", &[(SETTINGS, 1, -9000), (8, 1, -9000)], &[0, 1]),
         ] {
-            let temp = tempfile::tempdir().unwrap();
+            let (_temp, cache) = cache();
             let now = SystemTime::now();
             for (number, (settings, bytes, days)) in (0..).zip(files) {
-                file(temp.path(), &name(&digest(number), *settings), *bytes, now, *days);
+                file(&cache.first.path, &code_name(&digest(number), *settings), *bytes, now, *days);
             }
-            let removed = prune(temp.path(), SETTINGS, now).unwrap();
-            let left = list(temp.path(), SETTINGS).unwrap();
+            let removed = cache.prune(SETTINGS).unwrap();
+            let left = cache.list(SETTINGS).unwrap();
             let numbers = (0..).take(files.len());
             let is_left = |number: &u8| left.iter().any(|it| it.digest == digest(*number));
             assert_eq!(numbers.filter(is_left).collect::<Vec<u8>>(), stay, "{what}");
@@ -279,35 +265,35 @@ mod tests {
 
     #[test]
     fn only_files_of_the_cache_are_removed() {
-        let temp = tempfile::tempdir().unwrap();
-        let (dir, now) = (temp.path(), SystemTime::now());
-        let (code, lock) = (name(&digest(1), SETTINGS), lock_name(&digest(1)));
+        let (_temp, cache) = cache();
+        let (dir, now) = (&*cache.first.path, SystemTime::now());
+        let (code, lock) = (code_name(&digest(1), SETTINGS), lock_name(&digest(1)));
         let unfinished = format!(".{code}.hookbox-1-0");
         let others = ["notes.txt", "Cargo.lock", "x.cwasm", "x-0000000000000007.cwasm"];
         for other in others {
             file(dir, other, 1, now, 90);
         }
-        fs::create_dir(dir.join(name(&digest(2), SETTINGS))).unwrap();
-        std::os::unix::fs::symlink("notes.txt", dir.join(name(&digest(3), SETTINGS))).unwrap();
+        fs::create_dir(dir.join(code_name(&digest(2), SETTINGS))).unwrap();
+        std::os::unix::fs::symlink("notes.txt", dir.join(code_name(&digest(3), SETTINGS))).unwrap();
         let before = names(dir);
         for (days, stay) in [(0, true), (2, false)] {
             file(dir, &lock, 0, now, days);
             file(dir, &unfinished, 9, now, days);
-            assert_eq!(prune(dir, SETTINGS, now).unwrap(), RemovedCode::default());
+            assert_eq!(cache.prune(SETTINGS).unwrap(), RemovedCode::default());
             let is_left = |name: &String| names(dir).contains(name);
             assert_eq!((is_left(&lock), is_left(&unfinished)), (stay, stay), "{days}");
         }
         file(dir, &code, 5, now, 0);
-        assert_eq!(clear(dir).unwrap(), RemovedCode { components: 1, bytes: 5 });
-        assert_eq!(clear(dir).unwrap(), RemovedCode::default());
+        assert_eq!(cache.clear().unwrap(), RemovedCode { components: 1, bytes: 5 });
+        assert_eq!(cache.clear().unwrap(), RemovedCode::default());
         assert_eq!(names(dir), before);
     }
 
     #[test]
     fn a_cache_that_was_never_used_is_empty() {
-        let missing = Path::new("/nonexistent/code");
-        assert_eq!(list(missing, SETTINGS).unwrap(), []);
-        assert_eq!(prune(missing, SETTINGS, SystemTime::now()).unwrap(), RemovedCode::default());
-        assert_eq!(clear(missing).unwrap(), RemovedCode::default());
+        let cache = Cache::new(Path::new("/nonexistent"), None);
+        assert_eq!(cache.list(SETTINGS).unwrap(), []);
+        assert_eq!(cache.prune(SETTINGS).unwrap(), RemovedCode::default());
+        assert_eq!(cache.clear().unwrap(), RemovedCode::default());
     }
 }
