@@ -127,47 +127,33 @@ fn show(locate: &options::Locate, as_json: bool) -> anyhow::Result<ExitCode> {
     output::line(&format!("{number}, {} in {}", HumanBytes(bytes), escape(&directory, 4096)))
 }
 
-/// The components that were compiled, those that were compiled before, and the failures.
+/// The components that load, and the failures, each with a name or path.
 #[derive(Default)]
-struct Warmed {
-    compiled: BTreeSet<Digest>,
-    loaded: BTreeSet<Digest>,
-    /// A name or path, and the problem.
+struct Tried {
+    loaded: Vec<(String, Digest)>,
     failed: Vec<(String, String)>,
-}
-
-impl Warmed {
-    /// Adds a component that loads, if its code is kept in this place.
-    fn add(
-        &mut self,
-        place: &Place,
-        name: &str,
-        digest: &Digest,
-        before: &BTreeSet<Digest>,
-    ) -> anyhow::Result<()> {
-        if !current(place.code()?).contains(digest) {
-            let problem = "its compiled code cannot be kept".to_owned();
-            warn(format_args!("{name}: {problem}"));
-            hint(format_args!("check that {} can be written", place.private.display()));
-            self.failed.push((name.to_owned(), problem));
-        } else if before.contains(digest) {
-            self.loaded.insert(digest.clone());
-        } else {
-            self.compiled.insert(digest.clone());
-        }
-        Ok(())
-    }
 }
 
 async fn warm(files: &[PathBuf], discover: &options::Discover, as_json: bool) -> anyhow::Result<ExitCode> {
     discover.enter()?;
     let place = Place::open(&discover.discovery()?)?;
-    let warmed = match files {
-        [] => warm_found(&place, discover).await?,
-        files => warm_files(&place, files).await?,
+    let before = current(place.code()?);
+    let Tried { loaded, mut failed } = match files {
+        [] => load_found(discover).await?,
+        files => load_files(&place, files).await?,
     };
+    let after = current(place.code()?);
+    let is_kept = |(_, digest): &(String, Digest)| after.contains(digest);
+    let (kept, lost): (Vec<_>, Vec<_>) = loaded.into_iter().partition(is_kept);
+    for (name, _) in lost {
+        let problem = "its compiled code cannot be kept".to_owned();
+        warn(format_args!("{name}: {problem}"));
+        hint(format_args!("check that {} can be written", place.private.display()));
+        failed.push((name, problem));
+    }
+    let kept: BTreeSet<Digest> = kept.into_iter().map(|(_, digest)| digest).collect();
+    let (loaded, compiled): (Vec<_>, Vec<_>) = kept.into_iter().partition(|digest| before.contains(digest));
     let removed = place.runtime.prune_cache().map_err(|error| place.failed(&error))?;
-    let Warmed { compiled, loaded, failed } = warmed;
     let exit = if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) };
     if as_json {
         let failed: Vec<Value> =
@@ -192,9 +178,8 @@ async fn warm(files: &[PathBuf], discover: &options::Discover, as_json: bool) ->
     Ok(exit)
 }
 
-/// Compiles the components that are found here.
-async fn warm_found(place: &Place, discover: &options::Discover) -> anyhow::Result<Warmed> {
-    let before = current(place.code()?);
+/// Loads the components that are found here.
+async fn load_found(discover: &options::Discover) -> anyhow::Result<Tried> {
     let manager = unless_interrupted(discover.manager()).await??;
     for problem in manager.problems().iter() {
         warn_with_hint(problem, problem.hint.as_ref());
@@ -202,36 +187,36 @@ async fn warm_found(place: &Place, discover: &options::Discover) -> anyhow::Resu
     if let Some(why) = manager.switched_off() {
         warn(why);
     }
-    let mut warmed = Warmed::default();
+    let mut tried = Tried::default();
     for entry in manager.entries().iter().filter(|it| it.kind == Kind::Component) {
         match (entry.status, entry.digest.as_ref()) {
-            (EntryStatus::Active, Some(digest)) => warmed.add(place, &entry.name, digest, &before)?,
+            (EntryStatus::Active, Some(digest)) => tried.loaded.push((entry.name.clone(), digest.clone())),
             (EntryStatus::Invalid, _) => {
-                warmed.failed.push((entry.name.clone(), entry.problem.clone().unwrap_or_default()));
+                tried.failed.push((entry.name.clone(), entry.problem.clone().unwrap_or_default()));
             }
             _ => {}
         }
     }
-    Ok(warmed)
+    Ok(tried)
 }
 
-/// Compiles the components in these files.
-async fn warm_files(place: &Place, files: &[PathBuf]) -> anyhow::Result<Warmed> {
+/// Loads the components in these files.
+async fn load_files(place: &Place, files: &[PathBuf]) -> anyhow::Result<Tried> {
     private_dir::open(&place.private, None)?;
-    let mut warmed = Warmed::default();
+    let mut tried = Tried::default();
     for file in files {
-        let (bytes, before) = (input::component(file)?, current(place.code()?));
+        let bytes = input::component(file)?;
         let name = escape(&file.to_string_lossy(), 4096);
         let progress = Progress::default();
         match unless_interrupted(looking(&progress, place.runtime.load(bytes))).await? {
-            Ok(component) => warmed.add(place, &name, component.digest(), &before)?,
+            Ok(component) => tried.loaded.push((name, component.digest().clone())),
             Err(error) => {
                 warn(format_args!("{name}: {}", error.message));
-                warmed.failed.push((name, error.message));
+                tried.failed.push((name, error.message));
             }
         }
     }
-    Ok(warmed)
+    Ok(tried)
 }
 
 fn clear(locate: &options::Locate, as_json: bool) -> anyhow::Result<ExitCode> {

@@ -28,9 +28,7 @@ use hookbox_system::{text, tls};
 /// The number of redirects within the origin.
 const MAX_REDIRECTS: usize = 3;
 
-/// The longest address, in bytes.
-const MAX_URL: usize = 8 << 10;
-/// The number of configured header fields.
+/// The number of configured header fields: a map of them panics beyond some ten thousand.
 const MAX_HEADERS: usize = 100;
 
 /// The longest excerpt of a server's error message, in bytes.
@@ -53,7 +51,6 @@ pub(super) async fn transport(
 ) -> Result<StreamableHttpClientTransport<Client>, HookError> {
     let wrong = |what: String| HookError::new(Cause::Spawn, what);
     let parsed = url.parse::<reqwest::Url>().ok().filter(|url| url.has_host());
-    let parsed = parsed.filter(|_| url.len() <= MAX_URL);
     let scheme = parsed.as_ref().map(|url| url.scheme().to_owned());
     let config = match scheme.as_deref() {
         // The client needs a configuration also without TLS.

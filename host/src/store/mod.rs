@@ -37,9 +37,6 @@ pub const PAGE: usize = 1_000;
 /// The largest number of entries in one call of a `_many` method.
 pub const MAX_BATCH: usize = 1_000;
 
-/// The number of notices that are kept; later ones are only logged.
-const MAX_NOTICES: usize = 16;
-
 /// A key and its value.
 pub(crate) type Entry = (String, Vec<u8>);
 
@@ -98,10 +95,7 @@ struct Notices(Arc<SyncMutex<Vec<Notice>>>);
 
 impl Notices {
     fn push(&self, notice: Notice) {
-        let mut waiting = hookbox_system::mutex::lock(&self.0);
-        if waiting.len() < MAX_NOTICES {
-            waiting.push(notice);
-        }
+        hookbox_system::mutex::lock(&self.0).push(notice);
     }
 
     fn take(&self) -> Vec<Notice> {
@@ -146,7 +140,7 @@ impl Store {
         Bucket { store: self.clone(), identity: identity.into() }
     }
 
-    /// Returns the notices since the last call, at most 16.
+    /// Returns the notices since the last call.
     pub fn take_notices(&self) -> Vec<Notice> {
         self.notices.take()
     }

@@ -17,7 +17,7 @@ use super::call::internal;
 use super::compiler::{self, Compiled, Compiler};
 use super::component::{Ready, blocking};
 use super::{Runtime, RuntimeInner, Wait, inspect, invalid};
-use crate::hook::{COMPILE, Cause, Digest, GRACE, HookError, LimitKind};
+use crate::hook::{COMPILE, Cause, Digest, GRACE, HookError};
 
 /// The longest wait for other processes that compile: they end by themselves.
 const TURN: Duration = Duration::from_secs(600);
@@ -107,7 +107,8 @@ impl Runtime {
             None => {
                 let here = Arc::clone(&inner);
                 let compile = tokio::task::spawn_blocking(move || here.compile(&bytes));
-                let compiled = tokio::time::timeout(COMPILE, compile).await.map_err(|_| took_too_long())?;
+                let compiled =
+                    tokio::time::timeout(COMPILE, compile).await.map_err(|_| compiler::took_too_long())?;
                 compiled.map_err(internal)??
             }
         };
@@ -158,11 +159,4 @@ impl Runtime {
 /// Returns the number of components that are compiled at the same time.
 fn processors() -> usize {
     available_parallelism().map_or(1, NonZero::get)
-}
-
-/// The failure of a component that took too long to compile.
-pub(super) fn took_too_long() -> HookError {
-    let limit = u64::try_from(COMPILE.as_millis()).unwrap_or(u64::MAX);
-    let what = format!("took longer than {COMPILE:?} to compile");
-    HookError::exceeded(Cause::Timeout, LimitKind::Compile, limit, Some(limit), what)
 }

@@ -12,7 +12,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use super::{engine, invalid};
-use crate::hook::{Cause, HookError};
+use crate::hook::{COMPILE, Cause, HookError, LimitKind};
 use crate::native::process::Process;
 
 /// The most memory for compiling one component, in bytes. Each processor works on one function at a time, and
@@ -106,7 +106,7 @@ impl Compiler {
 /// Returns the meaning of a compiler's failure for the component.
 fn explain(error: &HookError) -> HookError {
     match error.cause {
-        Cause::Timeout => super::compile::took_too_long(),
+        Cause::Timeout => took_too_long(),
         // The standard library ends a process that has no memory left by SIGABRT. Any other signal is from outside.
         Cause::Signal if error.message.contains("SIGABRT") => {
             let most = MAX_MEMORY >> 20;
@@ -121,6 +121,13 @@ fn explain(error: &HookError) -> HookError {
         }
         _ => HookError::new(Cause::Internal, format!("the compiler {}", error.message)),
     }
+}
+
+/// The failure of a component that took too long to compile.
+pub(super) fn took_too_long() -> HookError {
+    let limit = u64::try_from(COMPILE.as_millis()).unwrap_or(u64::MAX);
+    let what = format!("took longer than {COMPILE:?} to compile");
+    HookError::exceeded(Cause::Timeout, LimitKind::Compile, limit, Some(limit), what)
 }
 
 /// Compiles the component on `from`, and writes its code or its fault: the work of a [`Compiler`]. Afterwards

@@ -10,8 +10,8 @@ use wasmtime::component::Component;
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 use super::call::Prepared;
+use super::imports::Imports;
 use super::inspect::InterfaceName;
-use super::link::Imports;
 use crate::hook::STACK;
 
 /// The number of pooled calls at once. Each slot reserves 8 GiB of address space and no memory.

@@ -16,25 +16,12 @@ mod component;
 mod convert;
 mod denials;
 mod engine;
-#[cfg(feature = "http")]
-mod http;
 mod imports;
 mod inspect;
-#[cfg(feature = "store")]
-mod keyvalue;
-#[cfg(not(feature = "store"))]
-#[path = "keyvalue_denied.rs"]
-mod keyvalue;
-mod link;
 mod naming;
 mod output;
-mod reading;
 mod state;
 mod tape;
-mod taped_files;
-mod taped_types;
-mod taped_wasi;
-mod wasi_overrides;
 
 use std::collections::HashMap;
 use std::fmt;

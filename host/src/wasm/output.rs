@@ -1,9 +1,7 @@
 //! The output of a guest: its log, its standard output and its standard error.
 
-use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
@@ -102,8 +100,9 @@ impl IsTerminal for Sink {
 }
 
 impl StdoutStream for Sink {
+    /// Only WASI 0.3 uses it, which is not linked.
     fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
-        Box::new(self.clone())
+        Box::new(tokio::io::sink())
     }
 
     fn p2_stream(&self) -> Box<dyn wasmtime_wasi::p2::OutputStream> {
@@ -130,24 +129,6 @@ impl wasmtime_wasi::p2::OutputStream for Sink {
 
     fn check_write(&mut self) -> wasmtime_wasi::p2::StreamResult<usize> {
         Ok(64 << 10)
-    }
-}
-
-impl AsyncWrite for Sink {
-    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
-        Poll::Ready(if self.take(bytes) {
-            Ok(bytes.len())
-        } else {
-            Err(std::io::Error::other("standard output exceeds its limit"))
-        })
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Poll::Ready(Ok(()))
     }
 }
 

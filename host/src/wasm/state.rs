@@ -37,7 +37,7 @@ pub(super) struct CallState {
     wasi: Option<WasiCtx>,
     clock: Clock,
     #[cfg(feature = "http")]
-    http: Option<super::http::Http>,
+    http: Option<super::imports::http::Http>,
     /// The end of the call, if a clock can reach it.
     #[cfg(feature = "http")]
     deadline: Option<std::time::Instant>,
@@ -227,7 +227,13 @@ impl wasmtime_wasi_http::WasiHttpView for CallState {
     fn http(&mut self) -> wasmtime_wasi_http::WasiHttpCtxView<'_> {
         let Self { http, access, tape, denied, log, deadline, table, .. } = self;
         let new = || {
-            super::http::Http::new(Arc::clone(access), tape.clone(), denied.clone(), log.clone(), *deadline)
+            super::imports::http::Http::new(
+                Arc::clone(access),
+                tape.clone(),
+                denied.clone(),
+                log.clone(),
+                *deadline,
+            )
         };
         http.get_or_insert_with(new).view(table)
     }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::event::{Event, Facts, ResolvedPath, ToolKind};
 use crate::inputs::{Input, Source, Taping};
 use crate::redact;
+use crate::work_tree::{PathState, Tree};
 use hookbox_system::json;
 use hookbox_system::mutex;
 
@@ -238,7 +239,7 @@ macro_rules! as_json {
     )*};
 }
 
-as_json!((), bool, u32, u64, String, Vec<u32>, Vec<String>);
+as_json!((), bool, u32, u64, String, Vec<u32>, Vec<String>, Tree, PathState);
 
 /// Text stays text. Other data is base64, unless a secret would be hidden in it: then it is text that the rules change.
 impl Taped for Vec<u8> {

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
@@ -26,7 +27,7 @@ const MAX_PATIENCE: Duration = Duration::from_secs(60);
 const MAX_REFERENCE: usize = 4096;
 
 /// A work tree: the directory of a checkout.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tree {
     /// The directory, absolute and without symlinks.
     pub(crate) root: PathBuf,
@@ -41,7 +42,8 @@ pub(crate) struct Tree {
 }
 
 /// The kind of what is at a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum PathKind {
     /// Nothing.
     Missing,
@@ -56,11 +58,11 @@ pub(crate) enum PathKind {
 }
 
 /// The state of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PathState {
     /// Its kind.
     pub(crate) kind: PathKind,
-    /// The number of the file or directory; `None` if nothing is there.
+    /// The number of the file or directory; `None` if nothing is there. A journal of before has none.
     pub(crate) id: Option<u64>,
     /// True if git tracks it; for a directory, if git tracks every file in it.
     pub(crate) tracked: bool,

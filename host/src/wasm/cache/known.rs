@@ -70,8 +70,8 @@ fn name(digest: &Digest) -> String {
 
 impl CacheDir {
     fn known(&self, digest: &Digest) -> Option<Known> {
-        let text = private_dir::read_file(&self.file(&name(digest))?, MAX_FILE as u64).ok()?;
-        serde_json::from_slice(&text).ok()
+        let text = private_dir::read_file(&self.path.join(name(digest)), MAX_FILE as u64).ok()?;
+        serde_json::from_slice(&text).ok().filter(|_| self.is_private())
     }
 
     fn is_recent(&self, digest: &Digest) -> bool {

@@ -65,18 +65,16 @@ impl CacheDir {
         Self { path: private.join("code"), is_private: OnceLock::new() }
     }
 
-    /// Returns the path of a file, if it is there and only the user can write the directory.
-    fn file(&self, name: &str) -> Option<PathBuf> {
-        let path = self.path.join(name);
-        let is_private = || {
+    /// Returns true if only the user can write the directory, which has to exist.
+    fn is_private(&self) -> bool {
+        *self.is_private.get_or_init(|| {
             let checked = private_dir::check(&self.path);
             if let Err(error) = &checked {
                 let directory = self.path.display();
                 tracing::warn!(%directory, %error, "what is remembered of components is not used");
             }
             checked.is_ok()
-        };
-        (path.exists() && *self.is_private.get_or_init(is_private)).then_some(path)
+        })
     }
 
     /// Writes a file there.
@@ -117,7 +115,8 @@ impl Cache {
 
     fn code(&self, digest: &Digest, settings: u64) -> Option<PathBuf> {
         let name = kept::code_name(digest, settings);
-        self.dirs().find_map(|dir| dir.file(&name))
+        let file = |dir: &CacheDir| Some(dir.path.join(&name)).filter(|it| it.exists() && dir.is_private());
+        self.dirs().find_map(file)
     }
 
     /// Loads the compiled component.

@@ -8,8 +8,8 @@ use wasmtime_wasi::p2::bindings::io::poll::{Host as _, HostPollable as _};
 use wasmtime_wasi::p2::bindings::random::{insecure, insecure_seed, random};
 use wasmtime_wasi::p2::{DynPollable, Pollable, subscribe};
 
-use super::state::CallState;
-use super::tape::Taped;
+use crate::wasm::state::CallState;
+use crate::wasm::tape::Taped;
 
 /// The interfaces whose functions are replaced, in the version that wasmtime links.
 const WALL_CLOCK: &str = "wasi:clocks/wall-clock@0.2.12";
@@ -21,12 +21,9 @@ const POLL: &str = "wasi:io/poll@0.2.12";
 
 /// Replaces the functions, after wasmtime's own were linked.
 pub(super) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
-    linker.allow_shadowing(true);
     clocks(linker)?;
     random_numbers(linker)?;
-    waiting(linker)?;
-    linker.allow_shadowing(false);
-    Ok(())
+    waiting(linker)
 }
 
 type Store<'a> = StoreContextMut<'a, CallState>;

@@ -9,14 +9,14 @@ use tokio::sync::Semaphore;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks};
 
-use super::access::Access;
-use super::denials::Denials;
-use super::output::Log;
-use super::tape::Tape;
 use crate::capability::{Capability, Origin};
 use crate::network::{MAX_BODY, Network, NetworkError, Rules, Timeouts};
+use crate::wasm::access::Access;
+use crate::wasm::denials::Denials;
+use crate::wasm::output::Log;
+use crate::wasm::tape::Tape;
 
-mod taped;
+mod tape;
 
 /// The number of requests of one call at once, until their answers are read.
 const MAX_REQUESTS: usize = 4;
@@ -26,7 +26,7 @@ const MAX_FIELDS: usize = 32 << 10;
 const CHUNK: usize = 64 << 10;
 
 /// `wasi:http` of one call.
-pub(super) struct Http {
+pub(in crate::wasm) struct Http {
     ctx: WasiHttpCtx,
     sender: Sender,
 }
@@ -42,7 +42,7 @@ struct Sender {
 }
 
 impl Http {
-    pub(super) fn new(
+    pub(in crate::wasm) fn new(
         access: Arc<Access>,
         tape: Tape,
         denials: Denials,
@@ -54,7 +54,7 @@ impl Http {
         Self { ctx, sender: Sender { access, tape, denials, log, deadline, slots: None } }
     }
 
-    pub(super) fn view<'a>(&'a mut self, table: &'a mut ResourceTable) -> WasiHttpCtxView<'a> {
+    pub(in crate::wasm) fn view<'a>(&'a mut self, table: &'a mut ResourceTable) -> WasiHttpCtxView<'a> {
         WasiHttpCtxView { ctx: &mut self.ctx, table, hooks: &mut self.sender }
     }
 }
@@ -92,14 +92,14 @@ impl WasiHttpHooks for Sender {
             return Box::new(std::future::ready(Err(Error::ConnectionLimitReached)));
         };
         let (access, denials, log) = (Arc::clone(&self.access), self.denials.clone(), self.log.clone());
-        let asked = if self.tape.is_on() { taped::question(&request) } else { String::new() };
+        let asked = if self.tape.is_on() { tape::question(&request) } else { String::new() };
         let Some(network) = network else {
             // The call itself reports a difference.
             let Ok(got) = self.tape.play::<serde_json::Value>(&asked) else {
                 return Box::new(std::future::ready(Err(Error::HttpRequestDenied)));
             };
             return Box::new(async move {
-                let answer = taped::play(request, &got, &denials, &log).await?;
+                let answer = tape::play(request, &got, &denials, &log).await?;
                 let hold = move |error| {
                     let _slot = &slot;
                     error
@@ -107,7 +107,7 @@ impl WasiHttpHooks for Sender {
                 Ok((answer.map(|body| body.map_err(hold).boxed_unsync()), done()))
             });
         };
-        let recorded = self.tape.is_on().then(|| taped::Exchange::begin(&self.tape, asked));
+        let recorded = self.tape.is_on().then(|| tape::Exchange::begin(&self.tape, asked));
         Box::new(async move {
             let answer = network.send(request, &rules).await.map_err(|error| {
                 note(&error, &access, &denials, &log);

@@ -17,8 +17,8 @@ use wasmtime_wasi::p2::{
     DynInputStream, DynOutputStream, FsResult, InputStream, OutputStream, Pollable, StreamError, StreamResult,
 };
 
-use super::state::CallState;
-use super::tape::{Tape, Taped};
+use crate::wasm::state::CallState;
+use crate::wasm::tape::{Tape, Taped};
 
 type Handle = Resource<Descriptor>;
 pub(super) type Refused<T> = Result<T, ErrorCode>;

@@ -6,7 +6,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
     DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, ErrorCode, MetadataHashValue,
 };
 
-use super::tape::Taped;
+use crate::wasm::tape::Taped;
 
 /// Every error, for its name.
 const ERRORS: [ErrorCode; 37] = [

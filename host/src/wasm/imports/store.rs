@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use serde_json::Value;
 use wasmtime::component::Resource;
 
-use super::bindings::wasi::keyvalue::{atomics, batch, store as keyvalue};
-use super::bucket::Bucket;
-use super::state::CallState;
-use super::tape::{Logged, Taped};
 use crate::capability::Capability;
 use crate::store::{Entry, Store, StoreError};
+use crate::wasm::bindings::wasi::keyvalue::{atomics, batch, store as keyvalue};
+use crate::wasm::bucket::Bucket;
+use crate::wasm::state::CallState;
+use crate::wasm::tape::{Logged, Taped};
 
 type Answer<T> = wasmtime::Result<Result<T, keyvalue::Error>>;
 

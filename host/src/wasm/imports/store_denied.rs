@@ -2,10 +2,10 @@
 
 use wasmtime::component::Resource;
 
-use super::bindings::wasi::keyvalue::{atomics, batch, store as keyvalue};
-use super::bucket::Bucket;
-use super::state::CallState;
 use crate::capability::Capability;
+use crate::wasm::bindings::wasi::keyvalue::{atomics, batch, store as keyvalue};
+use crate::wasm::bucket::Bucket;
+use crate::wasm::state::CallState;
 
 type Answer<T> = wasmtime::Result<Result<T, keyvalue::Error>>;
 type Entry = (String, Vec<u8>);

@@ -1,5 +1,8 @@
-//! The directories and variables of a hook. wasmtime implements WASI; these functions replace those that give
-//! a guest access to directories, files and variables.
+//! The directories of a hook. wasmtime implements WASI; these functions replace those that give a guest access to
+//! directories and files.
+
+mod tape;
+mod types;
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -8,42 +11,31 @@ use std::path::Path;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir as Confined;
-use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
-use wasmtime_wasi::filesystem::{Descriptor, Dir, FsPerms, OpenMode, WasiFilesystemView as _};
+use wasmtime_wasi::filesystem::{
+    Descriptor, Dir, FsPerms, OpenMode, WasiFilesystem, WasiFilesystemView as _,
+};
+use wasmtime_wasi::p2::bindings::filesystem::preopens;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
-    DescriptorFlags, DescriptorStat, DescriptorType, ErrorCode, HostDescriptor as _, OpenFlags, PathFlags,
+    self as wasi, DescriptorFlags, DescriptorStat, DescriptorType, ErrorCode, HostDescriptor as _, OpenFlags,
+    PathFlags,
 };
 
-use super::access::Places;
-use super::state::CallState;
-use super::tape::{Logged, Named, Taped as _};
-use super::taped_files::{self, Refused};
+use self::tape::Refused;
 use crate::capability::{Base, Capability, Directory};
+use crate::wasm::access::Places;
+use crate::wasm::state::CallState;
+use crate::wasm::tape::{Logged, Taped as _};
 
 /// The interfaces whose functions are replaced, in the version that wasmtime links.
 const PREOPENS: &str = "wasi:filesystem/preopens@0.2.12";
 const FILESYSTEM: &str = "wasi:filesystem/types@0.2.12";
-const ENVIRONMENT: &str = "wasi:cli/environment@0.2.12";
 
-/// Replaces the variables by those that the hook was given.
-pub(super) fn link_environment(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
-    linker.allow_shadowing(true);
-    linker.instance(ENVIRONMENT)?.func_wrap(
-        "get-environment",
-        |mut store: StoreContextMut<'_, CallState>, (): ()| {
-            let state = store.data_mut();
-            state.deny_lacking(|right| matches!(right, Capability::Env(_)));
-            let given = state.tape.take_now("variables", || Ok(Named(state.access.variables.clone())))?;
-            Ok((given.0,))
-        },
-    )?;
-    linker.allow_shadowing(false);
-    Ok(())
-}
-
-/// Replaces the ways to directories and files by those that the hook was given.
-pub(super) fn link_files(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+/// Links files, with the directories that the hook was given.
+pub(super) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+    wasi::add_to_linker::<_, WasiFilesystem>(linker, CallState::filesystem)?;
+    preopens::add_to_linker::<_, WasiFilesystem>(linker, CallState::filesystem)?;
+    // After the functions that these replace.
     linker.allow_shadowing(true);
     linker.instance(PREOPENS)?.func_wrap_async("get-directories", |mut store, (): ()| {
         Box::new(async move {
@@ -53,7 +45,7 @@ pub(super) fn link_files(linker: &mut Linker<CallState>) -> wasmtime::Result<()>
         })
     })?;
     let mut filesystem = linker.instance(FILESYSTEM)?;
-    taped_files::link(&mut filesystem)?;
+    tape::link(&mut filesystem)?;
     filesystem.func_wrap_async(
         "[method]descriptor.open-at",
         |mut store,
@@ -72,12 +64,12 @@ pub(super) fn link_files(linker: &mut Linker<CallState>) -> wasmtime::Result<()>
                 let (tape, asked) = (state.tape.clone(), format!("file.open_at {path:?}"));
                 if tape.is_played() {
                     return Ok((match tape.play::<Refused<()>>(&asked)? {
-                        Ok(()) => Ok(taped_files::nowhere(state)?),
+                        Ok(()) => Ok(tape::nowhere(state)?),
                         Err(error) => Err(error),
                     },));
                 }
                 let opened = open(state, directory, follow, path, how, mode).await?;
-                taped_files::note(&tape, &asked, &opened);
+                tape::note(&tape, &asked, &opened);
                 Ok((opened,))
             })
         },
@@ -116,7 +108,7 @@ async fn taped_directories(state: &mut CallState) -> wasmtime::Result<Vec<(Resou
     for line in log {
         state.log.push(&line);
     }
-    got.into_iter().map(|name| Ok((taped_files::nowhere(state)?, name))).collect()
+    got.into_iter().map(|name| Ok((tape::nowhere(state)?, name))).collect()
 }
 
 /// The granted directories, each under its absolute path and under the name in its right. They are opened
