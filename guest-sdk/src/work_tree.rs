@@ -25,7 +25,8 @@ pub fn tree(directory: &str) -> Option<Tree> {
     None
 }
 
-/// Returns true if each commit of a branch, a tag or another reference is at a remote, as far as this machine knows.
+/// Returns true if each commit of a branch, a tag or another reference is at a remote, as far as this machine knows. A
+/// remote whose address is a path of this machine does not count.
 pub fn is_pushed(directory: &str, reference: &str) -> Option<bool> {
     #[cfg(target_arch = "wasm32")]
     return crate::component::facts::is_pushed(directory, reference);

@@ -21,9 +21,12 @@ fn place() -> TestEnvironment {
     {
         git(&env, line);
     }
-    for line in
-        ["add .", "commit --quiet -m one", "remote add origin ../remote", "push --quiet -u origin main"]
-    {
+    for line in [
+        "add .",
+        "commit --quiet -m one",
+        "remote add origin https://git.example/remote",
+        "push --quiet -u origin main",
+    ] {
         git(&env, line);
     }
     let added = env.hookbox(["guard", "add", "git", "destructive", "--yes"]);
@@ -37,6 +40,8 @@ fn place() -> TestEnvironment {
 fn git(env: &TestEnvironment, line: &str) {
     let output = Command::new("git")
         .args("-c user.name=t -c user.email=t@t -c commit.gpgSign=false".split(' '))
+        // The address is one elsewhere, and leads to a directory.
+        .args(["-c", "url.../.insteadOf=https://git.example/"])
         .args(line.split(' '))
         .current_dir(env.path("repo"))
         .env_clear()

@@ -168,7 +168,8 @@ impl Git {
         Some(status)
     }
 
-    /// Returns true if a branch of a remote has each commit of the reference.
+    /// Returns true if a branch of a remote has each commit of the reference. A remote on this machine may be a copy that
+    /// is removed next, so it does not count.
     pub(super) async fn is_pushed(&self, root: &Path, reference: &str, ends: Instant) -> Option<bool> {
         let commit = format!("{reference}^{{commit}}");
         let found = self.run(root, &["rev-parse", "--verify", "--quiet", &commit], ends).await?;
@@ -177,7 +178,12 @@ impl Git {
         if !is_digest {
             return None;
         }
-        let args = ["rev-list", "--max-count=1", found, "--not", "--remotes", "--"];
+        let settings = self.run(root, &["config", "--list", "-z", "--local", "--includes"], ends).await?;
+        let remotes: Vec<String> =
+            remotes_elsewhere(&settings).iter().map(|it| format!("--remotes={it}")).collect();
+        let mut args = vec!["rev-list", "--max-count=1", found, "--not"];
+        args.extend(remotes.iter().map(String::as_str));
+        args.push("--");
         Some(self.run(root, &args, ends).await?.is_empty())
     }
 }
@@ -185,6 +191,36 @@ impl Git {
 /// Returns the parts of an output of git with `-z`.
 fn entries(printed: &[u8]) -> impl Iterator<Item = &[u8]> {
     printed.split(|it| *it == 0).filter(|it| !it.is_empty())
+}
+
+/// Returns the remotes whose every address is on another machine, by the settings as `git config --list -z` prints them.
+fn remotes_elsewhere(settings: &[u8]) -> Vec<&str> {
+    let texts = || entries(settings).filter_map(|it| std::str::from_utf8(it).ok()?.split_once('\n'));
+    let of = |section: &'static str, names: &'static [&'static str]| {
+        texts().filter_map(move |(key, value)| {
+            let (subsection, name) = key.strip_prefix(section)?.rsplit_once('.')?;
+            names.contains(&name).then_some((subsection, value))
+        })
+    };
+    // Such a setting turns an address elsewhere into one that is here.
+    if of("url.", &["insteadof", "pushinsteadof"]).any(|(base, _)| !is_elsewhere(base)) {
+        return Vec::new();
+    }
+    let addresses = || of("remote.", &["url", "pushurl"]);
+    let is_here = |remote: &str| addresses().any(|(it, address)| it == remote && !is_elsewhere(address));
+    // A name is a pattern for git.
+    let is_name = |it: &str| !it.contains(['*', '?', '[', '\\']);
+    addresses().map(|(it, _)| it).filter(|it| is_name(it) && !is_here(it)).collect()
+}
+
+/// Returns true for the address of another machine: `https://host/path`, `user@host:path`.
+fn is_elsewhere(address: &str) -> bool {
+    match address.split_once(':') {
+        Some((scheme, rest)) if rest.starts_with("//") => scheme != "file",
+        // With two colons a helper gets the rest, which may be a path.
+        Some((host, rest)) => !host.contains('/') && !rest.starts_with(':'),
+        None => false,
+    }
 }
 
 /// Returns true if a setting changes no answer and runs nothing.
@@ -201,6 +237,32 @@ fn is_harmless(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_remote_counts_only_if_it_is_elsewhere() {
+        for (settings, remotes) in [
+            (&["remote.origin.url\nhttps://git.example/p.git"][..], &["origin"][..]),
+            (
+                &[
+                    "remote.o.x.url\nme@git.example:p.git",
+                    "remote.o.x.fetch\n+refs/heads/*:refs/remotes/o.x/*",
+                ],
+                &["o.x"],
+            ),
+            (&["remote.a.url\nssh://git.example/p", "remote.b.url\n/tmp/r"], &["a"]),
+            (&["remote.a.url\nhttps://git.example/p", "remote.a.pushurl\n../r"], &[]),
+            (&["remote.a.url\nfile:///tmp/r"], &[]),
+            (&["remote.a.url\n."], &[]),
+            (&["remote.a.url\n./git.example:p"], &[]),
+            (&["remote.a.url\next::sh -c x"], &[]),
+            (&["remote.*.url\nhttps://git.example/p"], &[]),
+            (&["remote.a.url\nhttps://git.example/p", "url./tmp/r.insteadof\nhttps://git.example/p"], &[]),
+            (&["remote.a.url\ngh:me/p", "url.git@git.example:.insteadof\ngh:"], &["a"]),
+            (&["remote.a.fetch\n+refs/heads/*:refs/remotes/a/*", "core.bare"], &[]),
+        ] {
+            assert_eq!(remotes_elsewhere(settings.join("\0").as_bytes()), remotes, "{settings:?}");
+        }
+    }
 
     #[test]
     fn a_setting_is_harmless_only_if_it_is_known() {

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use super::*;
 
-/// A repository with one commit, which is pushed, and a remote beside it.
+/// A repository with one commit, which is pushed to a remote. Its address is one elsewhere, and leads to a directory.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -16,7 +16,7 @@ impl Place {
         place.put("work/.gitignore", "out/\n*.log\n");
         place.git("work", "add .");
         place.git("work", "commit --quiet -m one");
-        place.git("work", "remote add origin ../remote");
+        place.git("work", "remote add origin https://git.example/remote");
         place.git("work", "push --quiet --set-upstream origin main");
         place
     }
@@ -45,7 +45,8 @@ impl Place {
         });
         command
             .args(
-                "-c user.name=t -c user.email=t@t -c commit.gpgSign=false -c protocol.file.allow=always"
+                "-c user.name=t -c user.email=t@t -c commit.gpgSign=false -c protocol.file.allow=always \
+                 -c url.../.insteadOf=https://git.example/"
                     .split(' '),
             )
             .args(args)
@@ -138,6 +139,11 @@ async fn a_reference_is_pushed_with_all_of_its_commits() {
     assert_eq!(place.pushed("refs/heads/side").await, Some(true));
     place.git("work", "push --quiet origin main");
     assert_eq!(place.pushed("main").await, Some(true));
+    // A remote beside the work tree may be a copy that is removed next.
+    place.git("work", "commit --quiet --allow-empty -m three");
+    place.git("work", "remote add copy ../remote");
+    place.git("work", "push --quiet copy main:copied");
+    assert_eq!(place.pushed("main").await, Some(false));
     for odd in ["", "nope", "--all", "^main", "HEAD:src/a.rs", "main side", "main\nside", "HEAD^{tree}"] {
         assert_eq!(place.pushed(odd).await, None, "{odd:?}");
     }
