@@ -18,6 +18,9 @@ const CHANGES: &str = "changes that are not committed are lost";
 
 /// Judges one command.
 pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
+    if let Some(denial) = refs::written(scene) {
+        return Some(denial);
+    }
     let name = scene.run.program()?;
     let args = scene.run.args();
     if scene.run.place == Place::NewContainer {
@@ -32,9 +35,11 @@ pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
         "git" => git(scene, ALIASES),
         "gh" | "hub" | "glab" => {
             let is_deletion = is(0, "delete") || is(0, "repo") && is(1, "delete");
-            is_deletion.then(|| {
+            let denial = is_deletion.then(|| {
                 Denial::new("deletes the repository", "its issues and history are lost", "gh repo view")
-            })
+            });
+            // `hub` is git with more subcommands.
+            denial.or_else(|| (name == "hub").then(|| git(scene, ALIASES)).flatten())
         }
         "bfg" => Some(Denial::new(
             "rewrites the history",
@@ -85,7 +90,7 @@ fn git(scene: &Scene<'_>, deeper: usize) -> Option<Denial> {
     }
     // No option of a subcommand that changes something begins with `-h`. A push destroys something elsewhere.
     let is_help = args.iter().any(|it| matches!(it.text.as_str(), "--help" | "-h"));
-    if is_help || sub != "push" && is_temporary(scene, directory) {
+    if is_help || !is_push(sub) && is_temporary(scene, directory) {
         return None;
     }
     let denial = of_sub(scene, sub, args)?;
@@ -94,12 +99,19 @@ fn git(scene: &Scene<'_>, deeper: usize) -> Option<Denial> {
     (!is_kept).then_some(denial)
 }
 
+/// Returns true for a subcommand that changes references at a remote.
+fn is_push(sub: &str) -> bool {
+    matches!(sub, "push" | "send-pack" | "http-push")
+}
+
 /// Judges a subcommand, without a look at the repository.
 fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
     let is_dry = has(args, '\0', "--dry-run");
     let is_strict = scene.preset == Preset::Strict;
     let is_relaxed = scene.preset == Preset::Relaxed;
     let first = args.first().map(|it| it.text.as_str()).unwrap_or_default();
+    let by_setting =
+        || refs::settings(scene.run.args()).find_map(|(key, value)| refs::of_setting(key, value));
     match sub {
         "reset" => {
             let is_hard = has(args, '\0', "--hard") || has(args, '\0', "--merge");
@@ -113,7 +125,11 @@ fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
         }
         "clean" => clean(scene, args),
         "checkout" => checkout(scene, args).or_else(|| refs::created_again(args, 'B', is_strict)),
-        "fetch" | "pull" => refs::fetched(args),
+        "fetch" | "pull" => by_setting().or_else(|| refs::fetched(args)),
+        "config" => args.windows(2).find_map(|it| match it {
+            [key, value] => refs::of_setting(&key.text, &value.text),
+            _ => None,
+        }),
         "switch" => {
             let is_forced = has(args, 'f', "--force") || has(args, '\0', "--discard-changes");
             is_forced
@@ -138,9 +154,9 @@ fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
             _ => None,
         },
         "branch" => branch(args, is_relaxed).or_else(|| refs::renamed(args, is_strict)),
-        "push" => {
-            let by_setting = refs::pushes_by_force(scene.run.args());
-            push(args, is_dry || has(args, 'n', ""), is_relaxed, by_setting)
+        _ if is_push(sub) => {
+            let is_real = !is_dry && !has(args, 'n', "");
+            is_real.then(|| by_setting().or_else(|| push(args, is_relaxed))).flatten()
         }
         "filter-branch" | "filter-repo" => Some(Denial::new(
             "rewrites the history",
@@ -157,7 +173,8 @@ fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
         "gc" => args
             .iter()
             .any(|it| matches!(it.text.as_str(), "--prune=now" | "--prune=all"))
-            .then(|| Denial::new("removes all lost commits", "nothing brings them back", "git gc")),
+            .then(|| Denial::new("removes all lost commits", "nothing brings them back", "git gc"))
+            .or_else(by_setting),
         "prune" => (!is_dry
             && !has(args, 'n', "")
             && (is_strict || args.iter().any(|it| it.text.contains("now") || it.text.contains("all")))
@@ -171,9 +188,17 @@ fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
                 .any(|it| it.text.starts_with("refs/heads/") || it.text.starts_with("refs/remotes/"))
             || has(args, '\0', "--stdin"))
         .then(|| Denial::new("moves or removes a reference", "its commits are lost", "git for-each-ref")),
-        "symbolic-ref" => has(args, 'd', "--delete").then(|| {
-            Denial::new("removes a reference", "the repository loses its branch", "git symbolic-ref HEAD")
-        }),
+        "symbolic-ref" => match operands(args, "-m").as_slice() {
+            _ if has(args, 'd', "--delete") => {
+                let why = "the repository loses its branch";
+                Some(Denial::new("removes a reference", why, "git symbolic-ref HEAD"))
+            }
+            // `refs/remotes/origin/HEAD` leads to another reference of the remote.
+            [name, to] if !to.text.starts_with("refs/remotes/") => {
+                name.text.starts_with("refs/remotes/").then(refs::forges)
+            }
+            _ => None,
+        },
         "rm" => {
             let is_forced =
                 has(args, 'f', "--force") && !has(args, '\0', "--cached") && !is_dry && !has(args, 'n', "");
@@ -200,9 +225,11 @@ fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
 }
 
 fn clean(scene: &Scene<'_>, args: &[Arg]) -> Option<Denial> {
-    let is_dry = has(args, 'n', "--dry-run") || has(args, 'i', "--interactive");
-    let by_setting =
-        scene.run.args().iter().any(|it| it.text.eq_ignore_ascii_case("clean.requireForce=false"));
+    // The line itself may answer.
+    let is_answered = has(args, 'i', "--interactive") && scene.run.is_fed;
+    let is_dry = has(args, 'n', "--dry-run") || has(args, 'i', "--interactive") && !is_answered;
+    let by_setting = is_answered
+        || scene.run.args().iter().any(|it| it.text.eq_ignore_ascii_case("clean.requireForce=false"));
     if is_dry || !has(args, 'f', "--force") && !by_setting {
         return None;
     }
@@ -280,10 +307,7 @@ fn branch(args: &[Arg], is_relaxed: bool) -> Option<Denial> {
     Some(Denial::new("removes a branch that may not be merged", "its commits have no name any more", safer))
 }
 
-fn push(args: &[Arg], is_dry: bool, is_relaxed: bool, by_setting: bool) -> Option<Denial> {
-    if is_dry {
-        return None;
-    }
+fn push(args: &[Arg], is_relaxed: bool) -> Option<Denial> {
     let has_lease = args.iter().any(|it| it.text.starts_with("--force-with-lease"));
     // An option may be abbreviated, but not to the beginning of both.
     let is_forced = args.iter().any(|it| {
@@ -293,12 +317,12 @@ fn push(args: &[Arg], is_dry: bool, is_relaxed: bool, by_setting: bool) -> Optio
     let operands = operands(args, "-o --push-option --receive-pack --exec --repo");
     let refs = operands.get(1..).unwrap_or_default();
     let is_plus = refs.iter().any(|it| it.text.starts_with('+'));
-    if is_forced || by_setting || is_plus && !has_lease || has(args, '\0', "--mirror") {
-        return Some(Denial::new(
-            "overwrites the branch at the remote",
-            "commits of other people are lost",
-            "git push --force-with-lease",
-        ));
+    if is_forced || is_plus && !has_lease || has(args, '\0', "--mirror") {
+        return Some(refs::overwrites());
+    }
+    // Such as `git push .`.
+    if refs.iter().any(|it| refs::is_forged("", &it.text)) {
+        return Some(refs::forges());
     }
     let deletes = has(args, 'd', "--delete")
         || has(args, '\0', "--prune")

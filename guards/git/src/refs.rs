@@ -1,7 +1,7 @@
 //! Aliases and branches that an option moves.
 
-use hookbox_judge::{Denial, Scene, has, operands};
-use hookbox_shell::{Arg, Run};
+use hookbox_judge::{Area, Denial, Scene, has, operands};
+use hookbox_shell::{Arg, FileUse, Place, Run, join_path};
 
 use super::words::parts;
 
@@ -42,14 +42,54 @@ pub(crate) fn settings(args: &[Arg]) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Returns true if a setting of the command forces a push.
-pub(crate) fn pushes_by_force(args: &[Arg]) -> bool {
-    settings(args).any(|(key, value)| {
-        let key = key.to_ascii_lowercase();
-        key.starts_with("remote.")
-            && (key.ends_with(".push") && value.starts_with('+')
-                || key.ends_with(".mirror") && value != "false")
-    })
+/// Judges a setting: one that forces each push, removes lost commits at once, or fetches over what remotes had.
+pub(crate) fn of_setting(key: &str, value: &str) -> Option<Denial> {
+    let key = key.to_ascii_lowercase();
+    match key.strip_prefix("remote.").and_then(|it| it.rsplit_once('.')) {
+        Some((_, "push")) => value.starts_with('+').then(overwrites),
+        Some((_, "mirror")) => (value != "false").then(overwrites),
+        Some((name, "fetch")) => is_forged(name, value).then(forges),
+        _ => (matches!(key.as_str(), "gc.pruneexpire" | "gc.reflogexpire" | "gc.reflogexpireunreachable")
+            && matches!(value, "now" | "all"))
+        .then(|| Denial::new("removes all lost commits", "nothing brings them back", "git gc")),
+    }
+}
+
+/// Refuses to overwrite branches at a remote.
+pub(crate) fn overwrites() -> Denial {
+    let why = "commits of other people are lost";
+    Denial::new("overwrites the branch at the remote", why, "git push --force-with-lease")
+}
+
+/// Refuses to write what only a fetch from a remote or a push to it may write.
+pub(crate) fn forges() -> Denial {
+    let what = "writes a reference past git, or one of what a remote has";
+    Denial::new(what, "commits that are nowhere else count as pushed, or are lost", "git for-each-ref")
+}
+
+/// Returns true if a refspec writes what another remote than the named one has.
+pub(crate) fn is_forged(remote: &str, spec: &str) -> bool {
+    let to = spec.rsplit_once(':').and_then(|(_, to)| to.strip_prefix("refs/remotes/"));
+    to.is_some_and(|to| !to.strip_prefix(remote).is_some_and(|it| it.starts_with('/')))
+}
+
+/// Judges files of git that keep references, which a command writes or moves.
+pub(crate) fn written(scene: &Scene<'_>) -> Option<Denial> {
+    let directory = scene.run.directory.as_deref().unwrap_or(".");
+    let is_kept = |path: &str| {
+        let path = join_path(&join_path(scene.cwd, directory), path);
+        let mut parts = path.split('/').skip_while(|it| *it != ".git").skip(1).peekable();
+        // Those of a linked worktree, and of a submodule.
+        while let Some(&("worktrees" | "modules")) = parts.peek() {
+            parts.nth(1);
+        }
+        let mut parts = parts.skip_while(|it| *it == "logs");
+        matches!(parts.next(), Some("refs" | "packed-refs" | "HEAD" | "reftable"))
+            && Area::of(&Arg::plain(path.as_str()), scene.run, scene.cwd) != Area::Temporary
+    };
+    let mut files = scene.run.files().into_iter();
+    let is_written = |usage| matches!(usage, FileUse::Writes | FileUse::Moves);
+    (scene.run.place == Place::Here && files.any(|it| is_written(it.usage) && is_kept(it.path))).then(forges)
 }
 
 /// Judges `switch -C` and `checkout -B`: they move a branch that may exist.
@@ -76,11 +116,18 @@ pub(crate) fn renamed(args: &[Arg], is_strict: bool) -> Option<Denial> {
 pub(crate) fn fetched(args: &[Arg]) -> Option<Denial> {
     let is_forced = has(args, 'f', "--force");
     let short = |it: &str| it.trim_start_matches("refs/heads/").to_owned();
-    let replaces = operands(args, "--depth --deepen -o --upload-pack -j").into_iter().skip(1).any(|it| {
+    let operands = operands(args, "--depth --deepen -o --upload-pack -j");
+    let (remote, specs) = operands.split_first()?;
+    if specs.iter().any(|it| is_forged(&remote.text, &it.text)) {
+        return Some(forges());
+    }
+    let replaces = specs.iter().any(|it| {
         let spec = it.text.strip_prefix('+').or_else(|| is_forced.then_some(it.text.as_str()));
         let Some((from, to)) = spec.and_then(|it| it.split_once(':')) else { return false };
-        let to = short(to);
-        MAIN.contains(&to.as_str()) || to == short(from) && !to.starts_with("refs/") && !to.is_empty()
+        let (from, to) = (short(from), short(to));
+        // `pull/12/head` has a name of the user's own here.
+        let is_branch = !["pull/", "merge-requests/", "refs/"].iter().any(|it| from.starts_with(it));
+        MAIN.contains(&to.as_str()) || is_branch && !to.starts_with("refs/") && !to.is_empty()
     });
     replaces.then(moves).flatten()
 }

@@ -59,6 +59,33 @@ fn what_loses_work_is_denied() {
         "git branch -M x main",
         "git fetch origin +main:main",
         "git fetch -f origin x:refs/heads/x",
+        "git fetch -f origin main:feature",
+        "git send-pack --force origin main",
+        "git config remote.origin.push +main && git push",
+        "git config remote.origin.mirror true",
+        "git -c gc.pruneExpire=now gc",
+        "git config gc.pruneExpire now",
+        "hub push -f",
+        "yes 1 | git clean -i",
+        "git clean -id <<< 1",
+        // Forged references of remotes.
+        "cp .git/refs/heads/a .git/refs/remotes/origin/a",
+        "cd .git && cp refs/heads/a refs/remotes/origin/a",
+        "git rev-parse a > .git/refs/remotes/origin/a",
+        "echo x >> .git/packed-refs",
+        "tee ../q/.git/refs/heads/a < x",
+        "sed -i s/a/b/ .git/packed-refs",
+        "mv .git/refs/heads/a /tmp/",
+        "echo 'ref: refs/heads/a' > .git/HEAD",
+        "cp a .git/worktrees/w/HEAD",
+        "git fetch -q . a:refs/remotes/origin/a",
+        "git fetch . +refs/heads/*:refs/remotes/origin/*",
+        "git pull /tmp/r a:refs/remotes/origin/a",
+        "git fetch fake a:refs/remotes/origin/a",
+        "git push . a:refs/remotes/origin/a",
+        "git -c remote.fake.fetch=+refs/heads/*:refs/remotes/origin/* fetch fake",
+        "git config --add remote.fake.fetch '+refs/heads/*:refs/remotes/origin/*'",
+        "git symbolic-ref refs/remotes/origin/a refs/heads/a",
     ] {
         assert!(denied(line, Preset::Standard).is_some(), "{line}");
     }
@@ -108,6 +135,22 @@ fn what_keeps_work_passes() {
         "grep -rn 'git push --force' docs",
         "echo 'git clean -fdx' >> notes.md",
         "docker run --rm image git reset --hard",
+        "git fetch origin pull/12/head:refs/remotes/origin/pr/12",
+        "git config remote.origin.push main",
+        "git config --get remote.origin.push",
+        "git config remote.origin.fetch '+refs/heads/*:refs/remotes/origin/*'",
+        "git config gc.pruneExpire 2.weeks.ago",
+        "git clean -i",
+        "hub pull-request",
+        "git symbolic-ref --short refs/remotes/origin/HEAD",
+        "git symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/main",
+        "cat .git/HEAD .git/packed-refs",
+        "cp .git/refs/heads/a /tmp/a",
+        "cp hooks/pre-commit .git/hooks/",
+        "echo '*.log' >> .git/info/exclude",
+        "git rev-parse a > /tmp/x/.git/refs/heads/a",
+        "echo x > refs/HEAD",
+        "echo x > docs/.github/HEAD",
     ] {
         assert_eq!(denied(line, Preset::Standard), None, "{line}");
     }
@@ -141,6 +184,23 @@ fn presets_and_allowances_change_the_answer() {
     assert!(!is_denied("git stash drop"));
     assert!(is_denied("git stash drop 1"));
     assert!(is_denied("git push --force origin x; git stash clear"));
+}
+
+#[test]
+fn no_tool_writes_references() {
+    let cx = Context { cwd: "/home/me/p".to_owned(), ..Context::default() };
+    for (tool, path, is_blocked) in [
+        ("Write", ".git/refs/remotes/origin/a", true),
+        ("Edit", "/home/me/p/.git/packed-refs", true),
+        ("mcp__fs__write_file", ".git/HEAD", true),
+        ("mcp__fs__read_file", ".git/HEAD", false),
+        ("Write", "src/HEAD", false),
+        ("Write", ".git/info/exclude", false),
+    ] {
+        let input = json!({ "file_path": path, "content": "x", "old_string": "a" });
+        let answer = Guard::before_tool_call(&cx, &ToolCall::new(tool, input)).unwrap();
+        assert_eq!(format!("{answer:?}").contains("Safer: git for-each-ref"), is_blocked, "{tool} {path}");
+    }
 }
 
 /// Returns the lines of the corpus with their labels.

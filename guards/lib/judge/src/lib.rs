@@ -218,10 +218,25 @@ pub fn has(args: &[Arg], letter: char, long: &str) -> bool {
 ///
 /// The settings cannot be read.
 pub fn answer(cx: &Context, call: &ToolCall, rule: Rule, around: &dyn Surroundings) -> Result<Answer, Error> {
+    answer_lines(cx, call, cx.lines_of(call), rule, around)
+}
+
+/// Answers a tool call in its surroundings, as one with these lines.
+///
+/// # Errors
+///
+/// The settings cannot be read.
+pub fn answer_lines(
+    cx: &Context,
+    call: &ToolCall,
+    lines: Vec<String>,
+    rule: Rule,
+    around: &dyn Surroundings,
+) -> Result<Answer, Error> {
     let directory = call.directory().map(|it| hookbox_shell::join_path(&cx.cwd, &it));
     let cwd = Some(directory.as_deref().unwrap_or(&cx.cwd)).filter(|it| it.starts_with('/'));
     let mut doubtful = Vec::new();
-    for line in cx.lines_of(call) {
+    for line in lines {
         let reading = cx.read_line_of(call, &line);
         // Most lines pass the strictest settings, and need no others.
         if judge_reading(&line, &reading, cwd, &Settings::strictest(), rule, &around::Doubtful).is_some() {
