@@ -6,14 +6,14 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
-use hookbox_judge::{Area, PathKind, PathState, Preset, Scene, Surroundings, Told, Unknown, operands};
+use hookbox_judge::{Area, PathKind, PathState, Preset, Scene, Surroundings, Told, operands};
 use hookbox_sdk::prelude::*;
 use hookbox_sdk::shell::{Arg, Mode, Place, Reading, Run, join_path};
 use hookbox_sdk::state;
-use hookbox_shell::is_in;
+use hookbox_shell::{FileUse, is_in, quoted};
 use serde::{Deserialize, Serialize};
 
-use crate::state::{ancestors, brings_work};
+use crate::moved::{Brought, ancestors, brings, brought};
 
 /// The number of paths of a session; the oldest go first.
 const MAX_PATHS: usize = 256;
@@ -40,8 +40,10 @@ const VERSION: u32 = 1;
 const MAKERS: &str = "mkdir touch tee cp gcp install curl wget";
 
 /// Parts of lines with a command that makes something, or that brings work from elsewhere. Others are not read again.
-const SIGNS: [&str; 13] =
-    [">", "mkdir", "touch", "tee", "cp", "install", "curl", "wget", "clone", "mv", "rsync", "ln", "mount"];
+const SIGNS: [&str; 19] = [
+    ">", "mkdir", "touch", "tee", "cp", "install", "curl", "wget", "clone", "mv", "rsync", "ln", "mount",
+    "move", "rename", "replace", "link", "zip", "sdel",
+];
 
 /// The paths of a session.
 #[derive(Debug, Default, PartialEq, Deserialize, Serialize)]
@@ -50,14 +52,6 @@ struct Made {
     /// The paths to which work was moved or linked.
     #[serde(default)]
     brought: Vec<Brought>,
-}
-
-/// A path to which work was moved or linked.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-struct Brought {
-    path: String,
-    /// True for a link: without it, its work is where it was.
-    is_link: bool,
 }
 
 /// A path that was missing before a tool ran.
@@ -129,10 +123,7 @@ impl Made {
 
     /// Returns true if work was moved to this path, below it or around it, or if the path leads through a link to work.
     fn has_brought(&self, path: &str) -> bool {
-        self.brought.iter().any(|it| match it.is_link {
-            true => path != it.path && is_below(path, &it.path),
-            false => is_below(path, &it.path) || is_below(&it.path, path),
-        })
+        self.brought.iter().any(|it| it.is_at(path))
     }
 
     /// Returns true if the agent made this file or directory, which has this number now.
@@ -171,29 +162,32 @@ impl Effect {
         Self::Makes(Vec::new())
     }
 
-    fn of(cx: &Context, call: &ToolCall) -> Self {
-        if matches!(call.kind, ToolKind::Write | ToolKind::Edit) {
+    fn of(cx: &Context, call: &ToolCall, around: &dyn Surroundings) -> Self {
+        let is_of_files = matches!(call.kind, ToolKind::Write | ToolKind::Edit);
+        let moved = is_of_files.then(|| moved_by_tool(cx, call)).flatten();
+        if is_of_files && moved.is_none() {
             return Self::Makes(call.paths.iter().map(|it| it.path.clone()).take(MAX_OF_CALL).collect());
         }
-        match &call.command {
-            Some(line) if cx.cwd.starts_with('/') && SIGNS.iter().any(|it| line.contains(it)) => {
-                Self::of_line(&cx.read_line(line), line, &cx.cwd)
-            }
-            _ => Self::nothing(),
+        let lines = moved.map_or_else(|| cx.lines_of(call), |it| vec![it]);
+        let line = lines.join("\n");
+        let cwd = call.directory().map_or_else(|| cx.cwd.clone(), |it| join_path(&cx.cwd, &it));
+        match cwd.starts_with('/') && SIGNS.iter().any(|it| line.contains(it)) {
+            true => Self::of_line(&cx.read_line_of(call, &line), &line, &cwd, around),
+            false => Self::nothing(),
         }
     }
 
-    fn of_line(reading: &Reading, line: &str, cwd: &str) -> Self {
+    fn of_line(reading: &Reading, line: &str, cwd: &str, around: &dyn Surroundings) -> Self {
         let scenes = || {
             reading.runs.iter().enumerate().map(|(at, run)| {
                 let preset = Preset::Standard;
-                Scene { reading, run, at, cwd, preset, line, around: &Unknown }
+                Scene { reading, run, at, cwd, preset, line, around }
             })
         };
-        let mut brought = scenes().filter(|it| brings_work(it.run)).peekable();
-        if brought.peek().is_some() {
-            let paths: Option<Vec<_>> = brought.map(|it| ends(&it)).collect();
-            let kept = scenes().filter(|it| brings_work(it.run)).flat_map(|it| destinations(&it)).collect();
+        let mut bringing = scenes().filter(brings).peekable();
+        if bringing.peek().is_some() {
+            let paths: Option<Vec<_>> = bringing.map(|it| ends(&it)).collect();
+            let kept = scenes().filter(brings).flat_map(|it| brought(&it, MAX_OF_CALL)).collect();
             return Self::Brings(paths.map(|it| it.concat()), kept);
         }
         let here = scenes().filter(|it| it.run.place == Place::Here);
@@ -207,9 +201,20 @@ impl Effect {
     }
 }
 
-/// Returns the known paths of a command that moves or links work. Without its target there is no answer.
+/// Returns the line that moves what a tool for files moves.
+fn moved_by_tool(cx: &Context, call: &ToolCall) -> Option<String> {
+    let files = cx.facts_of(call).files;
+    let path = |usage| files.iter().find(|it| it.usage == usage).map(|it| quoted(&it.path));
+    Some(format!("mv -- {} {}", path(FileUse::Moves)?, path(FileUse::Writes)?))
+}
+
+/// Returns the known paths of a command that moves or links work. Without its target there is no answer, nor for code and
+/// archives.
 fn ends(scene: &Scene<'_>) -> Option<Vec<String>> {
     let args = scene.run.args();
+    if !is_in("mv gmv git rsync ln gln mount", scene.run.program()?) {
+        return None;
+    }
     let has_option = args.iter().any(|it| it.text.starts_with("-t") || it.text.starts_with("--t"));
     let operands = operands(args, "");
     let mut found = Vec::new();
@@ -224,28 +229,6 @@ fn ends(scene: &Scene<'_>) -> Option<Vec<String>> {
     let is_joined = args.iter().any(|it| it.text.starts_with("--t") && it.text.contains('='));
     let is_short = args.iter().any(|it| it.text.starts_with("-t") && it.text.len() > 2);
     (!is_joined && !is_short).then_some(found)
-}
-
-/// Returns the paths to which a command moves or links work that no program makes again: the target, and what would be in
-/// it if it is a directory.
-fn destinations(scene: &Scene<'_>) -> Vec<Brought> {
-    let args = scene.run.args();
-    let mut from = operands(args, "-S --suffix -t --target-directory");
-    let named = args.iter().position(|it| matches!(it.text.as_str(), "-t" | "--target-directory"));
-    let named = named.and_then(|at| args.get(at + 1));
-    let Some(to) = named.or_else(|| from.pop()) else { return Vec::new() };
-    let is_cheap = |it: &Arg| Area::of(it, scene.run, scene.cwd).is_cheap();
-    let is_link = matches!(scene.run.program(), Some("ln" | "gln"));
-    let kept = from.into_iter().filter(|it| !is_cheap(it));
-    let inner = kept.map(|it| {
-        let name = it.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        Arg { text: join_path(&to.text, name), sort: to.sort }
-    });
-    let inner: Vec<Arg> = inner.collect();
-    let may_be_it = !inner.is_empty() && named.is_none() && !to.text.ends_with('/') && is_cheap(to);
-    let all = inner.into_iter().chain(may_be_it.then(|| to.clone()));
-    let paths = all.flat_map(|it| scene.absolute(&it));
-    paths.map(|path| Brought { path, is_link }).collect()
 }
 
 /// Returns the arguments and files that a command may make. Only what is missing before it and there after it counts, so
@@ -300,7 +283,7 @@ impl<'a> Around<'a> {
     /// Notes what a call may make, before it runs.
     pub(crate) fn before(&self, call: &ToolCall) {
         let Some(session) = Session::of(self.cx) else { return };
-        match Effect::of(self.cx, call) {
+        match Effect::of(self.cx, call, self) {
             Effect::Makes(paths) if self.knows(&paths) => {
                 session.change(|made| made.expect(&paths, |it| self.kind(it), session.now));
             }
@@ -315,7 +298,7 @@ impl<'a> Around<'a> {
     /// Notes what a call has made, after it ran.
     pub(crate) fn after(&self, call: &ToolCall) {
         let Some(session) = Session::of(self.cx) else { return };
-        if let Effect::Makes(paths) = Effect::of(self.cx, call)
+        if let Effect::Makes(paths) = Effect::of(self.cx, call, self)
             && self.knows(&paths)
         {
             session.change(|made| made.confirm(&paths, |it| self.path(it).map(|it| (it.kind, it.id))));

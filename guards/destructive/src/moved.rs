@@ -1,70 +1,266 @@
-//! Work that the line puts into a directory before it removes that directory.
+//! Work that was moved or linked to where files are temporary or built: by the line, or earlier in the session.
 
-use hookbox_judge::{Area, Scene, has, operands};
-use hookbox_shell::{Arg, Run, join_path};
+use hookbox_judge::{Area, PathKind, Preset, Scene, has, operands};
+use hookbox_shell::{Arg, Place, fits, is_in, join_path};
+use serde::{Deserialize, Serialize};
 
-/// Returns true if the target has files of the project: the line moved them there, or made a link to them there.
-pub(crate) fn has_work(scene: &Scene<'_>, target: &Arg) -> bool {
-    let target = path(scene.run, &target.text);
-    // All files of a directory are worth what the directory is.
-    let (place, inside) = match target.rsplit_once('/') {
-        Some((place, "*" | ".*" | "**" | ".")) => (place, true),
-        _ => (target.as_str(), false),
-    };
-    scene.before().iter().any(|run| {
-        let is_link = match run.program() {
-            Some("mv" | "gmv") => false,
-            Some("ln" | "gln") => true,
-            // An archive that takes the files away.
-            Some("zip") if has(run.args(), 'm', "--move") => {
-                let archive = operands(run.args(), "").first().map(|it| path(run, &it.text));
-                return archive
-                    .is_some_and(|it| is_below(&it, place) || it.strip_suffix(".zip") == Some(place));
+/// Calls in code that move a file, or make a link to one.
+const CALLS: &str = "move rename renames renameSync os.replace symlink symlinkSync";
+
+/// The longest chain of moves that is followed, in paths: each is compared with each move of the line.
+const MAX_CHAIN: usize = 16;
+
+/// A path to which work was moved or linked.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub(crate) struct Brought {
+    pub(crate) path: String,
+    /// True for a link: without it, its work is where it was.
+    pub(crate) is_link: bool,
+}
+
+impl Brought {
+    /// Returns true if the work is at this path, below it or around it, or if the path leads through a link to it. In
+    /// both paths, a part may be a pattern or unknown.
+    pub(crate) fn is_at(&self, path: &str) -> bool {
+        let is_one = |pattern: &str, name: &str| match pattern.find(['$', '`', '*', '?', '[']) {
+            Some(at) if pattern.as_bytes().get(at).is_some_and(|it| matches!(it, b'$' | b'`')) => {
+                pattern.get(..at).is_some_and(|it| name.starts_with(it))
             }
-            _ => return false,
+            Some(_) => fits(pattern.as_bytes(), name.as_bytes()),
+            None => false,
         };
-        places(scene, run).any(|it| {
-            let is_around = is_below(&it, place);
-            let is_in = is_below(place, &it);
-            // Without a link, its work is where it was.
-            if is_link { is_in && *place != it || inside && *place == it } else { is_around || is_in }
+        let mut parts = path.split('/').zip(self.path.split('/')).enumerate();
+        // An unknown beginning may be anywhere.
+        parts.all(|(at, (a, b))| a == b || at > 0 && (is_one(a, b) || is_one(b, a)))
+            && (!self.is_link || path.split('/').count() > self.path.split('/').count())
+    }
+}
+
+/// Returns true if nothing is lost with a target: it is temporary or built, and no work was brought there.
+pub(crate) fn is_free(scene: &Scene<'_>, target: &Arg) -> bool {
+    Area::of(target, scene.run, scene.cwd).is_cheap() && !has_work(scene, target)
+}
+
+/// Returns the same for a command that uses the file behind a link.
+pub(crate) fn is_free_behind(scene: &Scene<'_>, target: &Arg) -> bool {
+    let inner = Arg { text: format!("{}/", target.text), sort: target.sort };
+    Area::of(target, scene.run, scene.cwd).is_cheap() && !has_work(scene, &inner)
+}
+
+/// Returns true if work was brought to a target.
+pub(crate) fn has_work(scene: &Scene<'_>, target: &Arg) -> bool {
+    if scene.preset == Preset::Relaxed {
+        return false;
+    }
+    let is_brought =
+        |scene: &Scene<'_>, arg: &Arg| paths(scene, arg).iter().any(|it| scene.around.is_brought(it));
+    if is_brought(scene, target) {
+        return true;
+    }
+    let mut wanted = paths(scene, target);
+    // What was moved here may have been moved from elsewhere before.
+    for earlier in earlier(scene).collect::<Vec<_>>().into_iter().rev() {
+        for (from, to) in moves(&earlier) {
+            if !to.iter().any(|to| wanted.iter().any(|it| to.is_at(it))) {
+                continue;
+            }
+            if wanted.len() > MAX_CHAIN || is_work(&earlier, &from) || is_brought(&earlier, &from) {
+                return true;
+            }
+            wanted.extend(paths(&earlier, &from));
+        }
+    }
+    false
+}
+
+/// Returns true for files that no program makes again, and that neither the session nor the line made.
+fn is_work(scene: &Scene<'_>, from: &Arg) -> bool {
+    let is_own = |it: &String| {
+        scene.around.path(it).is_some_and(|it| it.kind == PathKind::Missing) || is_made(scene, it)
+    };
+    let known = || scene.absolute(from);
+    !Area::of(from, scene.run, scene.cwd).is_cheap()
+        && (scene.run.place != Place::Here || known().is_empty() || !known().iter().all(is_own))
+}
+
+/// Returns true if the agent made a path or a directory around it, and no symlink in it leads elsewhere.
+pub(crate) fn is_made(scene: &Scene<'_>, path: &str) -> bool {
+    let is_real = |it: &str| scene.around.path(it).is_some_and(|it| it.kind != PathKind::Link);
+    if !is_real(path) {
+        return false;
+    }
+    let mut inner = ancestors(path).skip_while(|it| !scene.around.is_made(it)).peekable();
+    inner.peek().is_some() && inner.all(is_real)
+}
+
+/// Returns a path and those of the directories around it.
+pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    let parents = path.char_indices().filter(|(at, it)| *at > 0 && *it == '/');
+    parents.filter_map(|(at, _)| path.get(..at)).chain([path])
+}
+
+/// Returns the places to which a command brings work.
+pub(crate) fn brought(scene: &Scene<'_>, at_most: usize) -> Vec<Brought> {
+    let work = moves(scene).into_iter().enumerate().filter(|(at, (from, _))| {
+        // Each question about the disk takes its time.
+        *at >= at_most || is_work(scene, from) || has_work(scene, from)
+    });
+    work.flat_map(|(_, (_, to))| to).filter(|it| it.path.starts_with(['/', '~'])).collect()
+}
+
+/// Returns true if a command may put work into a directory that the agent made.
+pub(crate) fn brings(scene: &Scene<'_>) -> bool {
+    let args = scene.run.args();
+    match scene.run.program() {
+        Some("mv" | "gmv" | "rsync" | "ln" | "gln" | "mount") => true,
+        Some("git") => args.first().is_some_and(|it| it.text == "mv"),
+        _ => packs(scene).is_some() || calls(scene).next().is_some(),
+    }
+}
+
+/// Returns the commands of the line before this one.
+pub(crate) fn earlier<'a>(scene: &Scene<'a>) -> impl Iterator<Item = Scene<'a>> {
+    let (scene, runs) = (*scene, scene.reading.runs.get(..scene.at).unwrap_or_default());
+    runs.iter().enumerate().map(move |(at, run)| Scene { run, at, ..scene })
+}
+
+/// Returns the archive of a program that takes the files away, and these files.
+fn packs<'a>(scene: &Scene<'a>) -> Option<(Arg, Vec<&'a Arg>)> {
+    let args = scene.run.args();
+    let is_plain = |it: &&Arg| !it.text.starts_with('-');
+    let mut operands = match scene.run.program()? {
+        "zip" if has(args, 'm', "--move") => operands(args, ""),
+        "7z" | "7za" if has(args, '\0', "-sdel") || args.iter().any(|it| it.text == "-sdel") => {
+            args.iter().filter(is_plain).skip(1).collect()
+        }
+        "tar" | "gtar" | "bsdtar" if has(args, '\0', "--remove-files") => operands(args, "-C"),
+        _ => return None,
+    };
+    // `tar cf ARCHIVE`
+    if scene.run.args().first().is_some_and(|it| is_plain(&it) && it.text.ends_with('f')) {
+        operands.drain(..1.min(operands.len()));
+    }
+    (!operands.is_empty()).then(|| (operands.remove(0).clone(), operands))
+}
+
+/// Returns the calls in code that move or link something, with the texts behind each in its line.
+fn calls<'a>(scene: &Scene<'a>) -> impl Iterator<Item = (&'a str, Vec<&'a str>)> {
+    let in_name = |it: char| it.is_ascii_alphanumeric() || it == '_';
+    let at = scene.at;
+    let lines = scene.reading.code.iter().filter(move |it| it.run == at).flat_map(|it| it.text.lines());
+    lines.flat_map(move |line| {
+        CALLS.split_ascii_whitespace().flat_map(move |name| {
+            line.match_indices(name).filter_map(move |(at, _)| {
+                let (before, after) = (line.get(..at)?, line.get(at + name.len()..)?);
+                let is_call = !before.ends_with(in_name) && !after.starts_with(in_name);
+                let mut texts = Vec::new();
+                let mut rest = after;
+                while let Some(begin) = rest.find(['"', '\'']).filter(|_| texts.len() < 2) {
+                    let quote = rest.get(begin..=begin)?;
+                    let (text, more) = rest.get(begin + 1..)?.split_once(quote)?;
+                    texts.push(text);
+                    rest = more;
+                }
+                is_call.then_some((name, texts))
+            })
         })
     })
 }
 
-fn path(run: &Run, text: &str) -> String {
-    join_path(run.directory.as_deref().unwrap_or("$PWD"), text)
-}
-
-/// Returns true for a place, and for those below it.
-fn is_below(place: &str, directory: &str) -> bool {
-    place.strip_prefix(directory).is_some_and(|it| it.is_empty() || it.starts_with('/'))
-}
-
-/// Returns the paths at which the work may be after a move. A directory that is named by nothing but its name may be
-/// there already, or not.
-fn places<'a>(scene: &'a Scene<'_>, run: &'a Run) -> impl Iterator<Item = String> + 'a {
-    let args = run.args();
-    let option = args.iter().position(|it| matches!(it.text.as_str(), "-t" | "--target-directory"));
-    let named = option.and_then(|at| args.get(at + 1));
-    let mut sources = operands(args, "-S --suffix -t --target-directory");
-    let target = match named {
-        Some(it) => Some(it),
-        None => sources.pop(),
-    };
-    let is_known = named.is_some() || sources.len() > 1;
-    let work = sources.into_iter().filter(|it| !Area::of(it, run, scene.cwd).is_cheap());
-    work.flat_map(move |source| {
-        let Some(target) = target else { return Vec::new() };
-        let directory = path(run, &target.text);
-        let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        let inner = match name {
-            "*" | "." => directory.clone(),
-            name => join_path(&directory, name),
+/// Returns what a command moves or links, each with the paths at which it may be after that.
+fn moves(scene: &Scene<'_>) -> Vec<(Arg, Vec<Brought>)> {
+    let args = scene.run.args();
+    let program = scene.run.program().unwrap_or_default();
+    let is_git = program == "git" && args.first().is_some_and(|it| it.text == "mv");
+    let removes_sources = || has(args, '\0', "--remove-source-files");
+    if is_git || is_in("mv gmv ln gln mount", program) || program == "rsync" && removes_sources() {
+        let (named, mut from) = match program {
+            "git" => (None, operands(args.get(1..).unwrap_or_default(), "")),
+            "mount" => (None, operands(args, "-t -o")),
+            "rsync" => (None, operands(args, "-e --rsh --exclude --include --exclude-from --include-from")),
+            _ => (directory(args), operands(args, "-S --suffix -t --target-directory")),
         };
-        let is_directory = is_known
-            || target.text.ends_with('/')
-            || matches!(directory.as_str(), "/tmp" | "/var/tmp" | "/dev/shm" | "/private/tmp");
-        if is_directory { vec![inner] } else { vec![directory, inner] }
+        from.retain(|it| named.as_ref().is_none_or(|named| !std::ptr::eq(*it, named.0)));
+        let is_known = named.is_some() || from.len() > 2;
+        let Some(to) = named.map(|it| it.1).or_else(|| from.pop().cloned()) else { return Vec::new() };
+        let is_link = is_in("ln gln", program);
+        return from.into_iter().map(|it| (it.clone(), ends(scene, it, &to, is_known, is_link))).collect();
+    }
+    if let Some((archive, from)) = packs(scene) {
+        let long = Arg { text: format!("{}.zip", archive.text), sort: archive.sort };
+        let to = [archive, long].into_iter().flat_map(|it| paths(scene, &it));
+        let to: Vec<_> = to.map(|path| Brought { path, is_link: false }).collect();
+        return from.into_iter().map(|it| (it.clone(), to.clone())).collect();
+    }
+    let of_code = calls(scene).filter_map(|(name, texts)| match texts.as_slice() {
+        [from, to] => {
+            let from = Arg::plain(*from);
+            let to = ends(scene, &from, &Arg::plain(*to), false, name.starts_with("symlink"));
+            Some((from, to))
+        }
+        _ => None,
+    });
+    of_code.collect()
+}
+
+/// Returns the directory that `-t` names, and the argument with it.
+fn directory(args: &[Arg]) -> Option<(&Arg, Arg)> {
+    args.iter().enumerate().find_map(|(at, it)| {
+        let behind = || args.get(at + 1).map(|it| (it, it.clone()));
+        let joined = |text: &str| Some((it, Arg { text: text.to_owned(), sort: it.sort }));
+        let is_long = |name: &str| name.starts_with('t') && "target-directory".starts_with(name);
+        match it.text.strip_prefix("--").map(|it| it.split_once('=').ok_or(it)) {
+            Some(Ok((name, value))) => is_long(name).then(|| joined(value)).flatten(),
+            Some(Err(name)) => is_long(name).then(behind).flatten(),
+            None => match it.text.strip_prefix('-')?.split_once('t')?.1 {
+                "" => behind(),
+                value => joined(value),
+            },
+        }
     })
+}
+
+/// Returns the paths at which a file may be after a move. A directory that is named by nothing but its name may be there
+/// already, or not.
+fn ends(scene: &Scene<'_>, from: &Arg, to: &Arg, is_known: bool, is_link: bool) -> Vec<Brought> {
+    let name = from.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let is_directory =
+        is_known || to.text.ends_with('/') || is_in("/tmp /var/tmp /dev/shm /private/tmp", &to.text);
+    let inner = match name {
+        "*" | "." => to.text.clone(),
+        name => format!("{}/{name}", to.text),
+    };
+    let inner = Arg { text: inner, sort: to.sort };
+    let mut all = paths(scene, &inner);
+    if !is_directory {
+        all.extend(paths(scene, to));
+    }
+    all.into_iter().map(|path| Brought { path, is_link }).collect()
+}
+
+/// Returns the paths that an argument may mean; what is unknown of them, and patterns, as they are written.
+fn paths(scene: &Scene<'_>, arg: &Arg) -> Vec<String> {
+    // All files of a directory are behind it, also if it is a link.
+    let is_inside = arg.text.len() > 1 && arg.text.ends_with('/');
+    let end = if is_inside { "/*" } else { "" };
+    let of = |directory: &str| {
+        let path = match arg.text.starts_with('$') {
+            true => arg.text.trim_end_matches('/').to_owned(),
+            false if directory.starts_with('$') => join_path(directory, &arg.text),
+            false => join_path(&join_path(scene.cwd, directory), &arg.text),
+        };
+        path + end
+    };
+    let elsewhere = scene.run.elsewhere.iter().map(String::as_str);
+    [scene.run.directory.as_deref().unwrap_or("$PWD")].into_iter().chain(elsewhere).map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_has_its_directories() {
+        assert_eq!(ancestors("/a/b c/d").collect::<Vec<_>>(), ["/a", "/a/b c", "/a/b c/d"]);
+    }
 }

@@ -1,9 +1,10 @@
 //! Programs that remove files.
 
 use hookbox_judge::{Area, Denial, Preset, Scene, has, is_generated, is_made_again, operands};
-use hookbox_shell::{Arg, Place, Run, Sort};
+use hookbox_shell::{Arg, Place, Run, Sort, is_in};
 
-use crate::state::{is_excused, paths};
+use crate::moved::{brings, earlier, has_work, is_free, is_free_behind};
+use crate::state::is_excused;
 
 /// Judges a program that removes files.
 pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
@@ -12,6 +13,7 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
         "rm" | "grm" | "unlink" | "rimraf" | "del-cli" | "srm" | "rmtree" => rm(scene, name),
         "find" | "gfind" | "bfs" => find(scene),
         "fd" | "fdfind" => None,
+        "git" => cleaned(scene),
         "tar" | "gtar" | "bsdtar" if has(args, '\0', "--remove-files") => {
             let is_lost = |it: &&Arg| it.text.ends_with("/dev/null");
             args.iter()
@@ -21,7 +23,7 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
         "tar" | "gtar" | "bsdtar" if has(args, '\0', "--recursive-unlink") => {
             let place = args.windows(2).find(|it| it.first().is_some_and(|it| it.text == "-C"));
             let place = place.and_then(|it| it.last()).cloned().unwrap_or_else(|| Arg::plain("."));
-            (scene.preset > Preset::Relaxed && !Area::of(&place, scene.run, scene.cwd).is_cheap())
+            (scene.preset > Preset::Relaxed && !is_free_behind(scene, &place))
                 .then(|| denial("removes directories before it unpacks others", "tar -tf archive.tar"))
         }
         "rsync" | "rclone" if !has(args, 'n', "--dry-run") => sync(scene, name),
@@ -72,12 +74,6 @@ fn targets_of(scene: &Scene<'_>, targets: Vec<&Arg>, recursive: bool) -> Option<
     targets.into_iter().find_map(|target| removal(scene, target, recursive))
 }
 
-/// Returns the absolute paths of a target. All files of a directory are behind it, also if it is a link.
-fn through(scene: &Scene<'_>, target: &Arg) -> Vec<String> {
-    let end = if target.sort == Sort::Pattern { "/*" } else { "" };
-    paths(scene, target).into_iter().map(|it| it + end).collect()
-}
-
 /// Judges the removal of a file or directory.
 fn removal(scene: &Scene<'_>, target: &Arg, recursive: bool) -> Option<Denial> {
     let (run, cwd) = (scene.run, scene.cwd);
@@ -93,18 +89,13 @@ fn removal(scene: &Scene<'_>, target: &Arg, recursive: bool) -> Option<Denial> {
     if is_fed && text.contains("{}") || is_read() {
         return fed(scene);
     }
-    let area = Area::of(target, run, cwd);
-    let is_built = area == Area::Project && is_made_again(scene.reading, target);
-    if area == Area::Temporary && crate::moved::has_work(scene, target) {
-        let what = format!("removes {text}, into which the line moved files before");
-        return (scene.preset > Preset::Relaxed).then(|| denial(&what, &safer(target)));
-    }
-    let is_brought = || {
-        scene.preset > Preset::Relaxed && through(scene, target).iter().any(|it| scene.around.is_brought(it))
+    let area = match Area::of(target, run, cwd) {
+        Area::Temporary if may_leave(target) => Area::Unknown,
+        area => area,
     };
-    if (area.is_cheap() || is_built) && is_brought() {
-        let what = format!("removes {text}, to which files were moved or linked before");
-        return Some(denial(&what, &safer(target)));
+    let is_built = area == Area::Project && is_made_again(scene.reading, target);
+    if (area.is_cheap() || is_built) && has_work(scene, target) {
+        return Some(filled(target));
     }
     if area.is_cheap() || is_built || is_made(scene, target) || is_temporary_of_code(scene, target) {
         return (scene.preset == Preset::Strict && recursive && area == Area::Built)
@@ -136,6 +127,39 @@ fn removal(scene: &Scene<'_>, target: &Arg, recursive: bool) -> Option<Denial> {
         _ => None,
     };
     denial.filter(|_| !is_excused())
+}
+
+/// Returns true for `/tmp/$X`: without a value it is the directory, and a value with `..` leads out of it.
+fn may_leave(target: &Arg) -> bool {
+    let name = target.text.trim_end_matches('/').rsplit_once("/$").map(|(_, name)| name);
+    let is_value = |it: &str| {
+        let is_name = it.starts_with(|it: char| it.is_ascii_alphabetic() || matches!(it, '_' | '{'));
+        it.starts_with('(') || is_name && !it.contains('/') && !is_in("USER UID LOGNAME RANDOM", it)
+    };
+    target.sort == Sort::Unknown && name.is_some_and(is_value)
+}
+
+/// Refuses to remove what is at a target that would be free without the work that is there.
+fn filled(target: &Arg) -> Denial {
+    let what = format!("removes {}, to which files were moved or linked before", target.text);
+    denial(&what, &safer(target))
+}
+
+/// Judges `git clean` where the files are temporary or built.
+fn cleaned(scene: &Scene<'_>) -> Option<Denial> {
+    let args = scene.run.args();
+    let (before, args) = args.split_at_checked(args.iter().position(|it| it.text == "clean")?)?;
+    let is_sub = before.first().is_none_or(|it| it.text.starts_with('-'));
+    let directory = before.windows(2).find(|it| it.first().is_some_and(|it| it.text == "-C"));
+    let directory = directory.and_then(|it| it.last()).map_or(".", |it| it.text.as_str());
+    let named = operands(args.get(1..)?, "-e --exclude");
+    let mut targets: Vec<String> = named.iter().map(|it| format!("{directory}/{}", it.text)).collect();
+    if targets.is_empty() {
+        targets.push(directory.to_owned());
+    }
+    let is_filled = |it: &Arg| Area::of(it, scene.run, scene.cwd).is_cheap() && !is_free_behind(scene, it);
+    let is_real = is_sub && has(args, 'f', "--force") && !has(args, 'n', "--dry-run");
+    targets.into_iter().map(Arg::plain).find(|it| is_real && is_filled(it)).map(|it| filled(&it))
 }
 
 /// Returns true if code of the line lists files.
@@ -190,7 +214,7 @@ fn is_made(scene: &Scene<'_>, target: &Arg) -> bool {
             _ => false,
         }
     });
-    made && !before.iter().any(|run| matches!(run.program(), Some("mv" | "rsync")))
+    made && !earlier(scene).any(|it| brings(&it))
 }
 
 /// Returns true for a variable of code whose only value is a new temporary directory.
@@ -253,8 +277,8 @@ fn fed(scene: &Scene<'_>) -> Option<Denial> {
             }
             Some("ls") => {
                 let places = operands(source.args(), "");
-                let is_cheap = |it: &&Arg| Area::of(it, source, scene.cwd).is_cheap();
-                let all = !places.is_empty() && places.iter().all(is_cheap);
+                let source = Scene { run: source, ..*scene };
+                let all = !places.is_empty() && places.iter().all(|it| is_free(&source, it));
                 return (!all).then(|| denial("removes what `ls` prints", "ls -la"));
             }
             Some("grep" | "egrep" | "rg") => {
@@ -320,9 +344,9 @@ fn found(scene: &Scene<'_>, run: &Run) -> Option<Denial> {
         return None;
     }
     let is_cheap = |it: &&Arg| {
-        Area::of(it, run, scene.cwd).is_cheap()
-            || it.text.trim_end_matches('/') == "/tmp"
-            || it.text.trim_end_matches('/') == "/var/tmp"
+        let is_root = matches!(it.text.trim_end_matches('/'), "/tmp" | "/var/tmp");
+        let scene = Scene { run, ..*scene };
+        is_free(&scene, it) || is_root && !has_work(&scene, it)
     };
     if !places.is_empty() && places.iter().all(is_cheap) {
         return None;
@@ -368,7 +392,7 @@ fn sync(scene: &Scene<'_>, name: &str) -> Option<Denial> {
         "rsync" => args.iter().any(|it| it.text.starts_with("--del") || it.text == "--remove-source-files"),
         _ => matches!(operands.first()?.text.as_str(), "sync" | "purge" | "delete" | "rmdirs" | "move"),
     };
-    if !removes || Area::of(target, scene.run, scene.cwd).is_cheap() && !target.text.contains(':') {
+    if !removes || !target.text.contains(':') && is_free_behind(scene, target) {
         return None;
     }
     if scene.preset == Preset::Relaxed

@@ -3,6 +3,8 @@
 use hookbox_judge::{PathKind, Preset, Scene};
 use hookbox_shell::{Arg, Place, Run, Sort};
 
+use crate::moved::{brings, earlier, is_made};
+
 /// Parts of the names of directories that programs make. Names such as `data`, `results` and `output` are missing, because
 /// people ignore them in git and keep work in them.
 const MADE: &str = "build builds built cache caches dist target obj bin gen generated tmp temp venv";
@@ -18,28 +20,18 @@ pub(crate) fn is_excused(scene: &Scene<'_>, target: &Arg) -> bool {
         return false;
     }
     let is_here = scene.preset != Preset::Strict && scene.run.place == Place::Here;
-    is_here && !scene.before().iter().any(brings_work) && paths.iter().all(|it| is_made(scene, it))
+    is_here && !earlier(scene).any(|it| brings(&it)) && paths.iter().all(|it| is_made(scene, it))
         || scene.is_excusable(makes_or_removes) && paths.iter().all(|it| is_replaceable(scene, it))
 }
 
 /// Returns the absolute paths of a target; of all files in a directory, that of the directory.
-pub(crate) fn paths(scene: &Scene<'_>, target: &Arg) -> Vec<String> {
+fn paths(scene: &Scene<'_>, target: &Arg) -> Vec<String> {
     match target.text.strip_suffix("/*") {
         Some(directory) if target.sort == Sort::Pattern && !directory.contains(['*', '?', '[', '{']) => {
             scene.absolute(&Arg::plain(directory))
         }
         _ => scene.absolute(target),
     }
-}
-
-/// Returns true if the agent made a path or a directory around it, and no symlink in it leads elsewhere.
-fn is_made(scene: &Scene<'_>, path: &str) -> bool {
-    let is_real = |it: &str| scene.around.path(it).is_some_and(|it| it.kind != PathKind::Link);
-    if !is_real(path) {
-        return false;
-    }
-    let mut inner = ancestors(path).skip_while(|it| !scene.around.is_made(it)).peekable();
-    inner.peek().is_some() && inner.all(is_real)
 }
 
 /// Returns true if a commit has the files, or if git ignores a directory that a program makes.
@@ -60,19 +52,6 @@ fn has_made_name(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     let mut parts = name.split(['-', '_', '.']);
     parts.any(|part| MADE.split_ascii_whitespace().any(|it| part.eq_ignore_ascii_case(it)))
-}
-
-/// Returns a path and those of the directories around it.
-pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
-    let parents = path.char_indices().filter(|(at, it)| *at > 0 && *it == '/');
-    parents.filter_map(|(at, _)| path.get(..at)).chain([path])
-}
-
-/// Returns true if a command may put work into a directory that the agent made.
-pub(crate) fn brings_work(run: &Run) -> bool {
-    let is_move = || run.args().first().is_some_and(|it| it.text == "mv");
-    matches!(run.program(), Some("mv" | "gmv" | "rsync" | "ln" | "gln" | "mount"))
-        || run.program() == Some("git") && is_move()
 }
 
 /// Returns true if a command adds no file that could be lost.
@@ -171,10 +150,5 @@ mod tests {
             assert!(is_denied(line, Preset::Strict), "{line}");
             assert!(!is_denied(line, Preset::Relaxed), "{line}");
         }
-    }
-
-    #[test]
-    fn a_path_has_its_directories() {
-        assert_eq!(ancestors("/a/b c/d").collect::<Vec<_>>(), ["/a", "/a/b c", "/a/b c/d"]);
     }
 }

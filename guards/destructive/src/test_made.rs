@@ -1,5 +1,6 @@
 //! The paths of a session.
 
+use hookbox_judge::Unknown;
 use hookbox_sdk::json;
 
 use super::*;
@@ -8,7 +9,7 @@ const CWD: &str = "/home/me/p";
 
 fn of(tool: &str, input: Value) -> Effect {
     let cx = Context { cwd: CWD.to_owned(), ..Context::default() };
-    Effect::of(&cx, &ToolCall::new(tool, input))
+    Effect::of(&cx, &ToolCall::new(tool, input), &Unknown)
 }
 
 fn of_line(line: &str) -> Effect {
@@ -64,6 +65,66 @@ fn a_file_tool_makes_its_files() {
     let made = of("write", json!({ "file_path": "/no/such/a.txt", "content": "mv a b" }));
     assert_eq!(made, Effect::Makes(vec!["/no/such/a.txt".to_owned()]));
     assert_eq!(of("read", json!({ "file_path": "/no/such/a.txt" })), Effect::nothing());
+}
+
+#[test]
+fn a_tool_that_moves_brings_work() {
+    let to = ["/tmp/w/src", "/tmp/w"].map(|path| Brought { path: path.to_owned(), is_link: false });
+    for (tool, from) in [("mcp__fs__move_file", "source"), ("move_file", "path")] {
+        let moved = of(tool, json!({ from: "src", "destination": "/tmp/w" }));
+        assert!(matches!(&moved, Effect::Brings(_, kept) if *kept == to), "{tool} {moved:?}");
+    }
+    let line = of("bash", json!({ "command": "mv src w", "workdir": "/tmp" }));
+    assert!(
+        matches!(&line, Effect::Brings(Some(paths), _) if paths.contains(&"/tmp/w".to_owned())),
+        "{line:?}"
+    );
+}
+
+/// A disk on which the agent made a file, and nothing else is.
+struct Own;
+
+impl Surroundings for Own {
+    fn path(&self, path: &str) -> Option<PathState> {
+        let kind = if self.is_made(path) { PathKind::File } else { PathKind::Missing };
+        Some(PathState { kind, id: None, tracked: false, changed: false, ignored: false })
+    }
+
+    fn is_made(&self, path: &str) -> bool {
+        path == "/home/me/p/o.txt"
+    }
+
+    fn is_brought(&self, path: &str) -> bool {
+        Brought { path: "/tmp/old".to_owned(), is_link: false }.is_at(path)
+    }
+}
+
+#[test]
+fn what_the_agent_or_the_line_made_is_no_work() {
+    let cx = Context { cwd: CWD.to_owned(), ..Context::default() };
+    for (line, kept) in [
+        ("mv o.txt dist/", 0),
+        ("go build -o app && mv app dist/", 0),
+        ("mv /tmp/new dist/", 0),
+        ("mv /tmp/old dist/", 1),
+        ("ln -s /tmp/old/a dist/", 1),
+        ("mv ../*.rs dist/", 1),
+    ] {
+        let effect = Effect::of(&cx, &ToolCall::new("bash", json!({ "command": line })), &Own);
+        assert!(matches!(&effect, Effect::Brings(_, it) if it.len() == kept), "{line} {effect:?}");
+    }
+}
+
+#[test]
+fn code_and_archives_that_take_files_away_may_bring_work_anywhere() {
+    for line in [
+        "perl -e 'rename $a, $b'",
+        "python3 -c \"import shutil; shutil.move(a, 'made')\"",
+        "tar --remove-files -cf - src | tar xf - -C made",
+    ] {
+        assert!(matches!(of_line(line), Effect::Brings(None, _)), "{line}");
+    }
+    assert_eq!(of_line("python3 -c \"import os; os.remove('a'); 'a'.replace('b', 'c')\""), Effect::nothing());
 }
 
 /// Answers for a disk with these paths.
@@ -193,6 +254,10 @@ fn where_work_was_moved_or_linked_is_remembered() {
             &["/home/me/p/node_modules/pkg/pkg", "/home/me/p/node_modules/pkg"],
             true,
         ),
+        ("mv --target-directory=/tmp src", &["/tmp/src"], false),
+        ("mv src ~/.cache/w", &["~/.cache/w/src", "~/.cache/w"], false),
+        ("mv ~/w w; mv w /tmp", &["/home/me/p/w/w", "/home/me/p/w", "/tmp/w"], false),
+        ("perl -e 'rename \"src\", \"/tmp/w\"'", &["/tmp/w/src", "/tmp/w"], false),
         // A program makes it again.
         ("mv target/release/app /usr/local/bin/app", &[], false),
         ("mv dist/a.js dist/b.js", &[], false),
@@ -208,6 +273,12 @@ fn where_work_was_moved_or_linked_is_remembered() {
         ("/tmp/w/deep", true),
         ("/tmp", true),
         ("/tmp/w2", false),
+        ("/tmp/w*", true),
+        ("/tmp/?", true),
+        ("/tmp/a*", false),
+        ("/tmp/$X", true),
+        ("/tmp/b-$X", false),
+        ("$X/w", false),
         ("/tmp/l", false),
         ("/tmp/l/victim", true),
         ("/tmp/l/*", true),
