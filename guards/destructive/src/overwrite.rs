@@ -1,7 +1,9 @@
 //! Programs and redirections that overwrite files and devices, or close them.
 
 use hookbox_judge::{Area, Denial, Preset, Scene, has, operands};
-use hookbox_shell::{Arg, Mode, Place, Sort};
+use hookbox_shell::{Arg, Mode, Place, Run, Sort};
+
+use crate::moved::is_free_behind;
 
 fn lost(what: &str, safer: &str) -> Denial {
     Denial::new(what, "what was there is lost", safer)
@@ -15,7 +17,7 @@ pub(crate) fn redirections(scene: &Scene<'_>) -> Option<Denial> {
     }
     let prints_nothing = match run.program() {
         None => run.words.is_empty(),
-        Some("true" | ":") => true,
+        Some("true" | ":" | "false" | "test" | "cd" | "sleep") => true,
         // The shell's own output goes there from now on.
         Some("exec") => run.args().is_empty(),
         Some("echo" | "printf") => {
@@ -23,7 +25,10 @@ pub(crate) fn redirections(scene: &Scene<'_>) -> Option<Denial> {
             args.iter().all(|it| it.text.is_empty())
                 && (run.args().len() > args.len() || run.program() == Some("printf"))
         }
-        Some("cat" | "dd") => run.args().iter().all(|it| it.text == "/dev/null") && !run.args().is_empty(),
+        Some("cat" | "dd") => {
+            let all_empty = run.args().iter().all(|it| it.text == "/dev/null");
+            all_empty && (!run.args().is_empty() || reads_nothing(run))
+        }
         _ => false,
     };
     run.redirections.iter().filter(|it| it.mode == Mode::Write).find_map(|it| {
@@ -32,7 +37,7 @@ pub(crate) fn redirections(scene: &Scene<'_>) -> Option<Denial> {
         if area == Area::Device {
             return Some(lost(&format!("writes to the device {}", target.text), "lsblk"));
         }
-        if scene.preset == Preset::Relaxed || area.is_cheap() {
+        if scene.preset == Preset::Relaxed {
             return None;
         }
         let keeps = matches!(
@@ -42,8 +47,33 @@ pub(crate) fn redirections(scene: &Scene<'_>) -> Option<Denial> {
         if keeps {
             return Some(lost(&format!("replaces {}", target.text), &format!("cp {} /tmp/", target.text)));
         }
-        (prints_nothing && empties(target)).then(|| emptied(&target.text))
+        let is_lost = || if area.is_cheap() { !is_free_behind(scene, target) } else { empties(target) };
+        (prints_nothing && is_lost()).then(|| emptied(&target.text))
     })
+}
+
+/// Returns true if the input of a command is empty: `< /dev/null`, `<<< ''`.
+fn reads_nothing(run: &Run) -> bool {
+    run.redirections.iter().any(|it| match it.mode {
+        Mode::Read => it.target.text == "/dev/null",
+        Mode::Text => it.target.text.trim().is_empty() && it.target.sort == Sort::Plain,
+        _ => false,
+    })
+}
+
+/// Returns true for a device without an end, or without a beginning.
+fn is_nothing(it: &Arg) -> bool {
+    matches!(it.text.as_str(), "/dev/null" | "/dev/zero" | "/dev/full" | "/dev/random" | "/dev/urandom")
+}
+
+/// Returns true for a script of `sed` that deletes every line, or what is in it: `d`, `/./d`, `s/.*//`.
+fn takes_all_lines(script: &str) -> bool {
+    let bare = |it: &str| it.trim_start_matches('^').trim_end_matches('$').to_owned();
+    let deleted = script.strip_prefix('/').and_then(|it| it.strip_suffix("/d"));
+    let replaced = script.strip_prefix("s/").and_then(|it| it.split_once("//"));
+    matches!(script, "d" | "1,$d" | "0,$d" | "1,$ d")
+        || deleted.is_some_and(|it| it != "^$" && matches!(bare(it).as_str(), "" | "." | ".*"))
+        || replaced.is_some_and(|(it, _)| bare(it) == ".*")
 }
 
 fn emptied(text: &str) -> Denial {
@@ -64,6 +94,7 @@ fn empties(target: &Arg) -> bool {
 pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     let (run, args) = (scene.run, scene.run.args());
     let area = |it: &Arg| Area::of(it, run, scene.cwd);
+    let is_free = |it: &Arg| is_free_behind(scene, it);
     let is_relaxed = scene.preset == Preset::Relaxed;
     if run.place == Place::NewContainer {
         return None;
@@ -79,21 +110,22 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
                 .iter()
                 .any(|it| target.text.ends_with(it));
             let place = area(&target);
-            let is_erased = value("if=").is_some_and(|it| it.text.starts_with("/dev/"));
-            (place == Area::Device || !is_image && is_erased && !place.is_cheap())
+            let is_erased = match value("if=") {
+                Some(it) => it.text.starts_with("/dev/"),
+                None => reads_nothing(run),
+            };
+            (place == Area::Device || !is_image && is_erased && !is_free(&target))
                 .then(|| lost(&format!("writes over {}", target.text), "lsblk"))
         }
         "shred" | "wipe" | "srm" | "scrub" => {
-            let target =
-                operands(args, "-n -s --iterations --size").into_iter().find(|it| !area(it).is_cheap())?;
+            let target = operands(args, "-n -s --iterations --size").into_iter().find(|it| !is_free(it))?;
             Some(lost(&format!("destroys {}", target.text), "git status --short"))
         }
         "truncate" => {
             let is_larger = args
                 .iter()
                 .any(|it| it.text.starts_with("-s+") || it.text.starts_with("+") || it.text.contains("=+"));
-            let target =
-                operands(args, "-s --size -r --reference").into_iter().find(|it| !area(it).is_cheap())?;
+            let target = operands(args, "-s --size -r --reference").into_iter().find(|it| !is_free(it))?;
             let is_zero = args.iter().any(|it| {
                 matches!(it.text.as_str(), "0" | "-s0" | "--size=0")
                     || it.text.starts_with("-s-")
@@ -111,22 +143,16 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
             // A script that deletes every line, or prints none.
             let is_nothing = |it: &&Arg| match name {
                 "perl" | "ruby" => it.text.is_empty() && has(args, 'n', ""),
-                _ => {
-                    matches!(it.text.as_str(), "d" | "1,$d" | "0,$d" | "1,$ d")
-                        || it.text.is_empty() && has(args, 'n', "")
-                }
+                _ => takes_all_lines(&it.text) || it.text.is_empty() && has(args, 'n', ""),
             };
-            let target = operands(args, "-E").into_iter().rfind(|it| !area(it).is_cheap())?;
+            let target = operands(args, "-E").into_iter().rfind(|it| !is_free(it))?;
             let is_empty = args.iter().filter(|it| it.text != target.text).any(|it| is_nothing(&it));
             (in_place && is_empty && !is_relaxed).then(|| emptied(&target.text))
         }
         "tee" => {
-            let is_nothing =
-                run.redirections.iter().any(|it| it.mode == Mode::Read && it.target.text == "/dev/null")
-                    && !has(args, 'a', "--append");
+            let is_nothing = reads_nothing(run) && !has(args, 'a', "--append");
             let targets = operands(args, "");
-            if let Some(target) = targets.iter().find(|it| is_nothing && !is_relaxed && !area(it).is_cheap())
-            {
+            if let Some(target) = targets.iter().find(|it| is_nothing && !is_relaxed && !is_free(it)) {
                 return Some(emptied(&target.text));
             }
             let target = targets.into_iter().find(|it| area(it) == Area::Device)?;
@@ -135,14 +161,41 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
         "cp" | "mv" | "gmv" | "gcp" | "install" | "ln" => moved(scene, name),
         // `%d|wq` empties the file and writes it.
         "vim" | "vi" | "nvim" | "ex" | "ed" if scene.preset > Preset::Relaxed => {
-            let texts = || run.args().iter().map(|it| it.text.trim_start_matches(['+', ':']));
-            let takes_all = |it: &str| ["%d", "1,$d", ",d"].iter().any(|all| it.starts_with(all));
-            let writes = texts()
-                .any(|it| it.contains("|w") || it.contains("|x") || matches!(it, "wq" | "x" | "w" | "wq!"));
+            let given = || run.redirections.iter().filter(|it| it.mode == Mode::Text).map(|it| &it.target);
+            let lines = || args.iter().chain(given()).flat_map(|it| it.text.lines());
+            let texts = || lines().map(|it| it.trim_start_matches(['+', ':']));
+            let takes_all = |it: &str| {
+                ["%d", "1,$d", ",d"].iter().any(|all| it.starts_with(all))
+                    || it.starts_with("norm") && it.ends_with("ggdG")
+            };
+            let writes = texts().any(|it| {
+                it.contains("|w")
+                    || it.contains("|x")
+                    || matches!(
+                        it.trim_end_matches('!'),
+                        "w" | "wq" | "wqa" | "wa" | "x" | "xa" | "up" | "update"
+                    )
+            });
             let files = operands(run.args(), "-c --cmd -S -u");
             let file = files.into_iter().rfind(|it| !it.text.starts_with('+'))?;
-            let is_lost = texts().any(takes_all) && writes && !Area::of(file, run, scene.cwd).is_cheap();
+            let is_lost = texts().any(takes_all) && writes && !is_free(file);
             is_lost.then(|| emptied(&file.text))
+        }
+        "sort" => {
+            let output = args.windows(2).find(|it| it.first().is_some_and(|it| it.text == "-o"));
+            let (target, inputs) = (output?.last()?, operands(args, "-o -k -t -S -T"));
+            let is_empty = !inputs.is_empty() && inputs.into_iter().all(is_nothing);
+            (is_empty && !is_relaxed && !is_free(target)).then(|| emptied(&target.text))
+        }
+        "tar" | "gtar" | "bsdtar" if !is_relaxed => {
+            let place = args.windows(2).find(|it| it.first().is_some_and(|it| it.text == "-C"))?.last()?;
+            let extracts =
+                args.first()?.text.trim_start_matches('-').contains('x') || has(args, 'x', "--extract");
+            let keeps = has(args, 'k', "--keep-old-files") || has(args, '\0', "--skip-old-files");
+            // A program is unpacked into `/opt`.
+            let is_whole = place.text == "/" || !place.text.trim_end_matches('/').starts_with("/opt");
+            (extracts && !keeps && is_whole && is_root(scene, place))
+                .then(|| lost(&format!("overwrites files of {}", place.text), "tar -tf archive.tar"))
         }
         "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" | "chflags" => closed(scene, name),
         "unzip" if has(args, 'o', "") => {
@@ -167,17 +220,19 @@ fn moved(scene: &Scene<'_>, name: &str) -> Option<Denial> {
         return Some(lost(&format!("writes over the device {}", target.text), "lsblk"));
     }
     let is_forced = has(args, 'f', "--force")
-        && (has(args, 'r', "--recursive") || has(args, 'R', "") || has(args, 'a', "--archive"));
-    if is_forced && matches!(name, "cp" | "gcp") && scene.preset > Preset::Relaxed && is_root(scene, target) {
+        && match name {
+            "cp" | "gcp" => {
+                has(args, 'r', "--recursive") || has(args, 'R', "") || has(args, 'a', "--archive")
+            }
+            "mv" | "gmv" => sources.iter().any(|it| it.sort == Sort::Pattern),
+            _ => false,
+        };
+    if is_forced && scene.preset > Preset::Relaxed && is_root(scene, target) {
         return Some(lost(&format!("overwrites files of {}", target.text), "cp -rn"));
     }
-    let from_nothing = sources.iter().any(|it| it.text == "/dev/null");
+    let from_nothing = sources.iter().any(|it| is_nothing(it));
     let replaces = matches!(name, "cp" | "gcp" | "install") || name == "ln" && has(args, 'f', "--force");
-    if from_nothing
-        && replaces
-        && !Area::of(target, run, scene.cwd).is_cheap()
-        && scene.preset > Preset::Relaxed
-    {
+    if from_nothing && replaces && scene.preset > Preset::Relaxed && !is_free_behind(scene, target) {
         return Some(emptied(&target.text));
     }
     let takes_all = |it: &&&Arg| {

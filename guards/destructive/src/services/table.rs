@@ -30,7 +30,13 @@ const SNAPSHOT: &str = "removes backups or snapshots";
 /// The programs that destroy.
 pub(crate) const TABLE: &[Row] = &[
     // The firewall.
-    always("iptables ip6tables ebtables arptables", "-F|--flush", FIREWALL, "iptables-save"),
+    always(
+        "iptables ip6tables ebtables arptables",
+        "-F|--flush|-X|--delete-chain",
+        FIREWALL,
+        "iptables-save",
+    ),
+    always("iptables ip6tables ebtables arptables", "-P|--policy DROP", FIREWALL, "iptables-save"),
     always("nft", "flush ruleset|table|chain", FIREWALL, "nft list ruleset"),
     always("pfctl", "-F", FIREWALL, "pfctl -s rules"),
     always("ufw", "reset|disable", FIREWALL, "ufw status"),
