@@ -22,15 +22,29 @@ const ARGUMENTS: &str = "args arguments parameters params";
 const TYPED: &str = "input data text line stdin";
 const TERMINALS: &str = "terminal process shell console tty pty stdin exec";
 
-/// The fields that hold code.
+/// Words in the name of a tool that runs what it is given: every text of its input may be a line, or a word of one.
+pub const RUNS: &str = "run exec execute shell command commands terminal bash sh zsh cmd powershell pwsh eval evaluate spawn \
+    process script repl";
+
+/// Words of a tool that types, if the name of its server says that it is a terminal.
+const TYPES: &str = "send type write keys input paste";
+const SHELLS: &str = "shell bash sh zsh terminal term tty pty console tmux screen process repl";
+
+/// Fields with words for people, and those that say how something runs.
+const OTHER: &str = "language lang kernel cwd workdir workingdirectory timeout";
+const PROSE: &str = "description explanation reason title summary comment note message prompt goal";
+
+/// The fields that hold code, and those of a tool that runs it.
 const CODE: &str = "code sourcecode snippet cell cellsource cellcontent";
+const RUN_CODE: &str = "source pythoncode javascript expression";
 
 /// Fields whose words are as those of the tool's name: `action: "delete"`.
 const ACTIONS: &str = "action op operation type";
 
 /// Fields with a statement for a database, in a tool or server whose name says so.
 const STATEMENTS: &str = "sql query statement";
-const DATABASES: [&str; 6] = ["sql", "postgres", "supabase", "database", "mariadb", "duckdb"];
+const DATABASES: [&str; 8] =
+    ["sql", "postgres", "supabase", "database", "mariadb", "duckdb", "bigquery", "snowflake"];
 
 /// Programs that a tool is named by: `git_reset`, `kubectl`, `call_aws`.
 const NAMED: &str = "git kubectl docker aws gcloud terraform helm gh npm";
@@ -109,7 +123,11 @@ fn of_texts(name: &str, texts: &[(String, String)]) -> Vec<String> {
     let mut fields =
         LINES.split_ascii_whitespace().chain(TYPED.split_ascii_whitespace().filter(|_| is_one(TERMINALS)));
     let mut lines: Vec<String> = fields.by_ref().filter_map(|field| line(field, texts)).collect();
-    let named = words.iter().find(|word| is_in(NAMED, word));
+    let server: Vec<String> =
+        name.rsplit_once("__").map(|(server, _)| name_words(server)).unwrap_or_default();
+    let is_typed = || is_one(TYPES) && server.iter().any(|word| is_in(SHELLS, word));
+    let is_runner = is_one(RUNS) || is_typed();
+    let named = words.iter().chain(server.iter().filter(|_| is_runner)).find(|word| is_in(NAMED, word));
     let arguments = arguments(texts);
     let with: Vec<String> =
         lines.iter().filter(|_| !arguments.is_empty()).map(|it| format!("{it}{arguments}")).collect();
@@ -121,13 +139,28 @@ fn of_texts(name: &str, texts: &[(String, String)]) -> Vec<String> {
     });
     let of_program: Vec<String> = of_program.collect();
     lines.extend(with.into_iter().chain(of_program));
+    if is_runner {
+        let is_other = |field: &str| {
+            let is_argument = is_in(ARGUMENTS, field) && !lines.is_empty();
+            !is_argument
+                && ![LINES, PROSE, CODE, RUN_CODE, STATEMENTS, OTHER].iter().any(|it| is_in(it, field))
+        };
+        let other = texts.iter().filter(|(field, _)| is_other(field));
+        let other: Vec<&str> = other.map(|(_, text)| text.as_str()).filter(|it| !it.is_empty()).collect();
+        let words: Vec<String> = other.iter().map(|it| quoted(it)).collect();
+        let whole = Some(words.join(" ")).filter(|_| lines.is_empty() && words.len() > 1);
+        let all = other.into_iter().map(str::to_owned).chain(whole);
+        let new: Vec<String> = all.filter(|it| !lines.contains(it)).collect();
+        lines.extend(new);
+    }
     let lower = name.to_ascii_lowercase();
     if DATABASES.iter().any(|it| lower.contains(it)) {
         lines.extend(of(STATEMENTS).map(|(_, text)| format!("psql -c {}", quoted(text))));
     }
     let is_script = is_one("python py javascript js node typescript ts ruby perl");
     let scripts = of("script").filter(|_| is_script);
-    for (_, text) in of(CODE).chain(scripts) {
+    let run_code = of(RUN_CODE).filter(|_| is_runner);
+    for (field, text) in of(CODE).chain(run_code).chain(scripts) {
         // Lines of a notebook that are for a shell.
         lines.extend(text.lines().filter_map(|it| it.trim_start().strip_prefix('!')).map(str::to_owned));
         let cell = text.trim_start().strip_prefix("%%").and_then(|it| it.split_once('\n'));
@@ -137,13 +170,20 @@ fn of_texts(name: &str, texts: &[(String, String)]) -> Vec<String> {
         let named = texts.iter().find(|(field, _)| matches!(field.as_str(), "language" | "lang" | "kernel"));
         let is_named = |list: &str| {
             let language = named.map(|it| it.1.to_ascii_lowercase());
-            is_one(list) || language.is_some_and(|it| is_in(list, &it))
+            is_one(list)
+                || language.is_some_and(|it| is_in(list, &it))
+                || is_in(list, field)
+                || server.iter().any(|it| is_in(list, it))
         };
         let program = LANGUAGES.iter().find(|it| is_named(it.0)).map_or("python3 -c", |it| it.1);
         lines.push(format!("{program} {}", quoted(text)));
     }
-    for (_, text) in texts.iter().filter(|(_, text)| text.contains("*** Begin Patch")) {
-        lines.push(format!("apply_patch {}", quoted(text)));
+    for (_, text) in texts {
+        if text.contains("*** Begin Patch") {
+            lines.push(format!("apply_patch {}", quoted(text)));
+        } else if text.lines().any(|it| it.starts_with("+++ ")) {
+            lines.push(format!("patch -p1 <<< {}", quoted(text)));
+        }
     }
     let paths: Vec<String> = texts.iter().filter_map(|(field, text)| path(field, text)).map(quoted).collect();
     if is_one(REMOVES) {
@@ -251,6 +291,17 @@ mod tests {
             ("mcp__fs__read_and_write", &[("path", "/a")], &[]),
             ("mcp__x__patch", &[("patch", "*** Begin Patch")], &["apply_patch '*** Begin Patch'"]),
             ("TodoWrite", &[("content", "delete /srv/x")], &[]),
+            // A tool that runs something may call its line anything.
+            ("mcp__x__run", &[("steps", "ls"), ("steps", "rm -rf a")], &["ls", "rm -rf a", "ls 'rm -rf a'"]),
+            ("mcp__x__exec", &[("bin", "rm"), ("list", "-rf")], &["rm", "-rf", "rm -rf"]),
+            ("mcp__x__exec", &[("command", "ls"), ("run", "rm -rf a")], &["ls", "rm -rf a"]),
+            ("mcp__x__run", &[("command", "ls"), ("description", "rm -rf a")], &["ls"]),
+            ("mcp__tmux__send-keys", &[("text", "rm -rf a")], &["rm -rf a"]),
+            ("mcp__mail__send", &[("text", "rm -rf a")], &[]),
+            ("mcp__git__run", &[("args", "push"), ("args", "-f")], &["push", "-f", "push -f", "git push -f"]),
+            ("mcp__jupyter__execute", &[("source", "f()")], &["python3 -c 'f()'"]),
+            ("mcp__web__evaluate", &[("javascript", "f()")], &["node -e 'f()'"]),
+            ("mcp__x__apply", &[("diff", "--- a/x\n+++ b/x")], &["patch -p1 <<< '--- a/x\n+++ b/x'"]),
         ] {
             let texts: Vec<(String, String)> =
                 texts.iter().map(|it| (it.0.to_owned(), it.1.to_owned())).collect();

@@ -13,7 +13,7 @@ mod seen;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use hookbox_shell::{Known, Reading, Run, Sort, Unread, Use, base_name, runs};
+use hookbox_shell::{Arg, Known, Reading, Run, Sort, Unread, Use, base_name, runs};
 
 use self::expansion::without_variables;
 use self::seen::Seen;
@@ -97,6 +97,37 @@ fn is_agent(program: &str, agent: &str) -> bool {
     name.strip_prefix(agent).is_some_and(|rest| matches!(rest, "" | "-code" | "-cli" | "-ai"))
 }
 
+fn is_variable(word: &str) -> bool {
+    word.bytes().all(|it| it.is_ascii_uppercase() || it == b'_')
+}
+
+/// Returns true if a shell reads a file when it starts.
+pub(super) fn is_start_file(path: &str) -> bool {
+    let in_directory = ["/conf.d/", "/profile.d/", "/environment.d/"].iter().any(|it| path.contains(it));
+    in_directory || START_FILES.contains(&base_name(path))
+}
+
+/// Returns the program that a text in the start file of a shell would run without its hooks: as another program of its name,
+/// or by a variable.
+pub(super) fn started_without_hooks(text: &str, protected: &Protected) -> Option<&'static str> {
+    let targets = || protected.targets().iter().copied();
+    let is_renamed = |name: &str| {
+        [format!("alias {name}="), format!("alias {name} "), format!("function {name}"), format!("{name}()")]
+            .iter()
+            .any(|it| text.contains(it))
+    };
+    let sets = |word: &str| text.contains(&format!("{word}=")) || text.contains(&format!("{word} "));
+    let by_word = || {
+        let mut all = protected.without_hooks().iter();
+        all.find(
+            |(name, word)| {
+                if is_variable(word) { sets(word) } else { text.contains(name) && text.contains(word) }
+            },
+        )
+    };
+    targets().chain(["hookbox"]).find(|name| is_renamed(name)).or_else(|| by_word().map(|(name, _)| *name))
+}
+
 fn is_text(word: &str) -> bool {
     word.contains(|c: char| c.is_whitespace() || ";|&(`$<>".contains(c))
 }
@@ -145,11 +176,10 @@ impl Judge<'_> {
 
     /// Returns the agent that a line runs without its hooks, or that would run so by the start file of a shell.
     fn without_hooks(&self, reading: &Reading) -> Option<&'static str> {
-        let is_start = |file: &str| START_FILES.contains(&base_name(file));
         let text = |run: &Run| run.whole.iter().flat_map(|it| [it.text.as_str(), " "]).collect::<String>();
         let fed =
             |run: &Run| run.input.iter().filter_map(|at| reading.runs.get(*at)).map(text).collect::<String>();
-        let written = reading.runs.iter().filter(|run| run.writes().any(is_start));
+        let written = reading.runs.iter().filter(|run| run.writes().any(is_start_file));
         let written: Vec<String> = written.map(|run| text(run) + &fed(run)).collect();
         let agent = |run: &'_ Run| {
             run.program().and_then(|name| self.protected.targets().iter().find(|it| is_agent(name, it)))
@@ -160,28 +190,34 @@ impl Judge<'_> {
         if written.is_empty() && started.is_empty() {
             return None;
         }
-        // Another home directory has no hooks, and another program of the name asks none.
-        let targets = || self.protected.targets().iter().copied();
-        let moves = |run: &Run| run.assignments.iter().any(|(name, _)| name == "HOME");
-        if let Some((_, agent)) = started.iter().find(|(run, _)| moves(run)) {
+        // Another home directory has no hooks, and another user has others.
+        let moves = |run: &Run| {
+            let is_home = |it: &Arg| it.text == "HOME" || it.text.starts_with("HOME=");
+            let sets = matches!(run.program(), Some("export" | "unset" | "declare" | "typeset" | "readonly"));
+            run.assignments.iter().any(|(name, _)| name == "HOME") || sets && run.args().iter().any(is_home)
+        };
+        let is_elsewhere = |run: &Run| {
+            let starts = |name: &str| run.whole.first().is_some_and(|it| base_name(&it.text) == name);
+            let clears = |it: &Arg| matches!(it.text.as_str(), "-" | "-i" | "--ignore-environment");
+            starts("sudo") || starts("env") && run.whole.iter().any(clears)
+        };
+        let moved = reading.runs.iter().any(moves);
+        if let Some((_, agent)) = started.iter().find(|(run, _)| moved || is_elsewhere(run)) {
             return Some(agent);
-        }
-        let is_renamed = |name: &str| written.iter().any(|it| it.contains(&format!("alias {name}=")));
-        if let Some(name) = targets().chain(["hookbox"]).find(|name| is_renamed(name)) {
-            return Some(name);
         }
         let whole: Vec<String> = reading.runs.iter().map(text).collect();
         let found = self.protected.without_hooks().iter().find(|(name, word)| {
-            let runs = || started.iter().filter(|(_, agent)| agent == name);
-            if word.bytes().all(|it| it.is_ascii_uppercase() || it == b'_') {
-                // A variable: a command before may set it.
+            let mut runs = started.iter().filter(|(_, agent)| agent == name);
+            if is_variable(word) {
+                // A command before may set it.
                 let is_set = |text: &String| text.contains(&format!("{word}="));
-                return runs().next().is_some() && whole.iter().any(is_set) || written.iter().any(is_set);
+                return runs.next().is_some() && whole.iter().any(is_set);
             }
-            runs().any(|(run, _)| text(run).contains(word))
-                || written.iter().any(|it| it.contains(name) && it.contains(word))
+            runs.any(|(run, _)| text(run).contains(word))
         });
-        found.map(|(name, _)| *name)
+        found
+            .map(|(name, _)| *name)
+            .or_else(|| written.iter().find_map(|it| started_without_hooks(it, self.protected)))
     }
 
     /// Searches a text for protected paths and subcommands without judging its commands.

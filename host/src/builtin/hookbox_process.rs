@@ -14,10 +14,10 @@ use hookbox_system::files::program;
 const NAME: &str = "hookbox";
 
 /// Programs that install other programs, and not hookbox into them.
-const PACKAGERS: [&str; 31] = [
-    "apk", "apt", "apt-get", "asdf", "brew", "bun", "cargo", "choco", "conda", "dnf", "flatpak", "gem", "go",
-    "make", "mise", "nix", "npm", "npx", "pacman", "pip", "pip3", "pipx", "pnpm", "port", "scoop", "snap",
-    "uv", "volta", "winget", "yarn", "yum",
+const PACKAGERS: [&str; 33] = [
+    "apk", "apt", "apt-get", "asdf", "brew", "bun", "cargo", "choco", "cmake", "conda", "dnf", "flatpak",
+    "gem", "go", "make", "meson", "mise", "nix", "npm", "npx", "pacman", "pip", "pip3", "pipx", "pnpm",
+    "port", "scoop", "snap", "uv", "volta", "winget", "yarn", "yum",
 ];
 
 /// Returns the files of the program, as it runs and as `PATH` finds it.
@@ -66,29 +66,42 @@ const VALUES: [&str; 24] = [
     "--max-count",
 ];
 
-/// Package managers, each with the words by which it removes or replaces a program.
+/// Package managers, each with the words by which it removes or replaces a program. One that ends with `*` begins such a
+/// word.
 const REPLACES: [(&str, &str); 13] = [
-    ("apk port", "del uninstall add install upgrade"),
+    ("apk port pkg", "del delete uninstall add install upgrade"),
     ("apt apt-get aptitude", "remove purge autoremove install reinstall"),
     (
-        "asdf mise brew choco flatpak gem scoop snap volta winget",
+        "asdf mise brew choco flatpak gem scoop snap volta winget nix guix",
         "uninstall remove rm unlink install upgrade reinstall",
     ),
-    ("cargo", "uninstall install binstall"),
-    ("pip pip3 pipx", "uninstall"),
+    ("cargo", "uninstall install binstall install-update"),
+    ("go", "install"),
+    ("pip pip3 pipx uv", "uninstall"),
     ("conda", "remove uninstall"),
-    ("dnf yum zypper", "remove erase install reinstall upgrade"),
-    ("dpkg", "-r -P --remove --purge"),
+    ("dnf yum zypper", "remove rm erase install in reinstall upgrade swap"),
+    ("dpkg emerge", "-r -P -C --remove --purge --unmerge --depclean"),
     ("nix-env", "-e --uninstall"),
     ("npm pnpm yarn bun", "uninstall remove rm un r unlink install i add update"),
-    ("pacman", "-R -Rs -Rn -Rns -Rc -Rsc --remove -S -Sy"),
+    ("pacman", "-R* --remove -S -Sy* -Su* -U*"),
     ("rpm", "-e --erase"),
-    ("uv", "uninstall"),
 ];
 
-/// Returns the directories into which a package manager installs by an option.
+/// Returns the directories into which a package manager installs by an option or a variable.
 pub(super) fn roots(program: &str, words: &[&str]) -> Vec<String> {
-    let is_root = |it: &str| matches!(it, "--root" | "--prefix" | "--install-dir" | "--target-dir");
+    let is_root = |it: &str| {
+        matches!(
+            it,
+            "--root"
+                | "--prefix"
+                | "--install-dir"
+                | "--target-dir"
+                | "--target"
+                | "--destdir"
+                | "PREFIX"
+                | "DESTDIR"
+        )
+    };
     let next = words.windows(2).filter_map(|it| match it {
         [option, value] if is_root(option) => Some(*value),
         _ => None,
@@ -98,21 +111,40 @@ pub(super) fn roots(program: &str, words: &[&str]) -> Vec<String> {
 }
 
 /// Returns true if a package manager removes or replaces hookbox on the machine, not in a project.
-pub(super) fn is_replaced<'a>(program: &str, words: impl Iterator<Item = &'a str>) -> bool {
-    let words: Vec<&str> = words.collect();
+pub(super) fn is_replaced<'a>(program: &'a str, words: impl Iterator<Item = &'a str>) -> bool {
+    let mut words: Vec<&str> = words.collect();
+    let mut program = program;
+    // `python3 -m pip uninstall`
+    if program.starts_with("python") && words.first() == Some(&"-m") && words.len() > 1 {
+        program = words.remove(1);
+    }
     let has = |list: &str, word: &str| list.split(' ').any(|it| it == word);
     let Some((_, removes)) = REPLACES.iter().find(|(programs, _)| has(programs, program)) else {
         return false;
     };
+    let takes = |word: &str| {
+        let begins = |it: &str| it.strip_suffix('*').is_some_and(|it| word.starts_with(it));
+        removes.split(' ').any(|it| it == word || begins(it))
+    };
     let is_of_machine = !matches!(program, "npm" | "pnpm" | "yarn" | "bun")
-        || words.iter().any(|word| matches!(*word, "-g" | "--global" | "global"));
+        || words.iter().any(|word| matches!(*word, "-g" | "--global" | "global" | "--location=global"));
     // `uv tool uninstall`, `yarn global remove`
-    let mut named = words.iter().skip_while(|word| !has(removes, word));
-    let is_early = words.iter().take(3).any(|word| has(removes, word));
-    is_of_machine
-        && is_early
-        && named.next().is_some()
-        && named.any(|word| is_hookbox(word.trim_end_matches(['*', '.'])) && !word.contains('/'))
+    let mut named = words.iter().skip_while(|word| !takes(word));
+    let is_early = words.iter().take(3).any(|word| takes(word));
+    is_of_machine && is_early && named.next().is_some() && named.any(|word| is_package(word))
+}
+
+/// Returns true if a package is hookbox: by its name, its address, or the directory that it is made from
+/// (`@hookbox/cli`, `cargo:hookbox`, `nixpkgs#hookbox`, `hookbox@1.0`).
+fn is_package(word: &str) -> bool {
+    let of_part = |part: &str| {
+        let name = part.split('@').find(|it| !it.is_empty()).unwrap_or_default();
+        is_hookbox(name.trim_matches(['*', '.', '\'']))
+    };
+    // The user's own directory of that name, such as `./hookbox-plugin/tests`, is another package.
+    let parts: Vec<&str> = word.split(['/', ':', '#']).filter(|it| !it.is_empty()).collect();
+    parts.last().is_some_and(|it| of_part(it))
+        || word.starts_with('@') && parts.first().is_some_and(|it| of_part(it))
 }
 
 /// Returns true if a command selects processes by other signs than a number, as those do that only search.

@@ -5,7 +5,7 @@ use hookbox_shell::{Use, assignment, base_name, is_in};
 use super::protected::is_match;
 
 /// Programs that end other programs.
-const ENDERS: &str = "kill pkill killall killall5 skill fuser tskill taskkill";
+const ENDERS: &str = "kill pkill killall killall5 skill fuser prlimit tskill taskkill";
 
 /// Programs, and functions of other languages, that remove or move a directory with everything beneath it.
 const DESTROYERS: &str =

@@ -205,6 +205,19 @@ impl Protected {
             || self.files.programs.iter().any(|it| it.as_os_str().eq_ignore_ascii_case(path))
     }
 
+    /// Returns true if files of any names in this directory may replace hookbox's program, or its settings and those of the
+    /// agents: in the root, the home directory, that of the program, and in the home directory also the one above that,
+    /// such as `~/.local`.
+    pub(super) fn is_around_hookbox(&self, directory: &Path) -> bool {
+        let home = self.home().map(Path::new);
+        let own = self.files.places.iter().filter(|it| it.ends_with("hookbox"));
+        let mut around = own.filter_map(|it| it.parent()).flat_map(|near| {
+            let above = near.parent().filter(|it| home.is_some_and(|home| it.starts_with(home)));
+            [Some(near), above].into_iter().flatten()
+        });
+        directory.parent().is_none() || home == Some(directory) || around.any(|it| it == directory)
+    }
+
     /// Returns the existing protected path that is at or beneath this one.
     pub(super) fn beneath<'a>(&'a self, path: &Path) -> impl Iterator<Item = &'a Path> + use<'a> {
         let path: Vec<String> = parts(path).into_iter().map(str::to_owned).collect();

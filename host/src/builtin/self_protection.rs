@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use hookbox_calls::{directories, lines, name_words, texts};
+use hookbox_calls::{RUNS, directories, lines, name_words, texts};
 use hookbox_shell::{Known, is_in, runs};
 
 use super::command::{self, Finding};
@@ -31,15 +31,12 @@ pub(super) const BUILTIN: Builtin = Builtin {
     make: |around, user_settings| Arc::new(SelfProtection::new(around, user_settings)),
 };
 
-/// Words in the name of a tool: of a tool that only reads, that changes, that removes or moves, or that runs something.
+/// Words in the name of a tool: of a tool that only reads, that changes, or that removes or moves.
 const READS: &str = "read get list search find view show query fetch describe stat tree grep glob info count check status \
     diff log todo think plan output";
 const CHANGES: &str = "write edit create delete remove move copy rename append update set put insert replace patch apply \
     upload save install add make";
 const TAKES: &str = "delete remove move rename trash unlink rm mv";
-const RUNS: &str =
-    "run exec execute shell command commands terminal bash sh zsh cmd powershell eval spawn process script";
-
 /// The beginnings of field names that hold a destination.
 const DESTINATIONS: [&str; 3] = ["dest", "target", "new"];
 
@@ -148,13 +145,8 @@ impl SelfProtection {
         let found =
             held.or_else(|| is_one(TAKES).then(above)?).map(|(_, text)| Finding::Changes(text.clone()));
         found.or_else(|| {
-            let plain = || texts.iter().map(|(_, text)| text.as_str());
-            let all = plain().collect::<Vec<_>>().join(" ");
             let lines = lines(&call.as_made());
-            let given = plain().chain([all.as_str()]).filter(|_| is_one(RUNS));
-            given
-                .chain(lines.iter().map(String::as_str))
-                .find_map(|line| command::judge(line, &self.protected, directories))
+            lines.iter().find_map(|line| command::judge(line, &self.protected, directories))
         })
     }
 
@@ -167,6 +159,16 @@ impl SelfProtection {
             "this starts {program}, which would run all that {tool} writes to it, and no hook sees that; run each command \
              in a call of its own, or give the program a script"
         ))
+    }
+
+    /// Returns the agent that would run without its hooks by the start file of a shell that a call writes.
+    fn written_without_hooks(&self, call: &ToolCall, cwd: &Path) -> Option<&'static str> {
+        if !call.facts.paths.iter().any(|it| command::is_start_file(&it.path)) {
+            return None;
+        }
+        let files = call.facts_in(&cwd.to_string_lossy()).files;
+        let mut texts = files.into_iter().filter_map(|it| it.text);
+        texts.find_map(|text| command::started_without_hooks(&text, &self.protected))
     }
 
     /// Returns the reason why a call is blocked.
@@ -186,7 +188,10 @@ impl SelfProtection {
                     .flat_map(|from| facts::of(&call.name, &call.input, from, self.home.as_deref()).paths);
                 let paths = facts.paths.iter().cloned().chain(elsewhere).map(|it| it.path);
                 let named = paths.into_iter().find(|path| self.protected.holds(Path::new(path)));
-                Finding::Changes(named.or_else(|| self.mentioned(call, facts, &directories))?)
+                match named.or_else(|| self.mentioned(call, facts, &directories)) {
+                    Some(path) => Finding::Changes(path),
+                    None => Finding::WithoutHooks(self.written_without_hooks(call, cwd)?),
+                }
             }
             ToolKind::Mcp | ToolKind::Other => self.by_texts(call, &directories)?,
             _ => return None,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hookbox_shell::{Arg, Sort, Use};
+use hookbox_shell::{Arg, Sort, Use, is_in};
 
 use super::expansion::without_variables;
 use super::{Judge, Seen, pieces};
@@ -10,6 +10,18 @@ use crate::builtin::programs::is_hookbox;
 
 /// The longest path on any system, in bytes.
 const MAX_PATH: usize = 4096;
+
+/// Programs that make files under the names of their sources.
+const COPIES: &str = "cp mv install ln rsync scp sftp docker podman kubectl wget curl stow";
+
+/// Returns a word without the option that it is the value of.
+fn value_of(word: &str) -> &str {
+    match word.split_once('=') {
+        Some((option, value)) if option.starts_with('-') => value,
+        _ if word.starts_with('-') => "",
+        _ => word,
+    }
+}
 
 /// Returns a name in a path without its wildcards, if it has hardly any letters of its own.
 fn plain_name(name: &str) -> String {
@@ -34,7 +46,7 @@ impl Judge<'_> {
         let words = seen.words.iter().enumerate().skip(1);
         let words = words.filter(|(at, word)| !is_source(at) || is_open(word));
         let mut words = words.map(|(_, word)| word);
-        words.find_map(|word| self.path_in(word, seen)).or_else(|| {
+        words.find_map(|word| self.path_in(word, seen)).or_else(|| self.landed(seen)).or_else(|| {
             let program = seen.program();
             let texts = seen.scripts.iter();
             if matches!(program, "patch" | "git" | "apply_patch" | "applypatch") {
@@ -67,6 +79,33 @@ impl Judge<'_> {
         }
         let value = word.text.strip_prefix('-').and_then(|rest| rest.get(1..)).filter(|it| !it.is_empty());
         pieces(&word.text).chain(value).find(held).map(str::to_owned)
+    }
+
+    /// Returns the protected path that a copy, a move, a link or a download makes or replaces in a directory, under the name of
+    /// its source.
+    fn landed(&self, seen: &Seen) -> Option<String> {
+        if !is_in(COPIES, seen.program()) {
+            return None;
+        }
+        let words = || seen.words.iter().skip(1).filter(|it| !it.text.is_empty());
+        let targets: Vec<&str> = words().map(|it| value_of(&it.text)).filter(|it| !it.is_empty()).collect();
+        words().find_map(|source| {
+            // `host:hookbox`, `https://host/hookbox?x`
+            let path = source.text.split(['?', '#']).next().unwrap_or_default();
+            let name = path.rsplit(['/', ':']).next().unwrap_or_default();
+            let is_whole = matches!(name, "" | "." | "*") || source.sort == Sort::Unknown;
+            let into = targets.iter().filter(|it| **it != source.text);
+            let mut made =
+                into.flat_map(|it| seen.directories.iter().map(|from| self.protected.path(it, from)));
+            let found = made.find(|target| match is_whole {
+                true => path.len() > name.len() && self.protected.is_around_hookbox(target),
+                false => {
+                    let path = target.join(name);
+                    self.protected.holds(&path) || self.protected.beneath(&path).next().is_some()
+                }
+            })?;
+            Some(if is_whole { found } else { found.join(name) }.to_string_lossy().into_owned())
+        })
     }
 
     pub(super) fn is_held(&self, path: &str, directories: &[PathBuf], glob: bool) -> bool {
