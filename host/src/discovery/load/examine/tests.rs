@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 fn job(path: PathBuf, kind: Kind, standing: TrustLevel) -> Arc<Judged> {
-    let dir = Arc::new(HooksDir::new(&FileAccess::Global, Tier::Global, 0, PathBuf::new(), Path::new("")));
+    let dir = Arc::new(HooksDir::new(&FileAccess::Global, Tier::Global, 0, PathBuf::new(), std::path::Path::new("")));
     let candidate = Candidate::of_file(&dir, "x".to_owned(), path, State::Usable);
     let candidate = Candidate { kind, ..candidate };
     Arc::new(Judged {
