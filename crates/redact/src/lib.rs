@@ -16,21 +16,23 @@
 //! | `private_key` | a private key in PEM, to its end or the end of the text |
 //! | `jwt` | a JSON Web Token |
 //! | `aws` | an AWS access key id (`AKIA…`, `ASIA…`) |
-//! | `github` | a token of GitHub (`ghp_…`, `gho_…`, `ghu_…`, `ghs_…`, `ghr_…`, `github_pat_…`) or GitLab (`glpat-…`) |
+//! | `github` | a token of GitHub (`ghp_…`, `gho_…`, `ghu_…`, `ghs_…`, `ghr_…`, `github_pat_…`) or GitLab (`glpat-…`, `glrt-…` and the like) |
 //! | `slack` | a token of Slack (`xoxb-…` and the like, `xapp-…`) or a webhook's path |
-//! | `api_key` | a key that begins with `sk-` (OpenAI, Anthropic), `sk_live_`, `sk_test_`, `rk_live_` (Stripe), `AIza` (Google), `npm_`, `hf_`, `pypi-` or `SG.` (SendGrid) |
+//! | `api_key` | a key that begins with `sk-` (OpenAI, Anthropic), `sk_live_`, `sk_test_`, `rk_live_` (Stripe), `AIza` (Google), `npm_`, `hf_`, `pypi-`, `SG.` (SendGrid), or as the keys of some forty other services do, such as `dop_v1_`, `hvs.`, `gsk_` and `AGE-SECRET-KEY-1` |
 //! | `own` | a token with a beginning of the caller's own |
 //! | `url` | the password, or the lone user name, of a URL: `https://user:…@host` |
 //! | `bearer` | the text after `Bearer` or `Basic` in a header |
-//! | `field` | the value of a name that marks a secret: `password=…`, `api_key: …`, `--token …`, `<password>…`, and the password in `-u user:…`, `mysql -p…`, `sshpass -p …`, `redis-cli -a …` |
+//! | `field` | the value of a name that marks a secret: `password=…`, `api_key: …`, `--token …`, `<password>…`, a cell beside it, `password '…'`; the password in `-u user:…` and in the words of some fifty programs: `mysql -p…`, `docker login -p …`, `htpasswd -b f user …` |
 //! | `entropy` | a long random value of a name that ends in `key`: `SIGNING_KEY=…` |
 //!
 //! A name marks a secret if it ends, whatever its case and separators and with or without an `s`, in `password`,
 //! `passwd`, `passphrase`, `token`, `secret`, `api_key`, `access_key`, `secret_key`, `private_key`, `authorization` or
 //! `credential`, or if its last part is `pwd`, `pass`, `cookie` or `bearer`; a signature and `…tokens` if the value looks
-//! like a secret. Values shorter than four characters, variables (`$PASSWORD`), types (`password: String`) and plain
-//! words of code stay. Numbers of tokens stay.
+//! like a secret. A name and a value that have a line of their own, or a line each, count if the value looks random.
+//! Values shorter than four characters, variables (`$PASSWORD`), types (`password: String`), `your-key-here` and plain words
+//! of code stay. Numbers of tokens stay.
 
+mod commands;
 mod named;
 mod names;
 mod random;
@@ -40,6 +42,7 @@ mod values;
 use std::ops::Range;
 
 pub use names::{Sensitivity, classify, is_marker};
+pub use tokens::beginnings;
 pub use values::looks_secret;
 
 /// The number of rounds: one replacement may reveal the beginning of another secret.

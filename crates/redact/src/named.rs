@@ -2,35 +2,19 @@
 
 use std::ops::Range;
 
-use crate::Secret;
 use crate::names::{Sensitivity, marker_length};
 use crate::values::{self, Before};
+use crate::{Secret, commands};
 
 /// The longest name, in bytes, and the most white space around a separator. The limits keep the time linear
 /// in a text of many names.
 const MAX_NAME: usize = 64;
 const MAX_GAP: usize = 8;
-/// The distance behind a command in which its options are searched, in bytes.
+/// The part of a line that is searched, in bytes.
 const LINE: usize = 256;
-/// Commands, and their option for a password.
-const COMMANDS: [(&str, &str, Joined); 6] = [
-    ("mysqldump", "-p", Joined::Always),
-    ("mysqladmin", "-p", Joined::Always),
-    ("mysql", "-p", Joined::Always),
-    ("mariadb", "-p", Joined::Always),
-    ("sshpass", "-p", Joined::Maybe),
-    ("redis-cli", "-a", Joined::Maybe),
-];
 /// Words after an option in a sentence.
 const PROSE: [&str; 10] =
     ["flag", "flags", "option", "options", "argument", "with", "from", "when", "instead", "must"];
-
-/// The place of a value: always or maybe in the same word as its option.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Joined {
-    Always,
-    Maybe,
-}
 
 /// Returns the secrets, in order. `classify` judges names.
 pub(crate) fn find(text: &str, classify: &dyn Fn(&str) -> Option<Sensitivity>) -> Vec<Secret> {
@@ -47,9 +31,13 @@ pub(crate) fn find(text: &str, classify: &dyn Fn(&str) -> Option<Sensitivity>) -
             b'=' | b':' => field(text, from, at, classify),
             b'-' if !is_word => option(text, at, classify).or_else(|| user(text, at)),
             b'<' => element(text, at, classify),
-            b'm' | b's' | b'r' if !is_word => command(text, at),
+            b'\'' => sql(text, from, at),
+            b'|' => cell(text, from, at, classify),
+            _ if byte.is_ascii_alphanumeric() && !is_word => commands::find(text, at),
             _ => None,
         };
+        let begins_line = at == 0 || before == b'\n';
+        let secret = secret.or_else(|| if begins_line { own_line(text, at, classify) } else { None });
         if let Some(secret) = secret.filter(|secret| !secret.is_empty() && secret.start >= from) {
             from = secret.end;
             found.push(("field", secret));
@@ -58,7 +46,7 @@ pub(crate) fn find(text: &str, classify: &dyn Fn(&str) -> Option<Sensitivity>) -
     found
 }
 
-fn is_name(c: char) -> bool {
+pub(crate) fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_.-".contains(c)
 }
 
@@ -83,11 +71,16 @@ fn field(
     let head = bare.unwrap_or(head);
     let length = head.chars().rev().take(MAX_NAME).take_while(|c| is_name(*c)).count();
     let name = head.get(head.len() - length..)?;
-    let sensitivity = classify(name)?;
+    let mut sensitivity = classify(name)?;
     let arrow = usize::from(text.get(at..)?.starts_with("=>"));
     let after = at + 1 + arrow;
     let spaced = gap(text.get(after..)?);
     let lower = name.to_ascii_lowercase();
+    let line = values::prefix(text.get(after..)?, LINE).split('\n').next()?;
+    if lower.ends_with("cookie") && !line.contains('=') {
+        // An option for cookies: `cookie: strict`.
+        sensitivity = Sensitivity::Maybe;
+    }
     let before = Before {
         sensitivity,
         whole_line: lower.ends_with("cookie") || lower.ends_with("authorization"),
@@ -109,13 +102,16 @@ fn option(text: &str, at: usize, classify: &dyn Fn(&str) -> Option<Sensitivity>)
     let start = argument(text, at + 2 + length)?;
     let before = Before { sensitivity, whole_line: false, spaced: false, json: false };
     let value = values::at(text, start, before)?;
-    let word = text.get(value.clone())?;
-    let is_prose = word.starts_with('-') || PROSE.iter().any(|known| word.eq_ignore_ascii_case(known));
-    (!is_prose).then_some(value)
+    (!is_prose(text.get(value.clone())?)).then_some(value)
+}
+
+/// Returns true for another option, or the next word of a sentence.
+pub(crate) fn is_prose(word: &str) -> bool {
+    word.starts_with('-') || PROSE.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 /// Returns the start of the next word of a command, or of the next string of a list.
-fn argument(text: &str, at: usize) -> Option<usize> {
+pub(crate) fn argument(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
     let closed = rest.trim_start_matches('\\').strip_prefix(['"', '\'']);
     let mut next = closed.unwrap_or(rest);
@@ -126,23 +122,27 @@ fn argument(text: &str, at: usize) -> Option<usize> {
     (start > at && !next.starts_with(['\n', '\r'])).then_some(start)
 }
 
-/// `-u user:password`, `--user user:password`.
+/// `-u user:password`, `--user user:password`, `-U user%password`.
 fn user(text: &str, at: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
-    let option = ["--proxy-user", "--user", "-u"].into_iter().find(|option| rest.starts_with(option))?;
+    let option =
+        ["--proxy-user", "--user", "-u", "-U"].into_iter().find(|option| rest.starts_with(option))?;
+    let separator = if option == "-U" { '%' } else { ':' };
     let after = at + option.len();
     let start = match text.get(after..)?.strip_prefix('=') {
         Some(_) => after + 1,
-        None => argument(text, after)?,
+        None => argument(text, after).or_else(|| (option == "-u").then_some(after))?,
     };
+    // `-uNAME:…` may be another option.
+    let sensitivity = if start == after { Sensitivity::Maybe } else { Sensitivity::Secret };
     let rest = text.get(start..)?;
     let bare = rest.trim_start_matches('\\');
     let quote = bare.chars().next().filter(|c| ['"', '\''].contains(c));
     let bare = if quote.is_some() { bare.get(1..)? } else { rest };
-    let stop = |c: char| c.is_whitespace() || ['"', '\'', ':', '\\'].contains(&c);
+    let stop = |c: char| c.is_whitespace() || ['"', '\'', separator, '\\'].contains(&c);
     let length: usize = bare.chars().take(MAX_NAME).take_while(|c| !stop(*c)).map(char::len_utf8).sum();
     let name = bare.get(..length).filter(|name| !name.is_empty())?;
-    let password = bare.get(length..)?.strip_prefix(':')?;
+    let password = bare.get(length..)?.strip_prefix(separator)?;
     let ends = |c: char| {
         quote.map_or(c.is_whitespace() || c == '"' || c == '\'', |q| c == q || c == '\n') || c == '\\'
     };
@@ -152,43 +152,7 @@ fn user(text: &str, at: usize) -> Option<Range<usize>> {
     // A user and a group of a container, or an address.
     let no_secret = value.starts_with("//") || value == name || value.bytes().all(|c| c.is_ascii_digit());
     let start = text.len() - password.len();
-    (!no_secret && values::is_one(value, Sensitivity::Secret, quote)).then(|| start..start + length(password))
-}
-
-/// `mysql -pPASSWORD`, `sshpass -p PASSWORD`, `redis-cli -a PASSWORD`.
-fn command(text: &str, at: usize) -> Option<Range<usize>> {
-    let rest = text.get(at..)?;
-    let (name, option, joined) = COMMANDS.into_iter().find(|(name, ..)| {
-        rest.strip_prefix(name).is_some_and(|rest| rest.starts_with([' ', '\t', '"', '\'', '\\']))
-    })?;
-    let mut end = (at + name.len() + LINE).min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let line = text.get(at + name.len()..end)?;
-    let line = line.get(..line.find(['\n', '|', ';']).unwrap_or(line.len()))?;
-    for (found, _) in line.match_indices(option) {
-        let starts_word = line.get(..found).is_some_and(|head| head.ends_with([' ', '\t', '"', '\'']));
-        let after = at + name.len() + found + option.len();
-        let next = text.get(after..)?;
-        let spaced = next.starts_with([' ', '\t', '\n'])
-            || next.starts_with(['"', '\'', '\\', ',']) && argument(text, after).is_some();
-        let start = match joined {
-            _ if !starts_word => continue,
-            Joined::Always if spaced || next.starts_with('-') => continue,
-            Joined::Maybe if spaced => match argument(text, after) {
-                Some(start) => start,
-                None => continue,
-            },
-            _ => after,
-        };
-        let before =
-            Before { sensitivity: Sensitivity::Secret, whole_line: false, spaced: false, json: false };
-        if let Some(value) = values::at(text, start, before) {
-            return Some(value);
-        }
-    }
-    None
+    (!no_secret && values::is_one(value, sensitivity, quote)).then(|| start..start + length(password))
 }
 
 /// `<name>value</name>`.
@@ -205,4 +169,68 @@ fn element(text: &str, at: usize, classify: &dyn Fn(&str) -> Option<Sensitivity>
     let start = text.len() - rest.len() + tag + 1;
     let is_one = marker_length(value) == 0 && values::is_one(value.trim(), sensitivity, Some('\''));
     is_one.then(|| start..start + value.len())
+}
+
+/// `password 'value'`, `identified by 'value'`, with the quote at `at`.
+fn sql(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
+    let head = text.get(from..at)?;
+    let bare = head.trim_end_matches([' ', '\t']);
+    let ends = |end: &&str| {
+        let start = bare.len().checked_sub(end.len())?;
+        bare.get(start..).filter(|it| it.eq_ignore_ascii_case(end))
+    };
+    ["password", "identified by"].iter().find_map(ends).filter(|_| bare.len() < head.len())?;
+    let before = Before { sensitivity: Sensitivity::Secret, whole_line: false, spaced: true, json: false };
+    values::at(text, at, before)
+}
+
+/// `| name | value |`, with the middle bar at `at`.
+fn cell(
+    text: &str,
+    from: usize,
+    at: usize,
+    classify: &dyn Fn(&str) -> Option<Sensitivity>,
+) -> Option<Range<usize>> {
+    let head = text.get(from..at)?.trim_end_matches([' ', '\t']);
+    let length = head.bytes().rev().take(MAX_NAME).take_while(|c| is_name(char::from(*c))).count();
+    let (before, name) = head.split_at_checked(head.len() - length)?;
+    let first = before.trim_end_matches([' ', '\t']).bytes().last();
+    classify(name).filter(|_| first.is_none_or(|c| b"|\n".contains(&c)))?;
+    let cell = values::prefix(text.get(at + 1..)?, LINE);
+    let cell = cell.get(..cell.find(['|', '\n'])?)?;
+    let start = at + 1 + cell.len() - cell.trim_start().len();
+    is_strong(cell.trim()).then(|| start..start + cell.trim().len())
+}
+
+/// A name and its value as the only words of a line, or as two lines.
+fn own_line(text: &str, at: usize, classify: &dyn Fn(&str) -> Option<Sensitivity>) -> Option<Range<usize>> {
+    let seen = values::prefix(text.get(at..)?, LINE);
+    let (line, below) = seen.split_once('\n').unwrap_or((seen, ""));
+    let words: Vec<&str> = line.split_whitespace().take(3).collect();
+    let class = |name: &str| classify(name).filter(|_| name.chars().all(|c| is_name(c) || c == ' '));
+    let (start, value) = match words.as_slice() {
+        [name, value] if is_strong(value) && class(name).is_some() => {
+            (line.trim_end().len() - value.len(), *value)
+        }
+        [_] | [_, _] if class(line.trim().trim_end_matches([':', '='])) == Some(Sensitivity::Secret) => {
+            let value = below.split('\n').next()?;
+            (line.len() + 1 + value.len() - value.trim_start().len(), value.trim())
+        }
+        _ => return None,
+    };
+    is_strong(value).then(|| at + start..at + start + value.len())
+}
+
+/// Returns true for one word that is neither a name, a path nor a hash: it has digits, and letters in both cases or many.
+fn is_strong(value: &str) -> bool {
+    const MIN: usize = 8;
+    const LONG: usize = 16;
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|c| is(&c));
+    let is_mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+    value.len() >= MIN
+        && marker_length(value) == 0
+        && value.bytes().all(|c| c.is_ascii_graphic() && !b"/.:=|<>(){}[]\"'`,;$".contains(&c))
+        && has(u8::is_ascii_digit)
+        && (is_mixed || value.len() >= LONG)
+        && !value.bytes().all(|c| c.is_ascii_hexdigit() || c == b'-')
 }

@@ -2,19 +2,25 @@
 //! and tokens of headers.
 
 use crate::names::is_marker;
-use crate::values::run;
+use crate::values::{prefix, run};
 use crate::{Secret, random};
 
 /// The kind of a token, its beginnings, the least number of characters after them, and the characters that it has beside
 /// ASCII letters and digits.
 type Form = (&'static str, &'static [&'static str], usize, &'static str);
 
-/// The tokens that give themselves away.
-const TOKENS: [Form; 13] = [
+/// The tokens that give themselves away, in the forms that their services publish.
+const TOKENS: [Form; 29] = [
     ("aws", &["AKIA", "ASIA", "ABIA", "ACCA"], 16, ""),
     ("github", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], 20, ""),
     ("github", &["github_pat_"], 20, "_"),
-    ("github", &["glpat-"], 16, WORD),
+    (
+        "github",
+        &["glpat-", "glrt-", "gldt-", "glptt-", "glft-", "glsoat-", "glcbt-", "glimt-", "glagent-"],
+        16,
+        WORD,
+    ),
+    ("github", &["gloas-", "glffct-"], 16, WORD),
     ("slack", &["xox"], 12, WORD),
     ("slack", &["xapp-"], 10, WORD),
     ("slack", &["hooks.slack.com/services/", "hooks.slack.com/workflows/"], 8, "_-/"),
@@ -24,7 +30,41 @@ const TOKENS: [Form; 13] = [
     ("api_key", &["npm_", "hf_"], 30, ""),
     ("api_key", &["pypi-"], 24, WORD),
     ("api_key", &["SG."], 16, "_-."),
+    // DigitalOcean, Supabase, Linear, Notion, New Relic, Shopify, Vercel, Netlify, PlanetScale, Buildkite, Fly.
+    ("api_key", &["dop_v1_", "doo_v1_", "dor_v1_", "sbp_", "lin_api_", "lin_oauth_", "ntn_", "nfp_"], 32, ""),
+    ("api_key", &["shpat_", "shpca_", "shppa_", "shpss_", "rubygems_", "bkua_", "NRAK-", "vercel_"], 24, ""),
+    (
+        "api_key",
+        &["vercel_blob_rw_", "pscale_tkn_", "pscale_pw_", "pscale_oauth_", "fm1_", "fm2_"],
+        30,
+        TOKEN68,
+    ),
+    // Models: Groq, Replicate, xAI, Perplexity, Nvidia, Tavily.
+    ("api_key", &["gsk_", "r8_", "xai-", "pplx-"], 30, ""),
+    ("api_key", &["nvapi-", "tvly-"], 30, WORD),
+    // Vault, Docker, Figma, Sentry, Google's OAuth, Atlassian, Stripe's webhooks.
+    ("api_key", &["hvs.", "hvb.", "hvr.", "dckr_pat_", "dckr_oat_", "figd_", "GOCSPX-", "whsec_"], 20, WORD),
+    ("api_key", &["sntrys_", "sntryu_", "ya29.", "ATATT3", "ATCTT3", "ops_eyJ"], 30, "_-+/="),
+    // Tailscale, Grafana, Postman, Doppler, Brevo.
+    ("api_key", &["tskey-", "glsa_", "glc_", "PMAK-", "xkeysib-"], 24, "_-+/="),
+    ("api_key", &["dp.pt.", "dp.st.", "dp.ct.", "dp.sa."], 30, "_-."),
+    // age, and crates.io.
+    ("api_key", &["AGE-SECRET-KEY-1"], 40, ""),
+    ("api_key", &["cio"], 32, ""),
+    // Pulumi, Twilio and Databricks, with hexadecimal digits, and Cloudflare.
+    ("api_key", &["pul-"], 40, ""),
+    ("api_key", &["SK", "dapi"], 32, ""),
+    ("api_key", &["v1.0-"], 24, "-"),
+    // Terraform and Telegram: the first part of the token is an id.
+    ("api_key", &[TERRAFORM, TELEGRAM], 33, "_-="),
 ];
+/// The length of the shortest token, with its beginning.
+const MIN_TOKEN: usize = 15;
+/// The middles of tokens whose first part is an id.
+const TERRAFORM: &str = ".atlasv1.";
+const TELEGRAM: &str = ":AA";
+/// The least number of digits in the id before [`TELEGRAM`].
+const MIN_ID: usize = 8;
 /// The characters of words, and of tokens in a header (RFC 7235), beside ASCII letters and digits.
 const WORD: &str = "_-";
 const TOKEN68: &str = "-._~+/=";
@@ -62,7 +102,10 @@ pub(crate) fn find(text: &str, own: &[String]) -> Vec<Secret> {
     let (mut from, mut last) = (0, b' ');
     // The end of a word that has no JSON Web Token, which would be read again at each beginning of one.
     let mut no_jwt = 0;
-    let firsts: Vec<u8> = forms(own).filter_map(|(_, prefix, ..)| prefix.bytes().next()).collect();
+    let mut is_first = [false; 256];
+    for byte in forms(own).filter_map(|(_, prefix, ..)| prefix.bytes().next()) {
+        is_first.get_mut(usize::from(byte)).into_iter().for_each(|it| *it = true);
+    }
     for (at, byte) in text.bytes().enumerate() {
         let before = std::mem::replace(&mut last, byte);
         let Some(rest) = text.get(at..).filter(|_| at >= from) else { continue };
@@ -77,13 +120,20 @@ pub(crate) fn find(text: &str, own: &[String]) -> Vec<Secret> {
             b':' => url(head, rest).and_then(by_place),
             b'k' | b'K' => random::find(head, rest).and_then(by_place),
             b'b' | b'B' if begins => bearer(rest).and_then(by_place),
+            b'M' | b'N' | b'O' if begins => discord(rest),
             b'e' if begins && at >= no_jwt && rest.starts_with("eyJ") => {
                 no_jwt = at + run(rest, WORD);
                 jwt(rest)
             }
             _ => None,
         };
-        let may_begin = firsts.contains(&byte) && (begins || rest.starts_with(WEBHOOK));
+        let has_id = || head.bytes().rev().take(MIN_ID).filter(u8::is_ascii_digit).count() == MIN_ID;
+        let is_middle = || byte == b'.' || byte == b':' && has_id();
+        let may_begin = is_first.get(usize::from(byte)) == Some(&true)
+            && (begins || is_middle() || rest.starts_with(WEBHOOK));
+        // Most words are too short for a look at the table.
+        let may_begin =
+            may_begin && (!own.is_empty() || rest.bytes().take(MIN_TOKEN).all(|c| c.is_ascii_graphic()));
         if let Some((kind, range)) = secret.or_else(|| if may_begin { token(rest, own) } else { None }) {
             from = at + range.end;
             found.push((kind, at + range.start..from));
@@ -101,24 +151,48 @@ fn forms(own: &[String]) -> impl Iterator<Item = (&'static str, &str, usize, &'s
     known.chain(own.map(|prefix| ("own", prefix.as_str(), MIN_AFTER_OWN, TOKEN68)))
 }
 
+/// Returns the beginnings of the tokens that give themselves away.
+pub fn beginnings() -> impl Iterator<Item = &'static str> {
+    TOKENS.iter().flat_map(|(_, prefixes, ..)| prefixes.iter().copied())
+}
+
 /// Finds a token at the beginning of a text.
 fn token(rest: &str, own: &[String]) -> Option<Secret> {
-    forms(own).find_map(|(kind, prefix, min, more)| {
-        let tail = rest.strip_prefix(prefix)?;
-        // The first characters decide: a long word that is not a token must not be read whole at each beginning.
-        let first = tail.get(..min).filter(|first| run(first, more) == min)?;
-        let is_one = match prefix {
-            "AKIA" | "ASIA" | "ABIA" | "ACCA" => !first.bytes().any(|c| c.is_ascii_lowercase()),
-            "xox" => first.starts_with(|c: char| c.is_ascii_lowercase()) && first.get(1..)?.starts_with('-'),
-            // Otherwise the name of a package.
-            "pypi-" => first.bytes().any(|c| c.is_ascii_uppercase() || c.is_ascii_digit()),
-            "SG." => !first.contains('.'),
-            _ => true,
-        };
-        // The address of a webhook is not secret.
-        let start = if prefix.starts_with(WEBHOOK) { prefix.len() } else { 0 };
-        is_one.then(|| (kind, start..prefix.len() + run(tail, more)))
-    })
+    let first = rest.bytes().next();
+    forms(own).filter(|(_, prefix, ..)| prefix.bytes().next() == first).find_map(
+        |(kind, prefix, min, more)| {
+            let tail = rest.strip_prefix(prefix)?;
+            // The first characters decide: a long word that is not a token must not be read whole at each beginning.
+            let first = tail.get(..min).filter(|first| run(first, more) == min)?;
+            let is_one = match prefix {
+                "AKIA" | "ASIA" | "ABIA" | "ACCA" => !first.bytes().any(|c| c.is_ascii_lowercase()),
+                "xox" => {
+                    first.starts_with(|c: char| c.is_ascii_lowercase()) && first.get(1..)?.starts_with('-')
+                }
+                "SG." => !first.contains('.'),
+                "pul-" | "SK" | "dapi" => first.bytes().all(|c| c.is_ascii_hexdigit()),
+                "v1.0-" => !first.contains('-') && first.bytes().any(|c| c.is_ascii_digit()),
+                // Otherwise words with dashes, such as the name of a package.
+                _ => {
+                    !more.contains('-') || first.bytes().any(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
+                }
+            };
+            // The address of a webhook is not secret.
+            let start = if prefix.starts_with(WEBHOOK) { prefix.len() } else { 0 };
+            is_one.then(|| (kind, start..prefix.len() + run(tail, more)))
+        },
+    )
+}
+
+/// Finds a token of a bot of Discord: three parts with the lengths that they have there.
+fn discord(rest: &str) -> Option<Secret> {
+    let mut end = 0;
+    for (part, range) in [23..=28, 6..=6, 27..=80].into_iter().enumerate() {
+        let at = end + usize::from(part > 0);
+        let tail = rest.get(at..).filter(|_| part == 0 || rest.get(end..at) == Some("."))?;
+        end = at + Some(run(prefix(tail, 81), WORD)).filter(|length| range.contains(length))?;
+    }
+    Some(("api_key", 0..end))
 }
 
 /// Finds a JSON Web Token: two JSON objects in base64, and perhaps a signature.
@@ -181,6 +255,7 @@ mod tests {
     fn a_token_is_known_by_its_form() {
         let long = "aB3-".repeat(1_000);
         let run = "Zx81kQp0vR7tYw3uBn5mLc2d";
+        let hex = "0123456789abcdef0123456789abcdef01234567";
         for (text, expected) in [
             (format!("eyJ{long}.eyJ{long}.{long} ok"), "[jwt] ok"),
             (format!("see-eyJ{run}.eyJ{run}, ok"), "see-[jwt], ok"),
@@ -193,6 +268,9 @@ mod tests {
             (format!("x\\nhooks.slack.com/workflows/{run}"), "x\\nhooks.slack.com/workflows/[slack]"),
             (format!("\"my-key\": \"{run}\""), "\"my-key\": \"[entropy]\""),
             (format!("api_key => '{run}'"), "api_key => '[entropy]'"),
+            (format!("dop_v1_{hex}{hex} sbp_{hex} pul-{hex}"), "[api_key] [api_key] [api_key]"),
+            (format!("SK{hex} dapi{hex} shpat_{hex}"), "[api_key] [api_key] [api_key]"),
+            (format!("v1.0-{hex}-{hex}"), "[api_key]"),
         ] {
             assert_eq!(clean(&text), expected, "{text}");
         }

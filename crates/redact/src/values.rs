@@ -319,7 +319,7 @@ fn is_code(text: &str) -> bool {
         || text.contains('<') && (text.contains('>') || text.starts_with(|c: char| c.is_ascii_uppercase()))
 }
 
-/// Returns whether the text is a placeholder: `$NAME`, `${NAME}`, `%NAME%`, `%s`, `<name>`, `{name}`.
+/// Returns whether the text is a placeholder: `$NAME`, `${NAME}`, `%NAME%`, `%s`, `<name>`, `{name}`, `your-name`.
 fn is_placeholder(text: &str, quote: Option<char>) -> bool {
     let ident = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if let Some(rest) = text.strip_prefix('$') {
@@ -340,5 +340,9 @@ fn is_placeholder(text: &str, quote: Option<char>) -> bool {
             || rest.strip_suffix('%').is_some_and(|name| name.chars().all(ident))
             || verb && !chars.next().is_some_and(char::is_alphanumeric);
     }
-    text.starts_with('<') && text.ends_with('>') || text.starts_with('{') && text.ends_with('}')
+    // `your-api-key-here`
+    let is_yours = text.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("your"))
+        && text.get(4..).is_some_and(|it| it.starts_with(['-', '_']))
+        && text.bytes().all(|c| c.is_ascii_alphabetic() || b"-_".contains(&c));
+    is_yours || text.starts_with('<') && text.ends_with('>') || text.starts_with('{') && text.ends_with('}')
 }

@@ -28,9 +28,10 @@ pub struct Secrets {
 impl Secrets {
     /// Returns the text with each secret replaced by [`REDACTED`]; `None` if it has none. This is a best
     /// effort: keys of AWS, Google, Stripe, SendGrid and those that begin with `sk-`, tokens of GitHub,
-    /// GitLab, Slack, npm, PyPI and Hugging Face, JSON Web Tokens, private keys in PEM, passwords in URLs,
-    /// bearer tokens, values of names such as `password` or `api_key`, also as options of a command
-    /// (`--password …`), and long random values of names that end in `key`. Time is linear in the text's length.
+    /// GitLab, Slack, npm, PyPI, Hugging Face and some forty other services, JSON Web Tokens, private keys in PEM,
+    /// passwords in URLs, bearer tokens, values of names such as `password` or `api_key`, also as options of a command
+    /// (`--password …`, `docker login -p …`), and long random values of names that end in `key`. Time is linear in the
+    /// text's length.
     pub fn redact(&self, text: &str) -> Option<String> {
         let marker = |_: &str| REDACTED.to_owned();
         hookbox_redact::redact(text, &self.prefixes, &|name| self.sensitivity(name), &marker)

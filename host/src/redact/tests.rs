@@ -169,6 +169,14 @@ fn hostile_texts_take_time_by_their_length() {
         "-u a:",
         "<password>",
         "password: |\n",
+        "zip ",
+        "docker login ",
+        "echo \\",
+        "| password ",
+        "password\n",
+        "password '",
+        "12345678:AA",
+        "MTAx.",
     ] {
         let (short, long) = (piece.repeat(20_000 / piece.len()), piece.repeat(320_000 / piece.len()));
         // Sixteen times the length; quadratic would be 256 times the time. A busy machine interrupts only the long
