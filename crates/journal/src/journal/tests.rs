@@ -48,7 +48,7 @@ fn a_record_that_was_changed_removed_or_inserted_is_found() {
     let lines = |text: &str| text.lines().map(|it| format!("{it}\n")).collect::<Vec<_>>();
     type Change = fn(&mut Vec<String>);
     type Case = (&'static str, Change, &'static [(usize, FaultKind)]);
-    let changes: [Case; 7] = [
+    let changes: [Case; 13] = [
         ("none", |_| {}, &[]),
         ("changed", |it| it[1] = it[1].replace("two", "TWO"), &[(2, FaultKind::Changed)]),
         ("removed", |it| drop(it.remove(1)), &[(2, FaultKind::Broken)]),
@@ -59,6 +59,24 @@ fn a_record_that_was_changed_removed_or_inserted_is_found() {
         ),
         ("copied", |it| it.insert(2, it[1].clone()), &[(3, FaultKind::Broken)]),
         ("no record", |it| it.insert(2, "{\"v\":1}\n".into()), &[(3, FaultKind::Broken)]),
+        ("garbage", |it| it.insert(2, "garbage\n".into()), &[(3, FaultKind::Broken)]),
+        ("an empty line", |it| it.insert(0, "  \n".into()), &[(1, FaultKind::Broken)]),
+        (
+            "two lines in one",
+            |it| it[1] = it[1].replace('\n', "\r") + &it[1],
+            &[(2, FaultKind::Broken), (3, FaultKind::Broken)],
+        ),
+        ("a byte order mark", |it| it[3].insert(0, '\u{feff}'), &[(4, FaultKind::Broken)]),
+        (
+            "a cut first record",
+            |it| it[0] = format!("{}\n", &it[0][..50]),
+            &[(1, FaultKind::Torn), (2, FaultKind::Broken)],
+        ),
+        (
+            "a cut record",
+            |it| it[1] = format!("{}\n", &it[1][..50]),
+            &[(2, FaultKind::Torn), (3, FaultKind::Broken)],
+        ),
         (
             "another chain",
             |it| {

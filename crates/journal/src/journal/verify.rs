@@ -43,7 +43,7 @@ pub enum FaultKind {
     Changed,
     /// The record does not follow the one before it: between them a record was removed, inserted or moved.
     Broken,
-    /// The line is no whole record: its process was killed while it wrote. This breaks nothing.
+    /// The line is the beginning of a record: its process was killed while it wrote. This breaks nothing.
     Torn,
 }
 
@@ -65,14 +65,14 @@ impl FaultKind {
 /// A file cannot be read.
 pub fn verify(directory: &Path, wanted: Option<&str>) -> io::Result<Verified> {
     let mut found = Verified::default();
-    let mut was_thinned = false;
+    let (mut was_thinned, mut is_torn) = (false, false);
     for entry in Reader::open(directory, None)? {
         let entry = entry?;
         let fault = |kind| Fault { path: entry.path.clone(), line: entry.line, kind };
         let Some((before, hash, is_own)) = hashes(&entry) else {
-            // A record that is cut short is no JSON: a whole object has come from somebody else.
-            let is_foreign = serde_json::from_slice::<Value>(&entry.bytes).is_ok();
-            found.faults.push(fault(if is_foreign { FaultKind::Broken } else { FaultKind::Torn }));
+            // The next process gives a torn record a line of its own. Any other line has come from somebody else.
+            is_torn = is_beginning(&entry.bytes);
+            found.faults.push(fault(if is_torn { FaultKind::Torn } else { FaultKind::Broken }));
             continue;
         };
         found.records += 1;
@@ -80,7 +80,13 @@ pub fn verify(directory: &Path, wanted: Option<&str>) -> io::Result<Verified> {
             found.faults.push(fault(FaultKind::Changed));
         }
         match &found.last {
-            None => found.begins_later = entry.is_thinned || before != NO_HASH,
+            None => {
+                found.begins_later = entry.is_thinned || before != NO_HASH;
+                // No record follows a torn one, so the first was cut later.
+                if is_torn && !entry.is_thinned && before != NO_HASH {
+                    found.faults.push(fault(FaultKind::Broken));
+                }
+            }
             // The others of its file were removed by size.
             Some(_) if was_thinned => {}
             Some(last) if *last != before => found.faults.push(fault(FaultKind::Broken)),
@@ -91,6 +97,12 @@ pub fn verify(directory: &Path, wanted: Option<&str>) -> io::Result<Verified> {
         found.last = Some(hash);
     }
     Ok(found)
+}
+
+/// Returns true for an object that is cut short.
+fn is_beginning(line: &[u8]) -> bool {
+    let text = line.strip_suffix(b"\n").unwrap_or(line);
+    text.starts_with(b"{") && serde_json::from_slice::<Value>(text).is_err_and(|it| it.is_eof())
 }
 
 /// Returns the hash of the record before, the hash of a record, and whether it is that of its text.
