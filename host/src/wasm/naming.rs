@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use aho_corasick::AhoCorasick;
-use hookbox_shell::{Arg, Mode, Reading, Redirection, Run, base_name};
+use hookbox_shell::{Arg, Mode, Reading, Redirection, Run, base_name, join_path};
 
 use crate::event::{Event, ToolKind};
 use crate::hook::{Settings, Subscription};
@@ -97,12 +97,13 @@ impl Naming {
     }
 
     fn is_named_by(&self, run: &Run) -> bool {
-        // Each field by its name, so that a new one is not forgotten. The directory is a word of `cd`.
+        // Each field by its name, so that a new one is not forgotten.
         let Run {
             words,
             assignments,
             redirections,
-            directory: _,
+            directory,
+            // Words of `cd`.
             elsewhere: _,
             place: _,
             via,
@@ -112,7 +113,12 @@ impl Naming {
             call,
             whole,
         } = run;
+        // The line may run in a directory with such a name: `cat config` in `.kube`.
+        let is_file = |path: &str| {
+            directory.as_ref().is_none_or(|it| self.has_part(&join_path(it, path).to_ascii_lowercase()))
+        };
         call.is_some()
+            || !self.parts.is_empty() && run.files().iter().any(|it| is_file(it.path))
             || !words.is_empty() && run.program().is_none()
             || words.iter().chain(whole.iter()).any(|it| self.has(it))
             || assignments.iter().any(|(name, value)| self.has_text(name) || self.has(value))
@@ -245,6 +251,22 @@ mod tests {
             let tools = ["kind:other", "kind:shell naming git mkfs* *token* *keys >"];
             let input = serde_json::json!({ "command": line });
             assert_eq!(passes_over(&tools, "bash", input), !expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_one_of_the_directory_in_which_the_line_runs() {
+        let naming = Naming::of("*.kube* *op/config*");
+        for (cwd, line, expected) in [
+            ("/home/me/.kube", "cat config", true),
+            ("/home/me/.kube", "sort < config", true),
+            ("/home/me/.config/op", "cat ./config", true),
+            ("/home/me/.kube", "cat /etc/hosts", false),
+            ("/home/me/.kube", "date", false),
+            ("/home/me", "cat config", false),
+        ] {
+            let known = hookbox_shell::Known { cwd: Some(cwd), ..hookbox_shell::Known::default() };
+            assert_eq!(naming.is_named_in(&hookbox_shell::runs(line, &known)), expected, "{cwd} {line}");
         }
     }
 
