@@ -66,8 +66,8 @@ impl Settings {
 
 /// The lines that the guard sees: those with a download, a URL, a switch or variable of a package manager, or a file that
 /// other programs run. A test asks it about the others.
-const SHELL: &str = "kind:shell naming *curl* *wget* gh fetch http https xh aria2c lwp-download lynx nc ncat socat \
-    */dev/fd* */dev/tcp* *$(* *`* *<(* pwsh powershell *://* *github:* *unauthenticated* *gpg* *trusted* *--force-yes* \
+const SHELL: &str = "kind:shell naming *curl* *wget* gh fetch http https xh aria2c lwp-download lynx nc ncat socat dig ftp \
+    iwr irm invoke-webrequest openssl --remote* */dev/fd* */dev/tcp* *$(* *`* *<(* pwsh powershell *://* *github:* *unauthenticated* *gpg* *trusted* *--force-yes* \
     *strict-ssl* *insecure* *--dangerous* *disable-tls* --registry *scripts.* *index_url* *default_index* \
     *npm_config_registry* *goproxy* *gosumdb* *gonosum* *goflags* *node_tls* *pythonhttpsverify* *git_ssl* apt-key \
     *hookspath* *fsmonitor* *sshcommand* *sslverify* *protocol.ext* *core.editor* *ext::* crontab *.git/hooks* *.husky* \

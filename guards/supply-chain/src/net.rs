@@ -1,14 +1,31 @@
 //! Code that comes from the net and runs at once.
 
-use hookbox_shell::{Mode, Reading, Run, Unread, base_name};
+use hookbox_shell::{Arg, Mode, Reading, Run, Unread, base_name};
 
 use crate::{Finding, Preset};
 
-const DOWNLOADERS: [&str; 12] =
-    ["curl", "wget", "fetch", "http", "https", "xh", "aria2c", "lwp-download", "lynx", "nc", "ncat", "socat"];
+const DOWNLOADERS: [&str; 17] = [
+    "curl",
+    "wget",
+    "fetch",
+    "http",
+    "https",
+    "xh",
+    "aria2c",
+    "lwp-download",
+    "lynx",
+    "nc",
+    "ncat",
+    "socat",
+    "iwr",
+    "irm",
+    "Invoke-WebRequest",
+    "dig",
+    "ftp",
+];
 
 /// Programs that run what they read, by the beginnings of their names.
-const INTERPRETERS: [&str; 21] = [
+const INTERPRETERS: [&str; 23] = [
     "sh",
     "csh",
     "tcsh",
@@ -30,6 +47,8 @@ const INTERPRETERS: [&str; 21] = [
     "lua",
     "source",
     "osascript",
+    "iex",
+    "Invoke-Expression",
 ];
 
 const RUNS: Finding = Finding {
@@ -52,7 +71,8 @@ pub(crate) fn judge(reading: &Reading, line: &str, serves: bool) -> Option<Findi
         runs_input(run) && sources(reading, run).iter().any(|it| downloads(it))
             || is_interpreter(run) && texts(run).any(has_substitution)
             // `source <(curl …)`
-            || is_interpreter(run) && has_download && texts(run).any(|it| it.starts_with("/dev/fd/"))
+            || runs_files(run) && has_download && texts(run).any(|it| it.starts_with("/dev/fd/"))
+            || runs_value(run) && sources(reading, run).iter().any(|it| downloads(it))
             // A shell whose input or output is a connection.
             || matches!(run.program(), Some("nc" | "ncat")) && run.texts().iter().any(|it| matches!(*it, "-e" | "-c"))
             || is_interpreter(run) && texts(run).any(|it| it.starts_with("/dev/tcp/"))
@@ -66,8 +86,16 @@ pub(crate) fn judge(reading: &Reading, line: &str, serves: bool) -> Option<Findi
 
 /// Returns true if a command prints or writes what a server sends.
 fn is_download(run: &Run) -> bool {
-    let of_hub = || matches!(run.texts().get(1), Some(&("gist" | "api")));
-    run.program().is_some_and(|it| DOWNLOADERS.contains(&it) || it == "gh" && of_hub())
+    let texts = run.texts();
+    let has = |words: &[&str]| words.iter().all(|it| texts.contains(it));
+    match run.program() {
+        Some("gh") => matches!(texts.get(1), Some(&("gist" | "api"))),
+        Some("openssl") => has(&["s_client"]),
+        Some("aws") => has(&["s3", "cp", "-"]),
+        Some("gsutil" | "gcloud" | "rclone") => has(&["cat"]),
+        Some("git") => has(&["archive"]) && texts.iter().any(|it| it.starts_with("--remote")),
+        other => other.is_some_and(|it| DOWNLOADERS.contains(&it)),
+    }
 }
 
 /// Returns true if a line starts a program that serves files.
@@ -137,13 +165,33 @@ fn is_interpreter(run: &Run) -> bool {
     INTERPRETERS.contains(&name) || matches!(program, "." | "eval")
 }
 
-/// Returns true if a program runs what it reads from its standard input.
-fn runs_input(run: &Run) -> bool {
-    if !is_interpreter(run) {
-        return false;
+/// Returns true if a program runs a file that it is given, or what is in it.
+fn runs_files(run: &Run) -> bool {
+    is_interpreter(run) || matches!(run.program(), Some("make" | "gmake" | "dpkg" | "rpm"))
+}
+
+/// Returns true if a program runs the value of a variable: `while read l; do eval "$l"; done`.
+fn runs_value(run: &Run) -> bool {
+    let is_value = |it: &Arg| !it.is_plain() && it.text.starts_with(['$', '{']);
+    let is_code = |it: &[Arg]| matches!(it, [option, code] if option.text == "-c" && is_value(code));
+    match run.program() {
+        Some("eval") => run.args().iter().any(is_value),
+        _ => is_interpreter(run) && run.args().windows(2).any(is_code),
     }
+}
+
+/// Returns true if a program runs what it reads from its standard input, now or later.
+fn runs_input(run: &Run) -> bool {
     let texts = run.texts();
     let args = texts.get(1..).unwrap_or_default();
+    match run.program() {
+        Some("crontab") => return args.contains(&"-"),
+        Some("at" | "batch") => {
+            return !args.iter().any(|it| matches!(*it, "-f" | "-l" | "-r" | "-d" | "-c"));
+        }
+        _ if !is_interpreter(run) => return false,
+        _ => {}
+    }
     match args.iter().find(|it| !it.starts_with('-') || **it == "-") {
         _ if args
             .iter()
@@ -248,8 +296,11 @@ fn in_code(reading: &Reading, line: &str) -> bool {
         "file_get_contents('http",
     ];
     let runs = ["exec(", "eval", "iex", "Invoke-Expression"];
-    let is_one =
-        |text: &str| loads.iter().any(|it| text.contains(it)) && runs.iter().any(|it| text.contains(it));
+    let is_one = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        let has = |it: &&str| text.contains(&it.to_ascii_lowercase());
+        loads.iter().any(|it| has(it)) && runs.iter().any(|it| has(it))
+    };
     let is_windows = reading.runs.iter().any(|it| matches!(it.program(), Some("pwsh" | "powershell")));
     reading.code.iter().any(|it| is_one(&it.text)) || is_windows && is_one(line)
 }

@@ -150,9 +150,15 @@ pub(crate) fn judge(run: &Run, hosts: &[String]) -> Option<Finding> {
     }
     let is_unknown = |word: &&str| url(word).is_some_and(|it| !is_known(it, hosts));
     // `npx PACKAGE` runs a program of a package, which may be a URL.
-    let is_started =
-        run.via.iter().any(|it| matches!(it.as_str(), "npx" | "bunx" | "pnpm" | "yarn" | "uvx" | "pipx"));
-    if is_started && texts.first().is_some_and(|it| it.starts_with("github:") || is_unknown(it)) {
+    let is_started = run
+        .via
+        .iter()
+        .any(|it| matches!(it.as_str(), "npx" | "bunx" | "npm" | "pnpm" | "yarn" | "uvx" | "uv" | "pipx"));
+    // The options of the program that starts it name its source: `uvx --from git+https://…`.
+    let options = run.whole.len().checked_sub(texts.len()).and_then(|end| run.whole.get(..end));
+    let names_source = || options.into_iter().flatten().any(|it| is_unknown(&it.text.as_str()));
+    let is_foreign = |it: &&str| it.starts_with("github:") || is_unknown(it);
+    if is_started && (texts.first().is_some_and(is_foreign) || names_source()) {
         return Some(UNKNOWN);
     }
     match program {

@@ -1,6 +1,6 @@
 //! Files whose contents run later: hooks of git, start files of shells, sources of packages, CI.
 
-use hookbox_shell::{Reading, Run, base_name};
+use hookbox_shell::{Reading, Run, base_name, join_path};
 
 use hookbox_sdk::{File, FileUse};
 
@@ -57,13 +57,29 @@ pub(crate) fn judge(reading: &Reading, at: usize, run: &Run) -> Option<Finding> 
     if program == "crontab" && args.first() == Some(&"-") && feeds(reading, run, at).any(downloads) {
         return Some(HOOK);
     }
-    let targets: Vec<&str> = run.writes().collect();
+    // `wget -P DIRECTORY`
+    let directory = args.iter().enumerate().find_map(|(at, it)| match *it {
+        "-P" | "--directory-prefix" | "--output-dir" => args.get(at + 1).copied(),
+        _ => it.strip_prefix("--directory-prefix=").or_else(|| it.strip_prefix("--output-dir=")),
+    });
+    let directory = directory.filter(|_| fetches(run)).unwrap_or_default();
+    let place = join_path(run.directory.as_deref().unwrap_or("."), directory);
+    let targets: Vec<String> = run.writes().map(|it| join_path(&place, it)).collect();
     let starts = targets.iter().any(|it| START.contains(&base_name(it)));
-    let fetches = |run: &Run| matches!(run.program(), Some("curl" | "wget"));
     if starts && (sources(reading, run, at).any(fetches) || feeds(reading, run, at).any(downloads)) {
         return Some(HOOK);
     }
-    targets.into_iter().find_map(of_path)
+    // A copy into the directory of the hooks.
+    let copies = matches!(program, "cp" | "mv" | "ln" | "install" | "rsync");
+    let is_copied = |it: &String| copies && it.ends_with(".git/hooks");
+    if targets.iter().any(is_copied) {
+        return Some(HOOK);
+    }
+    targets.iter().find_map(|it| of_path(it))
+}
+
+fn fetches(run: &Run) -> bool {
+    matches!(run.program(), Some("curl" | "wget"))
 }
 
 /// Returns a command and those that feed it.
