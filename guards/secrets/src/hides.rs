@@ -1,6 +1,7 @@
 //! Commands that read a file of secrets, and print none of them.
 
 use crate::places::is_secret_path;
+use crate::programs::copies_to_container;
 
 /// Returns true for a program that prints some of its lines, and changes none.
 pub(crate) fn keeps_lines(program: &str) -> bool {
@@ -75,15 +76,17 @@ fn erases_values(script: &str) -> bool {
 
 /// Returns true if a program puts a file of variables where programs read it, and keeps its name guarded.
 pub(crate) fn copies_for_programs(program: &str, words: &[&str]) -> bool {
-    if !matches!(program, "cp" | "ln" | "mv" | "install") {
+    let is_container = copies_to_container(program, words);
+    if !is_container && !matches!(program, "cp" | "ln" | "mv" | "install") {
         return false;
     }
-    let operands: Vec<&&str> = words.iter().filter(|it| !it.starts_with('-')).collect();
+    let operands: Vec<&str> = words.iter().copied().filter(|it| !it.starts_with('-')).collect();
     let Some((target, sources)) = operands.split_last() else { return false };
+    let target = if is_container { target.rsplit(':').next().unwrap_or(target) } else { target };
     let is_known = sources.iter().all(|it| !it.contains(['$', '`', '*']));
     is_known
         && !sources.is_empty()
-        && (is_secret_path(target) || matches!(**target, "." | ".." | "./" | "../"))
+        && (is_secret_path(target) || matches!(target, "." | ".." | "./" | "../"))
         && !target.contains(['$', '`', ':'])
 }
 

@@ -12,6 +12,7 @@ mod printers;
 mod programs;
 
 use hookbox_judge::{Denial, Preset, allows};
+use hookbox_redact::beginnings;
 use hookbox_sdk::File;
 use hookbox_sdk::prelude::*;
 use hookbox_sdk::text::Secrets;
@@ -69,10 +70,11 @@ const SHELL: &str = "kind:shell naming *.env* *env[* *environ* *credential* *key
     *bearer* *basic* *signature* *database_url* *id_rsa* *id_dsa* *id_ecdsa* *id_ed25519* *netrc* *npmrc* *pypirc* \
     *.kube* *kubernetes* *.docker* *hosts.yml* *op/config* *shadow* *rclone* *s3cfg* *config/hub* *doctl* *boto* *terraform* \
     *tfstate* *service-account* *service_account* *serviceaccount* *logins.json* *login* *my.cnf* *.ssh* *.gnupg* \
-    *.aws* *.azure* *.pem* *.p12* *.pfx* *.jks* *.kdbx* *.ppk* *_history* *begin* *akia* *asia* *ghp_* *gho_* *ghu_* \
-    *ghs_* *ghr_* *github_pat_* *glpat-* *xox* *xapp-* *slack.com* *sk-* *sk_* *rk_* *aiza* *npm_* *hf_* *pypi-* *sg.* \
-    *eyj* *169.254.* *metadata* *vault* *decrypt* *extraheader* env printenv set export declare typeset history heroku \
-    op bw security openssl --raw oc sops age rbw pulumi";
+    *.aws* *.azure* *.pem* *.p12* *.pfx* *.jks* *.kdbx* *.ppk* *_history* *begin* *copilot* *glab-cli* *stripe* \
+    *firebase* *netlify* *.fly* *.railway* *kaggle* *databricks* *snowsql* *.dev.vars* *k3s.yaml* *kubeconfig* *fish_* \
+    *nmconnection* *wireguard* *$env* *%env* *eyj* *169.254.* *metadata* *vault* *decrypt* *extraheader* assume-role* \
+    appsettings *config}}* env printenv set export declare typeset history heroku op bw security openssl --raw oc sops age \
+    rbw pulumi wg infisical";
 
 /// The kinds of tools.
 const KINDS: [&str; 9] = ["shell", "read", "write", "edit", "search", "fetch", "mcp", "agent", "other"];
@@ -80,7 +82,8 @@ const KINDS: [&str; 9] = ["shell", "read", "write", "edit", "search", "fetch", "
 impl Hook for SecretsGuard {
     fn manifest() -> Manifest {
         let kinds = |end: &str| KINDS.map(|kind| format!("kind:{kind}{end}"));
-        let before = [SHELL.to_owned()].into_iter().chain(kinds("").into_iter().skip(1));
+        let tokens: String = beginnings().map(|it| format!(" *{it}*")).collect();
+        let before = [format!("{SHELL}{tokens}")].into_iter().chain(kinds("").into_iter().skip(1));
         Manifest::new("secrets", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
             .on_tools(Event::BeforeToolCall, before)
             // Late, so that it judges what other hooks have made of the call.

@@ -2,15 +2,15 @@
 
 use hookbox_sdk::shell::{Mode, Place, Reading, Run};
 use hookbox_sdk::{Context, ToolCall};
-use hookbox_shell::base_name;
+use hookbox_shell::{Arg, base_name};
 
 use crate::finding::{Finding, Risk, sends, shows, shows_file, shows_variable, writes_token};
 use crate::hides::{copies_for_programs, hides_all, hides_values};
 use crate::pipeline::{Pipeline, Pipelines, has_output};
 use crate::places::{has_token, is_env_file, is_secret_glob, is_secret_name, is_secret_path, variable};
 use crate::programs::{
-    SENDERS, is_about_secrets, is_dump, is_edit, is_filter, is_known, is_upload, is_value, operands,
-    shows_contents, shows_files, starts_reader,
+    SENDERS, is_about_secrets, is_dump, is_edit, is_filter, is_known, is_upload, is_value, keeps_words,
+    operands, prints_input, shows_contents, shows_files, shows_with, starts_reader,
 };
 use crate::{code, printers};
 
@@ -28,10 +28,22 @@ pub(crate) fn judge(cx: &Context, call: &ToolCall, line: &str) -> Option<Finding
     for at in 0..reading.runs.len() {
         keep(&mut found, of_run(&reading, &pipelines, at));
     }
+    keep(&mut found, indirect(&reading, line));
     let mut found = found.or_else(|| reading.runs.iter().find_map(input).map(|it| shows_file(&it)))?;
     // The model works in this directory.
     found.safer = found.safer.replace(&format!(" {}/", cx.cwd), " ");
     Some(found)
+}
+
+/// Judges `echo ${!v}`, which shows a variable whose name is elsewhere in the line.
+fn indirect(reading: &Reading, line: &str) -> Option<Finding> {
+    // The reader writes it as `$!v`.
+    let is_indirect =
+        |it: &Arg| it.text.split("$!").skip(1).any(|it| it.starts_with(|it: char| it.is_ascii_alphabetic()));
+    let shows = |it: &Run| matches!(it.program(), Some("echo" | "printf")) && !has_output(it);
+    reading.runs.iter().find(|it| shows(it) && it.args().iter().any(is_indirect))?;
+    let names = line.split(|it: char| !it.is_ascii_alphanumeric() && it != '_');
+    names.into_iter().find(|it| is_secret_name(it)).map(shows_variable)
 }
 
 /// Keeps the finding with the higher risk.
@@ -77,9 +89,18 @@ fn of_run(reading: &Reading, pipelines: &Pipelines<'_>, at: usize) -> Option<Fin
     keep(&mut found, mounted(reading).filter(|_| is_reader).map(shows_file));
     let documents = run.redirections.iter().filter(|it| it.mode == Mode::Text);
     let texts = documents.map(|it| it.target.text.as_str()).chain(words.iter().copied());
-    if has_output(run) && texts.clone().any(has_token) {
+    let program = base_name(words.first().unwrap_or(&""));
+    let rest = words.get(1..).unwrap_or_default();
+    if (has_output(run) || keeps_words(program, rest)) && texts.clone().any(has_token) {
         keep(&mut found, Some(writes_token()));
     }
+    // `cat <<< "$GITHUB_TOKEN"`
+    if pipeline.is_shown && !pipeline.is_kept && prints_input(program) && !hides_all(program, rest) {
+        let mut expanded =
+            run.redirections.iter().filter(|it| it.mode == Mode::Text && !it.target.is_plain());
+        keep(&mut found, expanded.find_map(|it| variable(&it.target.text)).map(shows_variable));
+    }
+    keep(&mut found, texts.clone().find_map(|text| code::of_filter(program, text)));
     if code::is_interpreter(words.first().unwrap_or(&"")) {
         let prints = words.contains(&"-p") || words.contains(&"--print");
         keep(&mut found, texts.clone().find_map(|text| code::judge(text, prints)));
@@ -99,7 +120,12 @@ fn of_words(run: &Run, words: &[&str], pipeline: &Pipeline) -> Option<Finding> {
         return Some(shows(&format!("This prints {}", printer.shows), printer.safer));
     }
     // A program does not show the files that it leaves out or writes.
-    let left: Vec<&str> = without_values(rest, "--exclude --exclude-from --ignore -out --out -keyout");
+    let mut left: Vec<&str> = without_values(rest, "--exclude --exclude-from --ignore -out --out -keyout");
+    match program {
+        "git" => left = without_values(&left, "-C -c --git-dir --work-tree"),
+        "dd" => left.iter_mut().for_each(|it| *it = it.strip_prefix("if=").unwrap_or(it)),
+        _ => {}
+    }
     let rest = left.as_slice();
     let shows_glob = secret_glob(program, rest).filter(|_| pipeline.is_shown && !hides_all(program, rest));
     if let Some(glob) = shows_glob {
@@ -128,10 +154,16 @@ fn of_words(run: &Run, words: &[&str], pipeline: &Pipeline) -> Option<Finding> {
         }
         "git" if shows_contents(rest) => {
             let of_commit = |word: &&&str| is_secret_path(word.rsplit(':').next().unwrap_or(word));
-            return rest.iter().find(of_commit).map(|_| shows_file(""));
+            // The words before the files are `grep` and its pattern.
+            let before = if rest.contains(&"grep") { 2 } else { 0 };
+            let operands = rest.iter().filter(|it| !it.starts_with('-'));
+            return operands.skip(before).find(of_commit).map(|_| shows_file(""));
         }
         "git"
-            if matches!(rest.iter().find(|it| !it.starts_with('-')), Some(&("add" | "commit" | "stage"))) =>
+            if matches!(
+                rest.iter().find(|it| !it.starts_with('-')),
+                Some(&("add" | "commit" | "stage" | "hash-object"))
+            ) =>
         {
             let is_committed = file.is_some() || rest.iter().any(|word| has_token(word));
             return is_committed.then(|| sends("This puts a secret into the repository"));
@@ -145,7 +177,7 @@ fn of_words(run: &Run, words: &[&str], pipeline: &Pipeline) -> Option<Finding> {
         _ if SENDERS.contains(&program) || is_upload(program, rest) => sender(run, rest),
         "perl" | "ruby" if is_filter(rest) => file.map(shows_file),
         "find" | "fd" if pipeline.reads || starts_reader(rest) => file.map(shows_file),
-        _ if shows_files(program) && !is_edit(program, rest) => {
+        _ if (shows_files(program) || shows_with(program, rest)) && !is_edit(program, rest) => {
             let is_hidden = |file: &str| {
                 pipeline.hides_all
                     || hides_all(program, rest)

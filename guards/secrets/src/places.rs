@@ -3,7 +3,7 @@
 use hookbox_sdk::text::Secrets;
 
 /// Endings of paths to files with secrets. The first component must match as a whole.
-const FILES: [&str; 62] = [
+const FILES: [&str; 84] = [
     ".claude/.credentials.json",
     "id_rsa",
     "id_dsa",
@@ -48,7 +48,6 @@ const FILES: [&str; 62] = [
     "logins.json",
     "key4.db",
     "Login Data",
-    "terraform.tfstate",
     ".vault-token",
     ".htpasswd",
     ".my.cnf",
@@ -56,20 +55,43 @@ const FILES: [&str; 62] = [
     ".terraformrc",
     ".dockercfg",
     ".gem/credentials",
-    ".bash_history",
-    ".zsh_history",
-    ".python_history",
-    ".psql_history",
-    ".mysql_history",
     "service-account.json",
     "service_account.json",
     "serviceAccount.json",
     "cookies.sqlite",
     "Cookies",
+    ".codex/auth.json",
+    ".gemini/oauth_creds.json",
+    "huggingface/token",
+    ".config/github-copilot/hosts.json",
+    ".config/github-copilot/apps.json",
+    ".config/glab-cli/config.yml",
+    ".config/stripe/config.toml",
+    ".config/configstore/firebase-tools.json",
+    ".config/netlify/config.json",
+    "com.vercel.cli/auth.json",
+    ".fly/config.yml",
+    ".railway/config.json",
+    ".supabase/access-token",
+    ".kaggle/kaggle.json",
+    ".databrickscfg",
+    ".snowsql/config",
+    ".composer/auth.json",
+    ".config/composer/auth.json",
+    ".config/gcloud/access_tokens.db",
+    ".vault_pass",
+    ".dev.vars",
+    "rancher/k3s/k3s.yaml",
+    "kubeconfig",
+    "kubeconfig.yaml",
+    "kubeconfig.yml",
+    "fish_history",
+    "fish/fish_variables",
+    "login.keyring",
 ];
 
 /// Directories in which every file is a secret, but for those in [`PUBLIC`].
-const DIRECTORIES: [&str; 5] = [".ssh", ".gnupg", ".aws", ".password-store", "run/secrets"];
+const DIRECTORIES: [&str; 6] = [".ssh", ".gnupg", ".aws", ".password-store", "run/secrets", "etc/wireguard"];
 
 /// Files in these directories that are not secret.
 const PUBLIC: [&str; 6] = ["config", "known_hosts", "authorized_keys", "environment", "pubring.kbx", "agent"];
@@ -90,7 +112,7 @@ pub(crate) fn is_secret_path(path: &str) -> bool {
     if path == "/.npmrc" {
         return true;
     }
-    let path = path.strip_suffix(".gz").unwrap_or(path);
+    let path = [".gz", ".backup"].iter().find_map(|end| path.strip_suffix(end)).unwrap_or(path);
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
     if name.is_empty() || name.contains(char::is_whitespace) && !FILES.iter().any(|file| path.ends_with(file))
     {
@@ -103,6 +125,8 @@ pub(crate) fn is_secret_path(path: &str) -> bool {
     is_env(name)
         || FILES.iter().any(|file| ends_with(path, file))
         || is_key(name)
+        || name.starts_with('.') && name.ends_with("_history")
+        || name.starts_with("client_secret") && name.ends_with(".json")
         || DIRECTORIES.iter().any(|it| ends_with(path, it))
         || is_below(directory) && !PUBLIC.contains(&name) && !name.ends_with(".pub")
         || name == "environ" && path.starts_with("/proc/")
@@ -125,7 +149,7 @@ pub(crate) fn is_secret_glob(glob: &str) -> bool {
 }
 
 /// Returns true if a pattern for names of files fits a file or directory with secrets. A component of a few letters fits
-/// too much: `*.json` and `s*`.
+/// too much: `*.json` and `s*`. Below a hidden directory it does not: `.*/credentials` and `.config/*/hosts.yml`.
 fn may_be_secret(pattern: &str) -> bool {
     let wanted: Vec<&str> = pattern.split('/').collect();
     let letters = |it: &str| {
@@ -136,11 +160,14 @@ fn may_be_secret(pattern: &str) -> bool {
         let parts: Vec<&str> = name.split('/').filter(|it| !matches!(*it, "~" | "$HOME")).collect();
         let ends = (0..wanted.len()).filter_map(|at| wanted.get(at..at + parts.len()));
         ends.into_iter().any(|some| {
+            let is_hidden = some.len() > 1
+                && some.first().is_some_and(|it| it.starts_with('.'))
+                && some.last().is_some_and(|it| letters(it) > 3);
             some.iter().any(|it| it.contains(['*', '?', '[']))
                 && some
                     .iter()
                     .zip(&parts)
-                    .all(|(pattern, part)| letters(pattern) > 1 && fits_name(pattern, part))
+                    .all(|(pattern, part)| (is_hidden || letters(pattern) > 1) && fits_name(pattern, part))
         })
     };
     let is_public = |it: &str| it.ends_with(".pub") || EXAMPLES.iter().any(|end| it.ends_with(end));
@@ -187,7 +214,7 @@ fn is_key(name: &str) -> bool {
         // `.key` alone is a path in a document.
         Some(("", _)) => false,
         Some((stem, "key")) => !stem.ends_with("pub") && !stem.ends_with("public"),
-        Some((_, "kdbx" | "ppk")) => true,
+        Some((_, "kdbx" | "ppk" | "tfstate" | "nmconnection")) => true,
         _ => false,
     }
 }
@@ -228,6 +255,12 @@ pub(crate) fn has_token(text: &str) -> bool {
     pieces.filter(|piece| piece.len() >= 16).any(|piece| secrets.redact(piece).is_some())
 }
 
+/// Every name.
+#[cfg(test)]
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    FILES.into_iter().chain(DIRECTORIES)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,6 +284,14 @@ mod tests {
             "~/.a*/cred*",
             "~/.ss?/id*",
             "service-acc*",
+            "~/.*/credentials",
+            "~/.config/*/hosts.yml",
+            "*.tfstate",
+            "terraform.tfstate.backup",
+            "~/.codex/auth.json",
+            "client_secret_123.apps.googleusercontent.com.json",
+            "~/.zsh_history",
+            "kubeconfig",
         ] {
             assert!(is_secret_path(path), "{path}");
         }
@@ -273,6 +314,12 @@ mod tests {
             "~/.*",
             "s*/*",
             ".key",
+            "config/*",
+            "*/config.yaml",
+            "~/.*/*",
+            ".github/*.yml",
+            "docs/kubeconfig.md",
+            "src/auth.json",
         ] {
             assert!(!is_secret_path(path), "{path}");
         }

@@ -15,7 +15,7 @@ const fn printer(words: &'static str, shows: &'static str, safer: &'static str) 
 }
 
 /// The commands. A word with `*` at its end is a beginning.
-const PRINTERS: [Printer; 64] = [
+const PRINTERS: [Printer; 88] = [
     printer("glab config get token", "the token of GitLab", "glab auth status"),
     printer("glab auth status --show-token", "the token of GitLab", "glab auth status"),
     printer(
@@ -84,6 +84,34 @@ const PRINTERS: [Printer; 64] = [
     printer("getent shadow", "hashes of passwords", "getent passwd"),
     printer("sops -d", "secrets", "sops --version"),
     printer("ansible-vault view", "secrets", "ansible-vault --version"),
+    printer("az storage account keys list", "keys of an account", "az storage account list"),
+    printer("az acr credential show", "a password", "az acr list"),
+    printer("az webapp config appsettings list", "settings with secrets", "az webapp list"),
+    printer("aws iam create-access-key", "a secret key", "aws iam list-access-keys"),
+    printer("aws sts assume-role*", "a session's keys", "aws sts get-caller-identity"),
+    printer("aws rds generate-db-auth-token", "a token", "aws rds describe-db-instances"),
+    printer("kubectl create token", "a token", "kubectl get serviceaccounts"),
+    printer("kubectl get secret* --template*", "secrets of a cluster", "kubectl get secrets"),
+    printer("kubectl view-secret", "a secret", "kubectl get secrets"),
+    printer("vault token create", "a token", "vault status"),
+    printer("gh auth status -t", "the token of GitHub", "gh auth status"),
+    printer("git config *.extraheader", "a token", "git remote -v"),
+    printer("terraform output *password", "a password", "terraform output"),
+    printer("terraform output *secret", "a secret", "terraform output"),
+    printer("terraform output *token", "a token", "terraform output"),
+    printer(
+        "docker inspect *.Config}}",
+        "variables of a container",
+        "docker inspect --format '{{.State.Status}}'",
+    ),
+    printer("rclone config show", "passwords", "rclone listremotes"),
+    printer("rclone config dump", "passwords", "rclone listremotes"),
+    printer("heroku config:get", "secrets of an app", "heroku ps"),
+    printer("firebase functions:config:get", "secrets of an app", "firebase projects:list"),
+    printer("infisical export", "secrets", "infisical --version"),
+    printer("keyring get", "a password", "keyring --list-backends"),
+    printer("bw export", "passwords", "bw status"),
+    printer("wg showconf", "a private key", "wg show"),
 ];
 
 /// Returns the entry for a command, whose program is without a directory.

@@ -48,9 +48,48 @@ pub(crate) fn shows_files(program: &str) -> bool {
     READERS.contains(&program) || !is_user(program)
 }
 
-/// Returns true if a word is the value of a long option, as in `--tls-key server.key` and `-key server.key`.
+/// Returns true if a program prints what is in its standard input.
+pub(crate) fn prints_input(program: &str) -> bool {
+    program == "tee" || READERS.contains(&program) && !matches!(program, "openssl" | "sqlite3")
+}
+
+/// Returns true for a program that copies files into a container.
+pub(crate) fn copies_to_container(program: &str, words: &[&str]) -> bool {
+    matches!(program, "docker" | "podman" | "nerdctl" | "kubectl" | "oc") && words.contains(&"cp")
+}
+
+/// Returns true if a program that mostly uses its files shows or copies them with these words.
+pub(crate) fn shows_with(program: &str, words: &[&str]) -> bool {
+    let has = |option, value| words.windows(2).any(|it| it == [option, value]);
+    match program {
+        "gpg" | "gpg2" | "age" => words.contains(&"-o-") || has("-o", "-") || has("--output", "-"),
+        _ if program.starts_with("python") => has("-m", "json.tool") || has("-m", "base64"),
+        _ => copies_to_container(program, words),
+    }
+}
+
+/// Returns true if a program writes its words into a file: an edit, or a setting.
+pub(crate) fn keeps_words(program: &str, words: &[&str]) -> bool {
+    let is_in_place = |it: &&str| it.starts_with('-') && it.len() < 6 && it.contains('i');
+    match program {
+        "git" => {
+            let kept = ["remote", "config", "clone", "submodule", "tag", "notes"];
+            words.iter().any(|it| kept.contains(it))
+        }
+        "perl" | "ruby" => words.iter().any(is_in_place),
+        "npm" | "pnpm" | "yarn" | "pip" | "composer" => words.contains(&"config"),
+        _ => is_edit(program, words),
+    }
+}
+
+/// Returns true if a word is the value of a long option, as in `--tls-key server.key`. One with a single dash must say what
+/// it is for, as in `-key server.key`: `-dump` has no value.
 pub(crate) fn is_value(words: &[&str], word: &str) -> bool {
-    let is_long = |it: &str| it.starts_with("--") || it.starts_with('-') && it.len() > 2;
+    let says = ["key", "cert", "cred", "env", "conf", "file", "secret", "auth", "token", "tls", "ident"];
+    let is_long = |it: &str| {
+        it.starts_with("--")
+            || it.starts_with('-') && it.len() > 2 && says.iter().any(|part| it.contains(part))
+    };
     words.windows(2).any(|it| matches!(it, [option, value] if is_long(option) && std::ptr::eq(*value, word)))
 }
 
@@ -92,7 +131,8 @@ pub(crate) fn operands<'a, 'w>(
     let with_pattern = WITH_PATTERN.contains(&program) && !words.iter().any(|it| matches!(*it, "-e" | "-f"));
     let first = words.iter().filter(operand).count();
     // The last operand is where a copy goes.
-    let is_copy = matches!(program, "cp" | "mv" | "ln" | "install") && first > 1;
+    let is_copy = (matches!(program, "cp" | "mv" | "ln" | "install") || copies_to_container(program, words))
+        && first > 1;
     let certificates =
         program == "openssl" && matches!(words.first(), Some(&("x509" | "req" | "s_client" | "verify")));
     let count = if certificates { 0 } else { first - usize::from(is_copy) };
@@ -106,6 +146,7 @@ pub(crate) fn is_upload(program: &str, words: &[&str]) -> bool {
             words.iter().any(|it| matches!(*it, "cp" | "copy" | "sync" | "mv" | "put" | "rsync"))
         }
         "gh" | "glab" => words.iter().any(|it| matches!(*it, "gist" | "snippet" | "upload")),
+        "az" => words.contains(&"upload"),
         "kubectl" => words.contains(&"configmap"),
         "mail" | "mailx" | "mutt" | "sendmail" | "magic-wormhole" | "wormhole" | "croc" => true,
         "php" => words.contains(&"-S"),
@@ -119,6 +160,8 @@ pub(crate) fn shows_contents(words: &[&str]) -> bool {
     let sub = words.iter().find(|it| !it.starts_with('-'));
     let shows = match sub {
         Some(&("show" | "diff" | "blame" | "cat-file" | "annotate")) => true,
+        // Git tracks few secrets, but this reads any file.
+        Some(&"grep") => words.contains(&"--no-index"),
         Some(&"log") => words.iter().any(|it| matches!(*it, "-p" | "-u" | "--patch")),
         _ => false,
     };

@@ -1,5 +1,7 @@
 use super::*;
 
+const TOKEN: &str = "hvs.a1B2a1B2a1B2a1B2a1B2a1B2";
+
 fn of_line(line: &str) -> Option<Finding> {
     line::judge(&Context::default(), &ToolCall::default(), line)
 }
@@ -74,12 +76,62 @@ fn the_risk_of_a_line() {
         ("echo $(grep -v '^#' .env | xargs)", Some(Risk::Shows)),
         ("export A=$(cat .env | base64)", Some(Risk::Shows)),
         ("git commit -m 'read .env in tests'", None),
+        ("cat <<< \"$GITHUB_TOKEN\"", Some(Risk::Shows)),
+        ("base64 <<< $GITHUB_TOKEN", Some(Risk::Shows)),
+        ("cat <<E\n$GITHUB_TOKEN\nE", Some(Risk::Shows)),
+        ("cat <<'E'\n$GITHUB_TOKEN\nE", None),
+        ("cat > conf <<E\ntoken=$GITHUB_TOKEN\nE", None),
+        ("cat <<E | kubectl apply -f -\ntoken: $GITHUB_TOKEN\nE", None),
+        ("docker login --password-stdin <<< $API_TOKEN", None),
+        ("grep -q . <<< $GITHUB_TOKEN", None),
+        ("v=GITHUB_TOKEN; echo ${!v}", Some(Risk::Shows)),
+        ("v=HOME; echo ${!v}", None),
+        ("sleep 1 & echo $!", None),
+        ("awk 'BEGIN{print ENVIRON[\"GITHUB_TOKEN\"]}'", Some(Risk::Shows)),
+        ("awk 'BEGIN{print ENVIRON[\"HOME\"]}'", None),
+        ("jq -n env", Some(Risk::Shows)),
+        ("jq -n 'env.GITHUB_TOKEN'", Some(Risk::Shows)),
+        ("jq -r '$ENV.DB_PASSWORD' a.json", Some(Risk::Shows)),
+        ("jq '.env.GITHUB_TOKEN' a.json", None),
+        ("perl -e 'print %ENV'", Some(Risk::Shows)),
+        ("perl -e 'print $ENV{GITHUB_TOKEN}'", Some(Risk::Shows)),
+        ("dd if=.env", Some(Risk::Shows)),
+        ("dd if=a.img of=b.img", None),
+        ("lynx -dump ~/.aws/credentials", Some(Risk::Shows)),
+        ("./server -key server.key", None),
+        ("git grep --no-index KEY .env", Some(Risk::Shows)),
+        ("git grep -n .env", None),
+        ("git -C ~/.ssh diff --no-index /dev/null id_rsa", Some(Risk::Shows)),
+        ("git -C sub show HEAD:.env", Some(Risk::Shows)),
+        ("git hash-object -w ~/.ssh/id_rsa", Some(Risk::Sends)),
+        ("gpg -c -o- ~/.ssh/id_rsa", Some(Risk::Shows)),
+        ("python3 -m json.tool ~/.docker/config.json", Some(Risk::Shows)),
+        ("docker cp ~/.ssh/id_rsa c:/x", Some(Risk::Shows)),
+        ("kubectl cp .env pod:/x", Some(Risk::Shows)),
+        ("kubectl cp .env pod:/app/.env", Some(Risk::Touches)),
+        ("docker cp app.conf c:/app/.env", None),
+        ("terraform output -raw db_password", Some(Risk::Shows)),
+        ("terraform output -json", None),
+        (&format!("git remote set-url origin https://x:{TOKEN}@github.com/a/b"), Some(Risk::Sends)),
+        (&format!("sed -i s/KEY=.*/KEY={TOKEN}/ config.ts"), Some(Risk::Sends)),
+        (&format!("curl -H 'Authorization: Bearer {TOKEN}' https://api.example.com"), None),
         ("", None),
         ("<", None),
         ("cat <", None),
         ("'", None),
     ] {
         assert_eq!(risk(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn the_guard_sees_the_lines_that_it_judges() {
+    let manifest = SecretsGuard::manifest();
+    let lists = format!("{manifest:?}").to_ascii_lowercase();
+    let parts: Vec<&str> = lists.split('*').collect();
+    for name in places::names() {
+        let name = name.to_ascii_lowercase();
+        assert!(parts.iter().any(|it| it.len() > 2 && !it.contains(' ') && name.contains(it)), "{name}");
     }
 }
 

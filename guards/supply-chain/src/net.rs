@@ -299,7 +299,7 @@ fn in_code(reading: &Reading, line: &str) -> bool {
     let is_one = |text: &str| {
         let text = text.to_ascii_lowercase();
         let has = |it: &&str| text.contains(&it.to_ascii_lowercase());
-        loads.iter().any(|it| has(it)) && runs.iter().any(|it| has(it))
+        loads.iter().any(has) && runs.iter().any(has)
     };
     let is_windows = reading.runs.iter().any(|it| matches!(it.program(), Some("pwsh" | "powershell")));
     reading.code.iter().any(|it| is_one(&it.text)) || is_windows && is_one(line)
