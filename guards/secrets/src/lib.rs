@@ -72,7 +72,7 @@ const SHELL: &str = "kind:shell naming *.env* *env[* *environ* *credential* *key
     *tfstate* *service-account* *service_account* *serviceaccount* *logins.json* *login* *my.cnf* *.ssh* *.gnupg* \
     *.aws* *.azure* *.pem* *.p12* *.pfx* *.jks* *.kdbx* *.ppk* *_history* *begin* *copilot* *glab-cli* *stripe* \
     *firebase* *netlify* *.fly* *.railway* *kaggle* *databricks* *snowsql* *.dev.vars* *k3s.yaml* *kubeconfig* *fish_* \
-    *nmconnection* *wireguard* *$env* *%env* *eyj* *169.254.* *metadata* *vault* *decrypt* *extraheader* assume-role* \
+    *nmconnection* *wireguard* *$env* *%env* *eyj* *169.254.* *metadata* *vault* *decrypt* *extraheader* \
     appsettings *config}}* env printenv set export declare typeset history heroku op bw security openssl --raw oc sops age \
     rbw pulumi wg infisical";
 

@@ -3,7 +3,7 @@
 use hookbox_sdk::text::Secrets;
 
 /// Endings of paths to files with secrets. The first component must match as a whole.
-const FILES: [&str; 84] = [
+const FILES: [&str; 85] = [
     ".claude/.credentials.json",
     "id_rsa",
     "id_dsa",
@@ -63,6 +63,7 @@ const FILES: [&str; 84] = [
     ".codex/auth.json",
     ".gemini/oauth_creds.json",
     "huggingface/token",
+    ".huggingface/token",
     ".config/github-copilot/hosts.json",
     ".config/github-copilot/apps.json",
     ".config/glab-cli/config.yml",
@@ -126,6 +127,7 @@ pub(crate) fn is_secret_path(path: &str) -> bool {
         || FILES.iter().any(|file| ends_with(path, file))
         || is_key(name)
         || name.starts_with('.') && name.ends_with("_history")
+        || name.starts_with("ssh_host_") && name.ends_with("_key")
         || name.starts_with("client_secret") && name.ends_with(".json")
         || DIRECTORIES.iter().any(|it| ends_with(path, it))
         || is_below(directory) && !PUBLIC.contains(&name) && !name.ends_with(".pub")

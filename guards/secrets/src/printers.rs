@@ -15,7 +15,7 @@ const fn printer(words: &'static str, shows: &'static str, safer: &'static str) 
 }
 
 /// The commands. A word with `*` at its end is a beginning.
-const PRINTERS: [Printer; 88] = [
+const PRINTERS: [Printer; 86] = [
     printer("glab config get token", "the token of GitLab", "glab auth status"),
     printer("glab auth status --show-token", "the token of GitLab", "glab auth status"),
     printer(
@@ -88,7 +88,6 @@ const PRINTERS: [Printer; 88] = [
     printer("az acr credential show", "a password", "az acr list"),
     printer("az webapp config appsettings list", "settings with secrets", "az webapp list"),
     printer("aws iam create-access-key", "a secret key", "aws iam list-access-keys"),
-    printer("aws sts assume-role*", "a session's keys", "aws sts get-caller-identity"),
     printer("aws rds generate-db-auth-token", "a token", "aws rds describe-db-instances"),
     printer("kubectl create token", "a token", "kubectl get serviceaccounts"),
     printer("kubectl get secret* --template*", "secrets of a cluster", "kubectl get secrets"),
@@ -106,7 +105,6 @@ const PRINTERS: [Printer; 88] = [
     ),
     printer("rclone config show", "passwords", "rclone listremotes"),
     printer("rclone config dump", "passwords", "rclone listremotes"),
-    printer("heroku config:get", "secrets of an app", "heroku ps"),
     printer("firebase functions:config:get", "secrets of an app", "firebase projects:list"),
     printer("infisical export", "secrets", "infisical --version"),
     printer("keyring get", "a password", "keyring --list-backends"),
