@@ -2,14 +2,8 @@
 
 use std::ops::Range;
 
-use crate::named::{argument, is_name, is_prose};
 use crate::names::Sensitivity;
-use crate::values::{self, Before, prefix};
-
-/// The distance behind a program in which its words are searched, in bytes.
-const LINE: usize = 256;
-/// The longest name of a program in the table, in bytes.
-const MAX_PROGRAM: usize = 12;
+use crate::values::{self, Before, LOOK, MAX_NEXT, argument, is_name, is_prose, prefix};
 
 /// The place of a password among the words of a command.
 #[derive(Clone, Copy)]
@@ -110,7 +104,7 @@ type Word<'a> = (usize, usize, &'a str);
 
 /// Finds the password in the words of the command that begins at `at`.
 pub(crate) fn find(text: &str, at: usize) -> Option<Range<usize>> {
-    let seen = prefix(text.get(at..)?, MAX_PROGRAM);
+    let seen = prefix(text.get(at..)?, MAX_NEXT);
     let (name, after) = seen.split_at_checked(seen.find(|c| !is_name(c))?)?;
     if !after.starts_with([' ', '\t', '"', '\'', '\\']) {
         return None;
@@ -169,7 +163,7 @@ fn start(text: &str, name: &str, words: &[Word<'_>], place: Place) -> Option<(us
         Last => words.last().filter(|_| words.len() > 1 || name != "htpasswd").map(|word| (word.0, false)),
         Piped => {
             let (start, inner, word) = words.last()?;
-            let rest = prefix(text.get(inner + word.len()..)?, LINE);
+            let rest = prefix(text.get(inner + word.len()..)?, LOOK);
             let (_, taker) = rest.split('\n').next()?.split_once('|')?;
             TAKERS.iter().any(|it| taker.contains(it)).then_some((*start, false))
         }
@@ -180,7 +174,7 @@ fn start(text: &str, name: &str, words: &[Word<'_>], place: Place) -> Option<(us
 fn words(text: &str, from: usize) -> Vec<Word<'_>> {
     let mut found = Vec::new();
     let mut at = from;
-    while let Some(start) = argument(text, at).filter(|start| start - from < LINE) {
+    while let Some(start) = argument(text, at).filter(|start| start - from < LOOK) {
         let rest = text.get(start..).unwrap_or_default();
         let bare = rest.trim_start_matches('\\');
         let quote = bare.chars().next().filter(|c| ['"', '\''].contains(c));
@@ -189,7 +183,7 @@ fn words(text: &str, from: usize) -> Vec<Word<'_>> {
             c == '\n'
                 || quote.map_or(c.is_whitespace() || "|;&\"'\\".contains(c), |quote| c == quote || c == '\\')
         };
-        let seen = prefix(text.get(inner..).unwrap_or_default(), LINE);
+        let seen = prefix(text.get(inner..).unwrap_or_default(), LOOK);
         let word = seen.get(..seen.find(ends).unwrap_or(seen.len())).unwrap_or_default();
         if word.is_empty() && quote.is_none() {
             break;

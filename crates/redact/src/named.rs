@@ -3,19 +3,11 @@
 use std::ops::Range;
 
 use crate::names::{Sensitivity, marker_length};
-use crate::values::{self, Before};
+use crate::values::{self, Before, LOOK, MAX_GAP, argument, gap, is_name, is_prose, is_strong};
 use crate::{Secret, commands};
 
-/// The longest name, in bytes, and the most white space around a separator. The limits keep the time linear
-/// in a text of many names.
+/// The longest name, in bytes. The limit keeps the time linear in a text of many names.
 const MAX_NAME: usize = 64;
-const MAX_GAP: usize = 8;
-/// The part of a line that is searched, in bytes.
-const LINE: usize = 256;
-/// Words after an option in a sentence.
-const PROSE: [&str; 10] =
-    ["flag", "flags", "option", "options", "argument", "with", "from", "when", "instead", "must"];
-
 /// Returns the secrets, in order. `classify` judges names.
 pub(crate) fn find(text: &str, classify: &dyn Fn(&str) -> Option<Sensitivity>) -> Vec<Secret> {
     let mut found = Vec::new();
@@ -46,15 +38,6 @@ pub(crate) fn find(text: &str, classify: &dyn Fn(&str) -> Option<Sensitivity>) -
     found
 }
 
-pub(crate) fn is_name(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "_.-".contains(c)
-}
-
-/// Returns the number of bytes of white space at the beginning.
-fn gap(text: &str) -> usize {
-    text.bytes().take(MAX_GAP).take_while(|c| [b' ', b'\t'].contains(c)).count()
-}
-
 /// `name = value`, `"name": "value"`, `name => value`, with the separator at `at`.
 fn field(
     text: &str,
@@ -76,7 +59,7 @@ fn field(
     let after = at + 1 + arrow;
     let spaced = gap(text.get(after..)?);
     let lower = name.to_ascii_lowercase();
-    let line = values::prefix(text.get(after..)?, LINE).split('\n').next()?;
+    let line = values::prefix(text.get(after..)?, LOOK).split('\n').next()?;
     if lower.ends_with("cookie") && !line.contains('=') {
         // An option for cookies: `cookie: strict`.
         sensitivity = Sensitivity::Maybe;
@@ -105,23 +88,6 @@ fn option(text: &str, at: usize, classify: &dyn Fn(&str) -> Option<Sensitivity>)
     (!is_prose(text.get(value.clone())?)).then_some(value)
 }
 
-/// Returns true for another option, or the next word of a sentence.
-pub(crate) fn is_prose(word: &str) -> bool {
-    word.starts_with('-') || PROSE.iter().any(|known| word.eq_ignore_ascii_case(known))
-}
-
-/// Returns the start of the next word of a command, or of the next string of a list.
-pub(crate) fn argument(text: &str, at: usize) -> Option<usize> {
-    let rest = text.get(at..)?;
-    let closed = rest.trim_start_matches('\\').strip_prefix(['"', '\'']);
-    let mut next = closed.unwrap_or(rest);
-    next = next.get(gap(next)..)?;
-    next = next.strip_prefix(',').filter(|_| closed.is_some()).unwrap_or(next);
-    next = next.get(gap(next)..)?;
-    let start = text.len() - next.len();
-    (start > at && !next.starts_with(['\n', '\r'])).then_some(start)
-}
-
 /// `-u user:password`, `--user user:password`, `-U user%password`.
 fn user(text: &str, at: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
@@ -147,7 +113,7 @@ fn user(text: &str, at: usize) -> Option<Range<usize>> {
         quote.map_or(c.is_whitespace() || c == '"' || c == '\'', |q| c == q || c == '\n') || c == '\\'
     };
     let length = |password: &str| password.find(ends).unwrap_or(password.len());
-    let seen = values::prefix(password, LINE);
+    let seen = values::prefix(password, LOOK);
     let value = seen.get(..length(seen))?;
     // A user and a group of a container, or an address.
     let no_secret = value.starts_with("//") || value == name || value.bytes().all(|c| c.is_ascii_digit());
@@ -162,7 +128,7 @@ fn element(text: &str, at: usize, classify: &dyn Fn(&str) -> Option<Sensitivity>
     let sensitivity = classify(rest.get(..length)?)?;
     let rest = rest.get(length..)?;
     let tag: usize =
-        rest.chars().take(LINE).take_while(|c| !['<', '>'].contains(c)).map(char::len_utf8).sum();
+        rest.chars().take(LOOK).take_while(|c| !['<', '>'].contains(c)).map(char::len_utf8).sum();
     let value = rest.get(tag..)?.strip_prefix('>')?;
     let value =
         value.get(..value.find('<').filter(|end| value.get(*end..).is_some_and(|v| v.starts_with("</")))?)?;
@@ -196,7 +162,7 @@ fn cell(
     let (before, name) = head.split_at_checked(head.len() - length)?;
     let first = before.trim_end_matches([' ', '\t']).bytes().last();
     classify(name).filter(|_| first.is_none_or(|c| b"|\n".contains(&c)))?;
-    let cell = values::prefix(text.get(at + 1..)?, LINE);
+    let cell = values::prefix(text.get(at + 1..)?, LOOK);
     let cell = cell.get(..cell.find(['|', '\n'])?)?;
     let start = at + 1 + cell.len() - cell.trim_start().len();
     is_strong(cell.trim()).then(|| start..start + cell.trim().len())
@@ -204,7 +170,7 @@ fn cell(
 
 /// A name and its value as the only words of a line, or as two lines.
 fn own_line(text: &str, at: usize, classify: &dyn Fn(&str) -> Option<Sensitivity>) -> Option<Range<usize>> {
-    let seen = values::prefix(text.get(at..)?, LINE);
+    let seen = values::prefix(text.get(at..)?, LOOK);
     let (line, below) = seen.split_once('\n').unwrap_or((seen, ""));
     let words: Vec<&str> = line.split_whitespace().take(3).collect();
     let class = |name: &str| classify(name).filter(|_| name.chars().all(|c| is_name(c) || c == ' '));
@@ -219,18 +185,4 @@ fn own_line(text: &str, at: usize, classify: &dyn Fn(&str) -> Option<Sensitivity
         _ => return None,
     };
     is_strong(value).then(|| at + start..at + start + value.len())
-}
-
-/// Returns true for one word that is neither a name, a path nor a hash: it has digits, and letters in both cases or many.
-fn is_strong(value: &str) -> bool {
-    const MIN: usize = 8;
-    const LONG: usize = 16;
-    let has = |is: fn(&u8) -> bool| value.bytes().any(|c| is(&c));
-    let is_mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
-    value.len() >= MIN
-        && marker_length(value) == 0
-        && value.bytes().all(|c| c.is_ascii_graphic() && !b"/.:=|<>(){}[]\"'`,;$".contains(&c))
-        && has(u8::is_ascii_digit)
-        && (is_mixed || value.len() >= LONG)
-        && !value.bytes().all(|c| c.is_ascii_hexdigit() || c == b'-')
 }

@@ -63,8 +63,6 @@ const MIN_TOKEN: usize = 15;
 /// The middles of tokens whose first part is an id.
 const TERRAFORM: &str = ".atlasv1.";
 const TELEGRAM: &str = ":AA";
-/// The least number of digits in the id before [`TELEGRAM`].
-const MIN_ID: usize = 8;
 /// The characters of words, and of tokens in a header (RFC 7235), beside ASCII letters and digits.
 const WORD: &str = "_-";
 const TOKEN68: &str = "-._~+/=";
@@ -127,7 +125,10 @@ pub(crate) fn find(text: &str, own: &[String]) -> Vec<Secret> {
             }
             _ => None,
         };
-        let has_id = || head.bytes().rev().take(MIN_ID).filter(u8::is_ascii_digit).count() == MIN_ID;
+        let has_id = || {
+            let id = head.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+            rest.starts_with(TELEGRAM) && !id.is_empty() && id.bytes().all(|c| c.is_ascii_digit())
+        };
         let is_middle = || byte == b'.' || byte == b':' && has_id();
         let may_begin = is_first.get(usize::from(byte)) == Some(&true)
             && (begins || is_middle() || rest.starts_with(WEBHOOK));

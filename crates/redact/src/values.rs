@@ -55,8 +55,13 @@ const MIN_VALUE: usize = 4;
 const MIN_PERHAPS: usize = 8;
 /// The part of a value that is examined, in bytes. The limit keeps the time linear in a text of many names.
 pub(crate) const LOOK: usize = 256;
-/// The longest name that ends the value before it, in bytes.
-const MAX_NEXT: usize = 32;
+/// The longest name that ends the value before it, and of a program, in bytes.
+pub(crate) const MAX_NEXT: usize = 32;
+/// The most white space around a separator. The limit keeps the time linear.
+pub(crate) const MAX_GAP: usize = 8;
+/// Words after an option in a sentence.
+const PROSE: [&str; 10] =
+    ["flag", "flags", "option", "options", "argument", "with", "from", "when", "instead", "must"];
 
 /// The opening of a value: a quote and the backslashes before it, a list or an object.
 #[derive(Clone, Copy, Default)]
@@ -100,6 +105,32 @@ pub(crate) fn prefix(text: &str, max: usize) -> &str {
         end -= 1;
     }
     text.get(..end).unwrap_or_default()
+}
+
+pub(crate) fn is_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_.-".contains(c)
+}
+
+/// Returns the number of bytes of white space at the beginning.
+pub(crate) fn gap(text: &str) -> usize {
+    text.bytes().take(MAX_GAP).take_while(|c| [b' ', b'\t'].contains(c)).count()
+}
+
+/// Returns the start of the next word of a command, or of the next string of a list.
+pub(crate) fn argument(text: &str, at: usize) -> Option<usize> {
+    let rest = text.get(at..)?;
+    let closed = rest.trim_start_matches('\\').strip_prefix(['"', '\'']);
+    let mut next = closed.unwrap_or(rest);
+    next = next.get(gap(next)..)?;
+    next = next.strip_prefix(',').filter(|_| closed.is_some()).unwrap_or(next);
+    next = next.get(gap(next)..)?;
+    let start = text.len() - next.len();
+    (start > at && !next.starts_with(['\n', '\r'])).then_some(start)
+}
+
+/// Returns true for another option, or the next word of a sentence.
+pub(crate) fn is_prose(word: &str) -> bool {
+    word.starts_with('-') || PROSE.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 /// Returns the length of the ASCII letters, digits and these other characters at the beginning.
@@ -307,6 +338,18 @@ pub fn looks_secret(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "-._~+/=%".contains(c))
         && text.bytes().any(|c| c.is_ascii_digit())
         && text.bytes().any(|c| c.is_ascii_alphabetic())
+}
+
+/// Returns true for one word that is neither a name, a path nor a hash: it has digits, and letters in both cases or many.
+pub(crate) fn is_strong(value: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|c| is(&c));
+    let is_mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+    value.len() >= MIN_PERHAPS
+        && marker_length(value) == 0
+        && value.bytes().all(|c| c.is_ascii_graphic() && !b"/.:=|<>(){}[]\"'`,;$".contains(&c))
+        && has(u8::is_ascii_digit)
+        && (is_mixed || value.len() >= 2 * MIN_PERHAPS)
+        && !value.bytes().all(|c| c.is_ascii_hexdigit() || c == b'-')
 }
 
 /// Returns whether the text is a type, a call, a path or a reference.
