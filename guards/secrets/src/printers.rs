@@ -15,7 +15,7 @@ const fn printer(words: &'static str, shows: &'static str, safer: &'static str) 
 }
 
 /// The commands. A word with `*` at its end is a beginning.
-const PRINTERS: [Printer; 86] = [
+const PRINTERS: [Printer; 85] = [
     printer("glab config get token", "the token of GitLab", "glab auth status"),
     printer("glab auth status --show-token", "the token of GitLab", "glab auth status"),
     printer(
@@ -84,7 +84,6 @@ const PRINTERS: [Printer; 86] = [
     printer("getent shadow", "hashes of passwords", "getent passwd"),
     printer("sops -d", "secrets", "sops --version"),
     printer("ansible-vault view", "secrets", "ansible-vault --version"),
-    printer("az storage account keys list", "keys of an account", "az storage account list"),
     printer("az acr credential show", "a password", "az acr list"),
     printer("az webapp config appsettings list", "settings with secrets", "az webapp list"),
     printer("aws iam create-access-key", "a secret key", "aws iam list-access-keys"),
