@@ -79,8 +79,10 @@ impl Making {
     }
 }
 
+/// Returns true for a pattern: a set begins with `[` and has a `]` behind it.
 fn is_glob(text: &str) -> bool {
-    text.contains(['*', '?', '['])
+    let is_set = |(_, set): (&str, &str)| set.contains(']');
+    text.contains(['*', '?']) || text.split_once('[').is_some_and(is_set)
 }
 
 fn globbed(value: &Arg) -> Sort {
@@ -129,6 +131,8 @@ impl Machine<'_> {
     }
 
     fn parts(&mut self, parts: &[Part], making: &mut Making, is_joined: bool) {
+        // A set may have quotes in it: `["r"]m`.
+        let last_set = parts.iter().rposition(|it| matches!(it, Part::Bare(text) if text.contains(']')));
         for (at, part) in parts.iter().enumerate() {
             if !self.charge(std::mem::take(&mut making.work)) {
                 making.add("", Sort::Unknown);
@@ -139,7 +143,8 @@ impl Machine<'_> {
                     let home = text
                         .strip_prefix('~')
                         .filter(|it| at == 0 && (it.starts_with('/') || it.is_empty() && parts.len() == 1));
-                    let sort = if is_glob(text) && !is_joined { Sort::Pattern } else { Sort::Plain };
+                    let is_pattern = is_glob(text) || text.contains('[') && last_set > Some(at);
+                    let sort = if is_pattern && !is_joined { Sort::Pattern } else { Sort::Plain };
                     match home {
                         Some(rest) => {
                             making.add(self.known.home.unwrap_or("~"), sort);

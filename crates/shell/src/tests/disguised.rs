@@ -104,3 +104,16 @@ fn a_command_that_bash_does_not_run_is_none() {
         assert!(!removes(line), "{line}");
     }
 }
+
+#[test]
+fn a_bracket_is_a_pattern_only_as_a_set() {
+    for (line, unread) in [
+        ("[ -d .git ] && ls", vec![]),
+        ("if [ -f x ]; then ls; fi", vec![]),
+        ("x=[; $x -d . ]", vec![]),
+        ("[r]m x", vec![Unread::Program]),
+        ("[\"r\"]m x", vec![Unread::Program]),
+    ] {
+        assert_eq!(runs(line, &Known::default()).unread, unread, "{line}");
+    }
+}
