@@ -80,7 +80,12 @@ impl Parser<'_> {
     /// Reads the rest of `$[…]`, which only bash knows, and returns the expansions in it.
     pub(crate) fn old_arithmetic(&mut self) -> Vec<Part> {
         self.error();
-        let (mut parts, mut depth) = (Vec::new(), 0usize);
+        expansions(self.bracketed())
+    }
+
+    /// Reads up to the `]` of an open bracket, and returns the expansions, and behind them the other text.
+    pub(crate) fn bracketed(&mut self) -> Vec<Part> {
+        let (mut parts, mut depth, begin) = (Vec::new(), 0usize, self.at);
         while let Some(byte) = self.peek() {
             match byte {
                 b'\\' => self.at += 1,
@@ -91,12 +96,20 @@ impl Parser<'_> {
                 b'[' => depth += 1,
                 b']' if depth == 0 => break,
                 b']' => depth -= 1,
+                // The bracket is open.
+                b'}' => break,
                 _ => {}
             }
             self.at += 1;
         }
-        self.at = (self.at + 1).min(self.bytes.len());
-        expansions(parts)
+        self.at = self.at.min(self.bytes.len());
+        let text = self.slice(begin);
+        if !self.eat(b"]") {
+            self.error();
+        }
+        let mut parts = expansions(parts);
+        super::lex::push(&mut parts, &text, true);
+        parts
     }
 }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::machine::{Feed, Machine, SIZE, size, unknown};
-use super::tree::{Assign, Mode, Node, Redirect, Stage, Word};
+use super::tree::{Assign, Mode, Node, Part, Redirect, Stage, Word};
 use super::wrappers::quoted;
 use super::{Arg, Run, Sort, Unread};
 
@@ -36,6 +36,10 @@ const PROGRAMS: [&str; 21] = [
     "PROMPT_COMMAND",
 ];
 
+/// Variables with options, each with its program.
+const OPTIONS: [(&str, &str); 4] =
+    [("TAR_OPTIONS", "tar"), ("MAKEFLAGS", "make"), ("PERL5OPT", "perl"), ("PERL5DB", "perl")];
+
 /// Builtins that evaluate the index of a name in their words.
 const INDEXES: [&str; 14] = [
     "let",
@@ -58,6 +62,11 @@ const INDEXES: [&str; 14] = [
 fn without_index(element: Arg) -> Arg {
     let value = element.text.strip_prefix('[').and_then(|it| it.split_once("]="));
     value.map(|(_, value)| Arg::plain(value)).unwrap_or(element)
+}
+
+/// Returns true for `${x:+y}`, which is nothing if the variable is not set.
+fn is_alternative(part: &Part) -> bool {
+    matches!(part, Part::Parameter(it, _) if it.operator.ends_with('+'))
 }
 
 /// Returns a command as the line has it.
@@ -94,6 +103,8 @@ impl Machine<'_> {
                 // The commands in its substitutions set a variable.
                 if self.reading.runs.len() > before {
                     assignments.push((assign.name.clone(), values.first().cloned().unwrap_or_default()));
+                } else if let [value] = values.as_slice() {
+                    self.names_program(&assign.name, value, false, feed);
                 }
                 self.set(&assign.name, values, assign.appends, assign.is_array);
             } else {
@@ -107,8 +118,11 @@ impl Machine<'_> {
         let whole = whole(&assignments, &words);
         self.charge(size(&whole));
         let around = (std::mem::replace(&mut self.whole, whole), std::mem::replace(&mut self.inner, inner));
+        let texts: Vec<&str> = words.iter().map(|it| it.text.as_str()).collect();
+        let is_read =
+            assignments.is_empty() || words.is_empty() || crate::use_of(&texts) == crate::Use::Reads;
         for (name, value) in &assignments {
-            self.names_program(name, value, feed);
+            self.names_program(name, value, !is_read, feed);
         }
         self.without_unknown(parts, &words, feed);
         let output = self.expanded(Run { words, assignments, redirections, ..Run::default() }, feed);
@@ -126,16 +140,14 @@ impl Machine<'_> {
             }
             return Some(String::new());
         }
-        if run.program() == Some("exec") && run.words.len() == 1 {
-            let files = redirections.iter().filter(|it| it.descriptor > 2 && it.mode != Mode::Copy);
-            for redirection in files {
-                let mut path = redirection.target.text.clone();
-                if redirection.mode == Mode::Text {
-                    path = format!("/dev/fd/{}", redirection.descriptor);
-                    self.files.insert(path.clone(), Some(redirection.target.text.as_str().into()));
-                }
-                self.descriptors.insert(redirection.descriptor, path);
+        // Those of `exec` alone stay open, and nothing reads the others later.
+        for redirection in redirections.iter().filter(|it| it.descriptor > 2 && it.mode != Mode::Copy) {
+            let mut path = redirection.target.text.clone();
+            if redirection.mode == Mode::Text {
+                path = format!("/dev/fd/{}", redirection.descriptor);
+                self.files.insert(path.clone(), Some(redirection.target.text.as_str().into()));
             }
+            self.descriptors.insert(redirection.descriptor, path);
         }
         let fed = if redirections.is_empty() { None } else { Some(self.fed(&redirections, feed)) };
         let feed = fed.as_ref().unwrap_or(feed);
@@ -149,7 +161,8 @@ impl Machine<'_> {
         let is_unknown = |it: &Arg| it.sort == Sort::Unknown && !it.text.contains(['(', '`']);
         let mut other = Vec::new();
         // An unknown variable is one word.
-        let leading = words.iter().zip(parts).take_while(|(word, _)| is_unknown(word));
+        let is_empty = |it: &Word| it.parts.iter().any(is_alternative);
+        let leading = words.iter().zip(parts).take_while(|(word, part)| is_unknown(word) || is_empty(part));
         let mut count = 0;
         for (_, part) in leading {
             self.is_empty = true;
@@ -161,17 +174,29 @@ impl Machine<'_> {
             }
         }
         other.extend(words.iter().skip(count).cloned());
-        if count > 0 && other.first().is_some_and(|it| it.is_plain() && !it.text.is_empty()) {
+        let is_other = other.first() != words.first();
+        if is_other && other.first().is_some_and(|it| it.is_plain() && !it.text.is_empty()) {
             self.call(Run { words: other, ..Run::default() }, feed);
         }
     }
 
-    /// Follows the command in a variable that names a program, such as `PAGER`. One word is a program without arguments,
-    /// and does nothing by itself.
-    pub(crate) fn names_program(&mut self, name: &str, value: &Arg, feed: &Feed) {
-        let is_command = value.text.trim().contains(char::is_whitespace);
-        if is_command && PROGRAMS.contains(&name) && value.sort != Sort::Unknown {
-            self.in_shell(name, &value.text, None, feed);
+    /// Follows the command in a variable that names a program, such as `PAGER`, or that looks like one and is given to a
+    /// program. One word is a program without arguments, and does nothing by itself.
+    pub(crate) fn names_program(&mut self, name: &str, value: &Arg, is_given: bool, feed: &Feed) {
+        let text = value.text.as_str();
+        if matches!(name, "PS0" | "PS1" | "PS2" | "PS4") {
+            self.substitutions(text);
+        }
+        let is_command = text.trim().contains(char::is_whitespace) && value.sort != Sort::Unknown;
+        if is_command && PROGRAMS.contains(&name) {
+            self.in_shell(name, text, None, feed);
+        } else if is_given && super::programs::is_command(text) {
+            self.guess(|it| drop(it.in_shell(name, text, None, feed)));
+        } else if let Some((_, program)) = OPTIONS.iter().find(|it| it.0 == name && is_command) {
+            match *program {
+                "perl" => self.guess(|it| it.code(program, text, usize::MAX)),
+                _ => drop(self.in_shell(name, &format!("{program} {text}"), None, feed)),
+            }
         }
     }
 
@@ -194,6 +219,7 @@ impl Machine<'_> {
 
     /// Sets a variable, unless there was too much work.
     pub(crate) fn assign(&mut self, name: &str, values: Vec<Arg>) {
+        let name = &*self.referred(name);
         if self.charge(name.len() + size(&values)) {
             self.scope.variables.insert(name.to_owned(), values);
         }
@@ -275,7 +301,15 @@ impl Machine<'_> {
         let args = run.args();
         let silent = Some(Some(String::new()));
         if INDEXES.contains(&name) {
-            args.iter().for_each(|it| self.index(&it.text));
+            for arg in args {
+                let is_element = arg.text.split_once('[').is_some_and(|(it, _)| super::is_name(it));
+                if name == "let" {
+                    self.evaluate(&arg.text);
+                }
+                if is_element || name == "let" {
+                    self.index(&arg.text);
+                }
+            }
         }
         match name {
             "cd" | "pushd" | "chdir" => {
@@ -292,11 +326,17 @@ impl Machine<'_> {
             }
             "export" | "declare" | "typeset" | "local" | "readonly" => {
                 self.push(run.clone(), feed);
+                let has = |letter| args.iter().any(|it| it.text.starts_with('-') && it.text.contains(letter));
                 for arg in args.iter().filter(|it| !it.text.starts_with('-')) {
                     if let Some((name, value)) = crate::assignment(&arg.text) {
                         let value = Arg { text: value.to_owned(), sort: arg.sort };
-                        self.names_program(name, &value, feed);
-                        self.assign(name, vec![value]);
+                        if has('i') {
+                            self.evaluate(&value.text);
+                        }
+                        self.names_program(name, &value, true, feed);
+                        // `&` is in no name.
+                        let name = if has('n') { format!("&{name}") } else { name.to_owned() };
+                        self.assign(&name, vec![value]);
                     }
                 }
                 silent
@@ -329,6 +369,11 @@ impl Machine<'_> {
                 }
                 silent
             }
+            "mapfile" | "readarray" if args.iter().any(|it| it.text.starts_with("-C")) => {
+                let script = super::wrappers::Options::of(args, "dnOsuCc", "").value('C', "")?;
+                self.push(run.clone(), feed);
+                Some(self.script_fed(&script, feed))
+            }
             "mapfile" | "readarray"
                 if feed.text.as_ref().is_some_and(|it| self.charge(it.len() + it.lines().count() * SIZE)) =>
             {
@@ -347,9 +392,14 @@ impl Machine<'_> {
                 let known = feed.text.as_deref().filter(|it| it.lines().nth(1).is_none() && name == "read");
                 let is_list = args.iter().any(|it| it.text.starts_with('-') && it.text.contains('a'));
                 let names = args.iter().filter(|it| super::is_name(&it.text));
+                let own = run.assignments.iter().find(|(it, _)| it == "IFS").map(|(_, it)| it.text.clone());
+                let separators = own.unwrap_or_else(|| self.separators());
+                let is_end = |it: char| it.is_whitespace() || separators.contains(it);
                 for arg in names {
                     let values = match known.filter(|it| self.charge(it.len())) {
-                        Some(text) if is_list => text.split_whitespace().map(Arg::plain).collect(),
+                        Some(text) if is_list => {
+                            text.split(is_end).filter(|it| !it.is_empty()).map(Arg::plain).collect()
+                        }
                         Some(text) => vec![Arg::plain(text.trim_end_matches('\n'))],
                         None => vec![Arg { text: format!("${}", arg.text), sort: Sort::Input }],
                     };
@@ -378,8 +428,9 @@ impl Machine<'_> {
             }
             "eval" => {
                 self.push(run.clone(), feed);
-                let line = args.iter().map(|it| it.text.as_str()).collect::<Vec<_>>().join(" ");
-                Some(self.script_fed(&line, feed))
+                let words = args.iter().map(|it| it.text.as_str());
+                let line = words.skip_while(|it| *it == "--").collect::<Vec<_>>().join(" ");
+                Some(self.script_within(&line, feed))
             }
             "trap" => {
                 let text = args.iter().find(|it| !it.text.starts_with('-'))?;
@@ -404,7 +455,7 @@ impl Machine<'_> {
                 }
                 let text = text?;
                 self.push(run.clone(), feed);
-                Some(self.script_fed(&text, feed))
+                Some(self.script_within(&text, feed))
             }
             "printf" if args.first().is_some_and(|it| it.text == "-v") => {
                 self.push(run.clone(), feed);

@@ -11,14 +11,33 @@ impl Parser<'_> {
         if !self.deeper() {
             return None;
         }
-        let is_compound = self.peek() == Some(b'(')
-            || ["{", "if", "while", "until", "for", "select", "case", "[["].contains(&self.keyword());
-        if !is_compound {
+        if !self.begins_compound() {
             self.error();
         }
         let body = self.stage();
         self.depth = self.depth.saturating_sub(1);
         Some(Stage { node: Node::Function { name, body: Rc::new(body?) }, redirects: Vec::new() })
+    }
+
+    fn begins_compound(&self) -> bool {
+        self.peek() == Some(b'(')
+            || ["{", "if", "while", "until", "for", "select", "case", "[["].contains(&self.keyword())
+    }
+
+    /// Reads `coproc` and the name before a compound command. Before other commands it is the name of a wrapper.
+    pub(crate) fn coprocess(&mut self) -> bool {
+        let start = self.at;
+        self.eat_keyword("coproc");
+        self.blanks();
+        if !self.begins_compound() {
+            while self.peek().is_some_and(|it| it.is_ascii_alphanumeric() || it == b'_') {
+                self.at += 1;
+            }
+            self.blanks();
+        }
+        let is_compound = self.at > start + "coproc".len() && self.begins_compound();
+        self.at = if is_compound { self.at } else { start };
+        is_compound
     }
 
     pub(crate) fn conditions(&mut self) -> Node {

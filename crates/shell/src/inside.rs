@@ -1,6 +1,7 @@
 //! Commands that run in other places, or as texts in the words of other programs.
 
 use super::machine::{Feed, Machine};
+use super::programs::is_command;
 use super::wrappers::{Options, is_in, quoted};
 use super::{Arg, Mode, Place, Redirection, Run, Sort};
 
@@ -11,7 +12,7 @@ const RUN_LONG: &str = "--add-host --annotation --cap-add --cap-drop --cidfile -
     --stop-signal --sysctl --tmpfs --ulimit --user --userns --volume --volumes-from --workdir";
 
 /// Programs that work by themselves, and start the command in the value of an option too.
-const COMMAND_OPTIONS: [(&str, &[&str]); 8] = [
+const COMMAND_OPTIONS: [(&str, &[&str]); 10] = [
     (
         "tar",
         &[
@@ -31,14 +32,33 @@ const COMMAND_OPTIONS: [(&str, &[&str]); 8] = [
     ("scp", &["ProxyCommand=", "LocalCommand="]),
     ("sftp", &["ProxyCommand="]),
     ("sort", &["--compress-program="]),
+    ("go", &["-exec=", "-toolexec=", "-vettool="]),
+    (
+        "git",
+        &[
+            "-O",
+            "--open-files-in-pager=",
+            "--upload-pack=",
+            "--receive-pack=",
+            "--exec=",
+            "--extcmd=",
+            "--smtp-server=",
+            "--httpd=",
+        ],
+    ),
 ];
 
 /// The short forms, whose value is the next word.
-const SHORT_OPTIONS: [(&str, &[&str]); 4] = [
+const SHORT_OPTIONS: [(&str, &[&str]); 6] = [
     ("tar", &["-I", "-F", "--checkpoint-action", "--to-command", "--use-compress-program", "--info-script"]),
     ("zip", &["-TT", "--unzip-command"]),
     ("rsync", &["-e", "--rsh"]),
     ("sort", &["--compress-program"]),
+    ("go", &["-exec", "-toolexec"]),
+    (
+        "git",
+        &["-u", "-x", "--upload-pack", "--receive-pack", "--exec", "--extcmd", "--smtp-server", "--httpd"],
+    ),
 ];
 
 /// Settings of git whose value is a command.
@@ -55,7 +75,7 @@ const GIT_SETTINGS: [&str; 9] = [
 ];
 
 /// Programs with an option whose value is a script.
-const SCRIPT_OPTIONS: [(&str, char, &str); 14] = [
+const SCRIPT_OPTIONS: [(&str, char, &str); 18] = [
     ("fly", 'C', "--command"),
     ("flyctl", 'C', "--command"),
     ("nu", 'c', "--commands"),
@@ -70,6 +90,10 @@ const SCRIPT_OPTIONS: [(&str, char, &str); 14] = [
     ("gcloud", '\0', "--command"),
     ("nodemon", 'x', "--exec"),
     ("newgrp", 'c', "--command"),
+    ("fc", 'e', "-e"),
+    ("complete", 'C', "-C"),
+    ("compgen", 'C', "-C"),
+    ("bind", 'x', "-x"),
 ];
 
 fn joined(words: &[Arg]) -> String {
@@ -92,7 +116,11 @@ fn option_scripts(name: &str, args: &[Arg]) -> Vec<String> {
         let next =
             || args.get(at + 1).filter(|_| short.contains(&arg.text.as_str())).map(|it| it.text.as_str());
         if let Some(script) = value.or_else(next) {
-            found.push(script.strip_prefix("exec=").unwrap_or(script).to_owned());
+            let script = script.strip_prefix("exec=").unwrap_or(script);
+            // `git push -u origin`
+            if !matches!(name, "git" | "go") || is_command(script) {
+                found.push(script.to_owned());
+            }
         }
     }
     found
@@ -161,8 +189,7 @@ impl Machine<'_> {
             }
             "docker" | "podman" | "nerdctl" | "docker-compose" => self.container(name, run, feed),
             "kubectl" | "oc" | "lxc" | "incus" | "distrobox" | "toolbox" | "flatpak-spawn" | "nomad" => {
-                let is_exec =
-                    args.iter().any(|it| matches!(it.text.as_str(), "exec" | "enter" | "run" | "--host"));
+                let is_exec = args.iter().any(|it| is_in("exec enter run debug --host", &it.text));
                 self.push(run.clone(), feed);
                 let words = behind_dashes(args).filter(|_| is_exec)?.to_vec();
                 let inner = Run { words, ..Run::default() };
@@ -212,7 +239,7 @@ impl Machine<'_> {
                 Some(None)
             }
             "make" | "gmake" => {
-                self.push(run.clone(), feed);
+                let at = self.push(run.clone(), feed);
                 let file = args.windows(2).find_map(|it| match it {
                     [option, file] if matches!(option.text.as_str(), "-f" | "--file" | "--makefile") => {
                         Some(file)
@@ -232,6 +259,7 @@ impl Machine<'_> {
                 });
                 let given: String = given.map(|it| recipes(&it)).collect();
                 let script = given + &text.map(|it| recipes(&it)).unwrap_or_default();
+                self.guesses(name, &run.words, at, feed);
                 Some(self.in_shell(name, &script, None, &Feed::default()))
             }
             "runuser" if behind_dashes(args).is_some() => {
@@ -289,9 +317,9 @@ impl Machine<'_> {
                 Some(self.in_shell(name, &script, None, &Feed::default()))
             }
             "tmux" | "screen" => {
-                self.push(run.clone(), feed);
-                if let Some(at) = args.iter().position(|it| name == "screen" && it.text.ends_with('S')) {
-                    let words = args.get(at + 2..).unwrap_or_default().to_vec();
+                let at = self.push(run.clone(), feed);
+                if let Some(session) = args.iter().position(|it| name == "screen" && it.text.ends_with('S')) {
+                    let words = args.get(session + 2..).unwrap_or_default().to_vec();
                     if !words.is_empty() {
                         self.via(name, |it| it.call(Run { words, ..Run::default() }, &Feed::default()));
                     }
@@ -300,6 +328,7 @@ impl Machine<'_> {
                 for word in args.iter().filter(keys).filter(|it| it.text.contains(char::is_whitespace)) {
                     self.in_shell(name, &word.text, None, &Feed::default());
                 }
+                self.guesses(name, &run.words, at, feed);
                 Some(None)
             }
             "gdb" | "lldb" => {
@@ -356,6 +385,11 @@ impl Machine<'_> {
                         args.iter().find_map(|it| it.text.strip_prefix(long)?.strip_prefix('='))?.to_owned()
                     }
                 };
+                // `bind -x '"KEY":COMMAND'`
+                let text = match text.split_once("\":") {
+                    Some((_, text)) if name == "bind" => text.to_owned(),
+                    _ => text,
+                };
                 // `script -c COMMAND FILE`
                 let file = at.and_then(|at| args.get(at + 2)).filter(|_| name == "script");
                 if let Some(file) = file.filter(|it| !it.text.starts_with('-')) {
@@ -397,6 +431,7 @@ impl Machine<'_> {
             let rest = texts.get(at + 1..).unwrap_or_default();
             let script = rest.windows(2).find_map(|it| match it {
                 [name, value] if name.to_ascii_lowercase().starts_with("alias.") => value.strip_prefix('!'),
+                [name, value] => Some(*value).filter(|it| name.contains('.') && is_command(it)),
                 _ => None,
             });
             if let Some(script) = script {
@@ -410,7 +445,9 @@ impl Machine<'_> {
                 self.in_shell("git", script, None, feed);
             }
             let begin = |it: &&&str| text.get(..it.len()).is_some_and(|key| key.eq_ignore_ascii_case(it));
-            if let Some(script) = GIT_SETTINGS.iter().find(begin).and_then(|it| text.get(it.len()..)) {
+            let value = || text.split_once('=').map(|(_, value)| value).filter(|it| is_command(it));
+            let known = GIT_SETTINGS.iter().find(begin).and_then(|it| text.get(it.len()..));
+            if let Some(script) = known.or_else(value) {
                 self.in_shell("git", script, None, &Feed::default());
             }
         }

@@ -1,13 +1,14 @@
 //! Code in other languages: the scripts that it gives to shells, and its calls that remove files.
 
 use super::aliases::{Aliases, with_names};
-use super::literals::{Arguments, arguments, target, values};
+use super::literals::{Arguments, arguments, closing, commands, target, targets, values};
 use super::machine::{Feed, Machine, unknown};
-use super::{Arg, Code, Run, Sort, Unread};
+use super::{Arg, Code, Run, Sort, Unread, is_in};
 
 /// Programs that run code, the options whose values are code, and true if the first operand is code.
-const LANGUAGES: [(&str, &str, bool); 37] = [
+const LANGUAGES: [(&str, &str, bool); 38] = [
     ("tclsh", "", false),
+    ("expect", "-c", false),
     ("go", "", false),
     ("yaegi", "-e", false),
     ("python", "-c", false),
@@ -58,6 +59,24 @@ const TREES: &str = "rmtree rm_rf rm_r remove_dir remove_entry remove_entry_secu
 /// Calls that remove one file, or with an option directories.
 const FILES: &str = "unlink unlinkSync rmSync rmdirSync removedirs";
 
+/// Calls that move or link a file, by their path or by their name alone, each with the program that does the same.
+const MOVES: [(&str, &str, &str); 2] = [
+    (
+        "mv",
+        "shutil.move os.rename os.renames os.replace rename fs.rename fs.promises.rename File.rename FileUtils.mv \
+         FileUtils.move os.Rename Deno.rename",
+        "renameSync moveSync",
+    ),
+    (
+        "ln",
+        "os.symlink os.link symlink fs.symlink File.symlink FileUtils.ln_s FileUtils.ln_sf os.Symlink Deno.symlink",
+        "symlinkSync linkSync symlink_to",
+    ),
+];
+
+/// The commands in texts of code that are followed.
+const MAX_ROWS: usize = 32;
+
 /// Pieces of code that remove many files, or a directory whose name is no argument.
 const LOOPS: [&str; 10] = [
     "|File.delete ",
@@ -82,13 +101,7 @@ fn with_rows(text: &str) -> std::borrow::Cow<'_, str> {
     while let Some((before, after)) = rest.split_once("qw") {
         let after_blanks = after.trim_start();
         let open = after_blanks.chars().next().filter(char::is_ascii_punctuation);
-        let close = open.map(|it| match it {
-            '(' => ')',
-            '[' => ']',
-            '{' => '}',
-            '<' => '>',
-            same => same,
-        });
+        let close = open.map(closing);
         let row =
             open.zip(close).and_then(|(open, close)| after_blanks.strip_prefix(open)?.split_once(close));
         found.push_str(before);
@@ -117,11 +130,11 @@ fn last_bytes(text: &str, count: usize) -> &str {
 const MAX_CALLS: usize = 400;
 
 impl Machine<'_> {
-    /// Follows the code that a program is given.
-    pub(crate) fn language(&mut self, name: &str, words: &[Arg], at: usize, feed: &Feed) {
+    /// Follows the code that a program is given. Returns false if it runs no code.
+    pub(crate) fn language(&mut self, name: &str, words: &[Arg], at: usize, feed: &Feed) -> bool {
         let plain = name.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
         let known = LANGUAGES.iter().find(|(it, _, _)| *it == name || *it == plain);
-        let Some((language, options, takes_first)) = known else { return };
+        let Some((language, options, takes_first)) = known else { return false };
         let args = words.get(1..).unwrap_or_default();
         let (mut found, mut operands, mut rest) = (Vec::new(), Vec::new(), args);
         while let [first, more @ ..] = rest {
@@ -134,7 +147,7 @@ impl Machine<'_> {
                     .filter(|it| !it.is_empty())
             });
             // `-ne` and `-pe` of Perl and Ruby, `-Atc` of psql.
-            let is_code = super::wrappers::is_in(options, text)
+            let is_code = is_in(options, text)
                 || text.starts_with('-')
                     && !text.starts_with("--")
                     && options
@@ -158,7 +171,7 @@ impl Machine<'_> {
         }
         // `go run main.go`; its other commands run nothing of a text.
         if *language == "go" && operands.drain(..operands.len().min(1)).all(|it| it.text != "run") {
-            return;
+            return true;
         }
         if *language == "sqlite3" {
             found.extend(operands.get(1).cloned());
@@ -181,6 +194,7 @@ impl Machine<'_> {
         for code in found {
             self.code(language, &code.text, at);
         }
+        true
     }
 
     /// Reads code.
@@ -188,7 +202,9 @@ impl Machine<'_> {
         if !self.charge(text.len()) {
             return;
         }
-        let language = language.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.').to_owned();
+        let plain = language.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
+        let is_whole = LANGUAGES.iter().any(|(it, _, _)| *it == language);
+        let language = if is_whole { language } else { plain }.to_owned();
         if matches!(
             language.as_str(),
             "psql" | "mysql" | "mariadb" | "sqlite3" | "mongosh" | "mongo" | "cqlsh"
@@ -231,6 +247,12 @@ impl Machine<'_> {
             };
             self.via(&language, |it| it.push(run, &Feed::default()));
         }
+        if matches!(language.as_str(), "tclsh" | "expect") {
+            for line in text.split(['\n', ';', '{']).map(str::trim_start) {
+                let script = ["exec ", "spawn ", "system "].iter().find_map(|it| line.strip_prefix(it));
+                script.map(|it| self.in_shell(&language, it, None, &Feed::default()));
+            }
+        }
         // `print "rm x" | "sh"`
         if matches!(language.as_str(), "awk" | "gawk" | "mawk") {
             for (before, after) in text.match_indices('|').map(|(at, _)| text.split_at(at)) {
@@ -244,10 +266,8 @@ impl Machine<'_> {
         }
         let text = &*with_names(text);
         let text = &*if language == "perl" { with_rows(text) } else { text.into() };
-        let aliases = Aliases::of(text, |it| {
-            [STARTS, TREES, FILES].iter().any(|list| super::wrappers::is_in(list, it))
-        });
-        let mut from = 0;
+        let aliases = Aliases::of(text, |it| [STARTS, TREES, FILES].iter().any(|list| is_in(list, it)));
+        let (mut from, mut followed) = (0, Vec::new());
         for _ in 0..MAX_CALLS {
             let Some(open) = text.get(from..).and_then(|it| it.find(['(', '"', '\''])) else { break };
             let open = from + open;
@@ -259,7 +279,7 @@ impl Machine<'_> {
                 at + before.get(at..).and_then(|it| it.chars().next()).map_or(1, char::len_utf8)
             });
             let path = &*aliases.resolved(before.get(begin..).unwrap_or_default());
-            let name = path.rsplit(['.', ':']).next().unwrap_or_default();
+            let name = path.rsplit(['.', ':']).next().unwrap_or_default().trim_end_matches('!');
             // `getattr(os, 'sys' + 'tem')('rm x')`
             let is_found = is_call && before.ends_with(')') && before.contains("getattr(");
             let is_script = before.ends_with("do shell script") || is_found;
@@ -268,7 +288,7 @@ impl Machine<'_> {
             {
                 continue;
             }
-            let is_known = |list: &str| super::wrappers::is_in(list, name);
+            let is_known = |list: &str| is_in(list, name);
             let runs = is_script
                 || is_known(STARTS)
                     && (name != "execute" || path == "os.execute")
@@ -291,6 +311,16 @@ impl Machine<'_> {
                     )
                     || matches!(name, "unlink" | "rmdir"),
             );
+            let moves = MOVES.iter().find(|(_, paths, names)| is_in(paths, path) || is_in(names, name));
+            if let Some((program, ..)) = moves {
+                let (inner, option) = (text.get(open + usize::from(is_call)..), program.strip_prefix("ln"));
+                let paths = targets(text, inner.unwrap_or_default(), is_call);
+                let words =
+                    [Arg::plain(*program)].into_iter().chain(option.map(|_| Arg::plain("-s"))).chain(paths);
+                let run = Run { words: words.collect(), call: Some(path.to_owned()), ..Run::default() };
+                self.via(&language, |it| it.push(run, &Feed::default()));
+                continue;
+            }
             if !runs && !tree && !file {
                 continue;
             }
@@ -305,7 +335,10 @@ impl Machine<'_> {
                     true => values(text, arguments.first.trim()).find(|it| !it.literals.is_empty()),
                     false => None,
                 };
-                self.starts(&language, path, name, given.as_ref().unwrap_or(&arguments));
+                let arguments = given.as_ref().unwrap_or(&arguments);
+                followed
+                    .push(arguments.literals.iter().map(|it| it.text.as_str()).collect::<Vec<_>>().join(" "));
+                self.starts(&language, path, name, arguments);
                 continue;
             }
             let recursive = tree || arguments.raw.contains("recursive");
@@ -315,6 +348,17 @@ impl Machine<'_> {
             let feed = Feed::default();
             self.via(&language, |it| {
                 it.push(Run { words, call: Some(path.to_owned()), ..Run::default() }, &feed)
+            });
+        }
+        for row in commands(text).into_iter().take(MAX_ROWS) {
+            let line = row.join(" ");
+            if followed.iter().any(|it| it.starts_with(&line)) || !self.charge(text.len() / 8 + line.len()) {
+                continue;
+            }
+            let words: Vec<Arg> = row.iter().map(Arg::plain).collect();
+            self.guess(|it| match words.as_slice() {
+                [script] => drop(it.in_shell(&language, &script.text, None, &Feed::default())),
+                _ => drop(it.via(&language, |it| it.call(Run { words, ..Run::default() }, &Feed::default()))),
             });
         }
     }

@@ -296,7 +296,8 @@ impl Parser<'_> {
 
     fn parameter(&self, parts: &mut Vec<Part>, from: usize, is_quoted: bool) {
         let name = String::from_utf8_lossy(&self.slice(from)).into_owned();
-        let parameter = Parameter { name, operator: String::new(), operand: Word::default() };
+        let parameter =
+            Parameter { name, place: Word::default(), operator: String::new(), operand: Word::default() };
         parts.push(Part::Parameter(Box::new(parameter), is_quoted));
     }
 

@@ -1,7 +1,7 @@
 //! The texts in calls of other languages.
 
 use super::machine::unknown;
-use super::{Arg, Sort};
+use super::{Arg, Sort, programs};
 
 /// A text in the arguments of a call.
 pub(crate) struct Literal {
@@ -134,6 +134,119 @@ pub(crate) fn target(text: &str, before: &str, arguments: &Arguments) -> Arg {
     valued.unwrap_or_else(|| unknown(if name.is_empty() { "…" } else { name }))
 }
 
+/// Returns the two paths of a call that moves or links.
+pub(crate) fn targets(text: &str, inner: &str, has_bracket: bool) -> Vec<Arg> {
+    let (mut found, mut from, mut depth, mut quote) = (Vec::new(), 0, 0usize, None);
+    for (at, letter) in inner.char_indices().take(MAX_ARGUMENTS).chain([(inner.len(), ')')]) {
+        let ends = depth == 0
+            && (letter == ','
+                || letter == ')'
+                || at == inner.len()
+                || !has_bracket && matches!(letter, ';' | '\n'));
+        match (letter, quote) {
+            (_, Some(it)) => quote = quote.filter(|_| it != letter),
+            ('"' | '\'', None) => quote = Some(letter),
+            _ if ends => {
+                let argument = self::arguments(inner.get(from..at).unwrap_or_default().trim(), false);
+                found.push(target(text, "", &argument));
+                from = at + 1;
+                if letter != ',' || found.len() == 2 {
+                    break;
+                }
+            }
+            ('(' | '[' | '{', None) => depth += 1,
+            (')' | ']' | '}', None) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Returns the bracket that closes another, or the same sign.
+pub(crate) fn closing(open: char) -> char {
+    match open {
+        '(' => ')',
+        '[' => ']',
+        '{' => '}',
+        '<' => '>',
+        same => same,
+    }
+}
+
+/// Calls and signs around a text that nobody runs.
+const SHOWS: &str = "print printf println puts echo log info warn warning error debug write replace sub gsub search match \
+    test includes startswith endswith startsWith endsWith in raise Error assert say";
+
+/// Returns the commands in the literals of code: one that begins with a program and has more words, or a row that begins
+/// with a program.
+pub(crate) fn commands(text: &str) -> Vec<Vec<String>> {
+    let (mut found, mut row, mut end) = (Vec::<Vec<String>>::new(), Vec::<String>::new(), 0);
+    for _ in 0..MAX_LITERALS {
+        let Some(open) = text.get(end..).and_then(|it| it.find(OPENS)).map(|it| end + it) else { break };
+        let (before, rest) = text.split_at_checked(open).unwrap_or_default();
+        let mut letters = rest.chars();
+        let sign = letters.next().unwrap_or_default();
+        let is_quote = matches!(sign, '"' | '\'' | '`') || is_quoting(before);
+        let between = text.get(end..open).unwrap_or_default();
+        let read = is_quote.then(|| literal(letters.as_str(), sign)).flatten();
+        let Some((literal, length)) = read else {
+            end = open + sign.len_utf8();
+            continue;
+        };
+        let is_next =
+            between.replace("args", "").chars().all(|it| it.is_whitespace() || ",[{(:".contains(it));
+        if !is_next || row.is_empty() {
+            found.extend(Some(std::mem::take(&mut row)).filter(|it| it.len() > 1));
+        }
+        let shows = before.trim_end().trim_end_matches('(').trim_end();
+        let last = shows.rsplit(|it: char| !it.is_alphanumeric()).next().unwrap_or_default();
+        let is_shown = super::is_in(SHOWS, last) || shows.ends_with("==");
+        let script = literal.trim_start_matches(['|', '!', ' ']);
+        if !row.is_empty() || programs::is_dangerous(&literal) && !is_shown {
+            row.push(literal);
+        } else if programs::is_command(script) && !is_shown {
+            found.push(vec![script.to_owned()]);
+        }
+        end = open + sign.len_utf8() + length;
+    }
+    found.extend(Some(row).filter(|it| it.len() > 1));
+    found
+}
+
+/// The signs at which a literal may begin.
+const OPENS: [char; 9] = ['"', '\'', '`', '{', '(', '[', '<', '/', '!'];
+
+/// Returns true if a bracket behind this text quotes: `qx{…}` of Perl, `%x(…)` of Ruby.
+fn is_quoting(before: &str) -> bool {
+    let sign = ["qx", "qq", "q", "%x", "%q", "%Q", "%w"].iter().find_map(|it| before.strip_suffix(it));
+    sign.is_some_and(|it| !it.ends_with(|it: char| it.is_alphanumeric() || "_$@%".contains(it)))
+}
+
+/// Returns a literal behind its first sign, and its length with the last one. Only some go on in the next line.
+fn literal(text: &str, sign: char) -> Option<(String, usize)> {
+    let triple = [sign, sign].iter().collect::<String>();
+    let (skipped, is_triple) = text.strip_prefix(&triple).map_or((text, false), |it| (it, true));
+    let is_triple = is_triple && matches!(sign, '"' | '\'');
+    let text = if is_triple { skipped } else { text };
+    let (close, start) = (closing(sign), if is_triple { 2 } else { 0 });
+    let (mut found, mut letters) = (String::new(), text.char_indices().take(MAX_ARGUMENTS));
+    while let Some((at, letter)) = letters.next() {
+        let rest = text.get(at + letter.len_utf8()..).unwrap_or_default();
+        match letter {
+            '\\' => match letters.next()?.1 {
+                'n' => found.push('\n'),
+                other => found.push(other),
+            },
+            _ if letter == close && (!is_triple || rest.starts_with(&triple)) => {
+                return Some((found, start + at + letter.len_utf8() + start));
+            }
+            '\n' if matches!(sign, '"' | '\'') && !is_triple => return None,
+            _ => found.push(letter),
+        }
+    }
+    None
+}
+
 /// Returns the values that code gives to a variable, each with its texts.
 pub(crate) fn values<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = Arguments> + 't {
     let is_name = super::is_name(name.trim_start_matches('$'));
@@ -173,6 +286,9 @@ fn joint(between: &str) -> Option<String> {
 
 /// The length of the arguments of a call, in letters.
 const MAX_ARGUMENTS: usize = 8192;
+
+/// The literals of a code that are looked at.
+const MAX_LITERALS: usize = 2000;
 
 /// The values of a variable in which its text is looked for.
 const MAX_VALUES: usize = 64;

@@ -42,6 +42,8 @@ pub(crate) struct Feed {
     pub(crate) is_given: bool,
     /// The text, if it is known.
     pub(crate) text: Option<Rc<str>>,
+    /// The last known text in the pipe before, if this one is not known: `head -1` may pass it on.
+    pub(crate) before: Option<Rc<str>>,
 }
 
 /// A reader of a file, a named pipe or `>(…)`.
@@ -102,6 +104,8 @@ pub(crate) struct Machine<'k> {
     pub(crate) awaited: Vec<(String, Awaited)>,
     /// The files of descriptors above 2.
     pub(crate) descriptors: BTreeMap<u32, String>,
+    /// True while words are followed that may be no command.
+    pub(crate) is_guess: bool,
     /// True while unknown variables count as empty.
     pub(crate) is_empty: bool,
     pub(crate) documents: Vec<Rc<Word>>,
@@ -143,6 +147,7 @@ impl<'k> Machine<'k> {
             files: BTreeMap::new(),
             awaited: Vec::new(),
             descriptors: BTreeMap::new(),
+            is_guess: false,
             is_empty: false,
             documents: Vec::new(),
             place: Place::Here,
@@ -168,7 +173,18 @@ impl<'k> Machine<'k> {
         self.script_fed(text, &Feed::default())
     }
 
+    /// Follows a text as a shell of its own does, which runs its traps at the end.
     pub(crate) fn script_fed(&mut self, text: &str, feed: &Feed) -> Option<String> {
+        let outer = std::mem::take(&mut self.traps);
+        let output = self.script_within(text, feed);
+        for text in std::mem::replace(&mut self.traps, outer) {
+            self.script(&text);
+        }
+        output
+    }
+
+    /// Follows a text in this shell.
+    pub(crate) fn script_within(&mut self, text: &str, feed: &Feed) -> Option<String> {
         self.text += text.len();
         let is_computed = text.contains("$(") || text.contains('`');
         let is_deep = is_computed && self.computed.0 > 1;
@@ -190,11 +206,7 @@ impl<'k> Machine<'k> {
         if tree.is_cut {
             self.reading.miss(Unread::Limit);
         }
-        let outer = std::mem::take(&mut self.traps);
         let output = self.list(&tree.list, feed);
-        for text in std::mem::replace(&mut self.traps, outer) {
-            self.script(&text);
-        }
         self.scripts -= 1;
         self.computed.0 -= usize::from(is_computed);
         output
@@ -287,7 +299,8 @@ impl<'k> Machine<'k> {
             let output = self.stage(stage, &feed);
             (self.scope.directory, self.scope.elsewhere) = (directory, elsewhere);
             let from = before..self.reading.runs.len();
-            feed = Feed { from, is_given: true, text: output.map(Rc::from) };
+            let before = feed.text.take().or(feed.before.take()).filter(|_| output.is_none());
+            feed = Feed { from, is_given: true, text: output.map(Rc::from), before };
         }
         feed.text.map(|it| it.to_string())
     }
@@ -392,11 +405,21 @@ impl<'k> Machine<'k> {
             }
             Node::Function { name, body } => {
                 self.functions.insert(name.clone(), Rc::clone(body));
+                // Bash and zsh call it for a program that does not exist.
+                if super::is_in("command_not_found_handle command_not_found_handler", name) {
+                    self.stage(body, feed);
+                }
                 Some(String::new())
             }
             Node::Test(words) => {
+                let words: Vec<Arg> = words.iter().map(|it| self.join(it)).collect();
+                let reads_numbers = |it: &Arg| super::is_in("-eq -ne -lt -le -gt -ge -v", &it.text);
+                let has_numbers = words.iter().any(reads_numbers);
                 for word in words {
-                    self.expand(word).iter().for_each(|it| self.evaluate(&it.text));
+                    self.evaluate(&word.text);
+                    if has_numbers {
+                        self.index(&word.text);
+                    }
                 }
                 Some(String::new())
             }
@@ -532,7 +555,7 @@ impl<'k> Machine<'k> {
                     self.in_shell(&name, &text, Some(words), &Feed::default());
                 }
                 Awaited::List(list) => {
-                    let feed = Feed { from: 0..0, is_given: true, text: Some(text) };
+                    let feed = Feed { is_given: true, text: Some(text), ..Feed::default() };
                     self.apart(|it| it.list(&list, &feed));
                 }
             }

@@ -1,7 +1,7 @@
 //! The output of programs that print what they are given.
 
 use super::machine::{Feed, Machine};
-use super::{Arg, Run, Sort, escapes};
+use super::{Arg, Run, Sort, escapes, is_in};
 
 /// The longest output that is made of a format.
 const MAX_OUTPUT: usize = 1 << 16;
@@ -37,15 +37,24 @@ impl Machine<'_> {
                 }
                 Some(text)
             }
-            "tee" => {
+            "tee" | "sponge" | "dd" => {
                 let appends = args.iter().any(|it| it.text == "-a" || it.text == "--append");
-                for file in args.iter().filter(|it| !it.text.starts_with('-')) {
-                    self.write(&file.text, feed.text.clone(), appends);
+                let files = args.iter().map(|it| it.text.as_str());
+                let files = files.filter_map(|it| match name {
+                    "dd" => it.strip_prefix("of="),
+                    _ => Some(it).filter(|it| !it.starts_with('-')),
+                });
+                let is_read = name != "dd" || !args.iter().any(|it| it.text.starts_with("if="));
+                let text = feed.text.clone().filter(|_| is_read);
+                for file in files {
+                    self.write(file, text.clone(), appends);
                 }
-                feed.text.as_deref().map(str::to_owned)
+                text.as_deref().map(str::to_owned)
             }
-            "base64" | "gbase64"
-                if args.iter().any(|it| matches!(it.text.as_str(), "-d" | "-D" | "--decode")) =>
+            "yes" => Some(args.iter().map(|it| it.text.as_str()).collect::<Vec<_>>().join(" ") + "\n"),
+            "base64" | "gbase64" | "openssl"
+                if args.iter().any(|it| matches!(it.text.as_str(), "-d" | "-D" | "--decode"))
+                    && (name != "openssl" || args.iter().any(|it| is_in("base64 -base64 -a", &it.text))) =>
             {
                 escapes::base64(feed.text.as_deref()?)
             }

@@ -40,6 +40,7 @@ impl Parser<'_> {
     /// Reads `${…}` from its brace on.
     pub(super) fn braced(&mut self, parts: &mut Vec<Part>, is_quoted: bool) {
         self.at += 1;
+        let is_deep = self.deeper();
         let from = self.at;
         if self.peek().is_some_and(|it| it == b'!' || it == b'#')
             && self.bytes.get(self.at + 1) != Some(&b'}')
@@ -57,12 +58,12 @@ impl Parser<'_> {
         if name.is_empty() {
             self.errors += 1;
         }
+        let mut place = Word::default();
         if self.peek() == Some(b'[') {
-            let rest = self.bytes.get(self.at..).unwrap_or_default();
-            let end = rest.iter().take(256).position(|it| *it == b']').unwrap_or_default();
-            let index = String::from_utf8_lossy(rest.get(..=end).unwrap_or_default()).into_owned();
-            self.at += end + 1;
-            name.push_str(&index);
+            let from = self.at;
+            self.at += 1;
+            place.parts = self.bracketed();
+            name.push_str(&String::from_utf8_lossy(&self.slice(from)));
         }
         let from = self.at;
         self.at += usize::from(self.peek() == Some(b':'));
@@ -71,7 +72,6 @@ impl Parser<'_> {
         }
         let operator = String::from_utf8_lossy(&self.slice(from)).into_owned();
         let mut operand = Vec::new();
-        let is_deep = self.deeper();
         while let Some(byte) = self.peek().filter(|it| *it != b'}') {
             let before = self.at;
             match byte {
@@ -95,7 +95,7 @@ impl Parser<'_> {
         if !self.eat(b"}") {
             self.error();
         }
-        let parameter = Parameter { name, operator, operand: Word { parts: operand } };
+        let parameter = Parameter { name, place, operator, operand: Word { parts: operand } };
         parts.push(Part::Parameter(Box::new(parameter), is_quoted));
     }
 }

@@ -270,8 +270,10 @@ impl<'a> Parser<'a> {
             self.blanks();
             while stages.is_empty() && (self.eat_keyword("!") || self.eat_keyword("time")) {
                 self.blanks();
-                self.eat_keyword("-p");
-                self.blanks();
+                for option in ["-p", "--"] {
+                    self.eat_keyword(option);
+                    self.blanks();
+                }
             }
             stages.extend(self.stage());
             self.blanks();
@@ -291,6 +293,9 @@ impl<'a> Parser<'a> {
 
     /// Reads a command with its redirections.
     pub(crate) fn stage(&mut self) -> Option<Stage> {
+        if self.keyword() == "coproc" && !self.coprocess() {
+            return self.simple();
+        }
         let node = match self.keyword() {
             _ if self.starts(b"((") && self.closes_arithmetic(2) => {
                 self.at += 2;

@@ -212,7 +212,12 @@ fn find(words: &[&str]) -> Use {
     for (at, _) in starts {
         let rest = words.get(at + 1..).unwrap_or_default();
         let end = rest.iter().position(|word| matches!(*word, ";" | "+")).unwrap_or(rest.len());
-        match use_of(rest.get(..end).unwrap_or_default()) {
+        let started = rest.get(..end).unwrap_or_default();
+        // Each level of a `find` in a `find` would read the rest of the line again.
+        if started.iter().any(|word| executes(word)) {
+            return Use::Any;
+        }
+        match use_of(started) {
             Use::Reads => {}
             Use::Keeps if used == Use::Reads => used = Use::Keeps,
             Use::Keeps => {}
@@ -226,12 +231,76 @@ fn find(words: &[&str]) -> Use {
 const BEHIND_PATTERNS: &str = "rm rmdir unlink shred dd truncate mv cp chmod chown ln tee git sh bash dash zsh sudo env find \
     xargs curl wget nc cat base64 kill pkill killall python3 python perl node docker kubectl ssh scp rsync mkfs";
 
+/// Programs with subcommands that have the names of other programs, and programs whose words are code, texts or addresses.
+const WITH_OWN_WORDS: &str = "git gh glab curl sed gsed find gfind bfs awk gawk mawk docker podman nerdctl docker-compose \
+    kubectl oc helm lxc incus nomad ssh mosh autossh aws gcloud gsutil az s3cmd mc rclone hdfs hadoop terraform tofu pulumi \
+    vault svn hg jj dvc pass chezmoi pm2 tldr whatis whereis apropos info unalias hookbox explainshell \
+    shellcheck shfmt pygmentize highlight silicon logger notify-send wall say zenity whiptail dialog claude codex gemini \
+    copilot llm ollama aichat";
+
+/// Options with a text for people.
+const MESSAGES: &str =
+    "-m -b -t --message --body --title --note --notes --description --subject --comment --text --summary";
+
+/// Returns true if a text is a program that does harm or starts others, with more words behind it.
+pub(crate) fn is_command(text: &str) -> bool {
+    let mut words = text.split_ascii_whitespace();
+    words.next().is_some_and(is_dangerous) && words.next().is_some()
+}
+
+/// Returns true for a program that does harm or starts others.
+pub(crate) fn is_dangerous(word: &str) -> bool {
+    is_in(BEHIND_PATTERNS, base_name(word))
+}
+
+/// A word of a program that may be a command.
+pub(crate) enum Guess<'a> {
+    /// The value is a script.
+    Script(&'a str),
+    /// The words from this place on are a program and its words; this is the program, or the value of the first word.
+    Words(usize, &'a str),
+}
+
+/// Returns the words of a program that may be commands: values that are, and words that name a program behind one that no
+/// table has.
+pub(crate) fn guesses<'a>(words: &[&'a str]) -> Vec<Guess<'a>> {
+    let Some((program, args)) = words.split_first() else { return Vec::new() };
+    let name = base_name(program);
+    if use_of(words) == Use::Reads || is_in(WITH_OWN_WORDS, name) {
+        return Vec::new();
+    }
+    let is_unknown = !KNOWN.iter().any(|(_, names, _)| is_in(names, name));
+    let guess = |(at, word): (usize, &&'a str)| {
+        let value = value_of(word);
+        if at.checked_sub(1).and_then(|it| args.get(it)).is_some_and(|it| is_in(MESSAGES, it)) {
+            None
+        } else if is_command(value) {
+            Some(Guess::Script(value))
+        } else {
+            (is_unknown && is_dangerous(value) && at + 2 < words.len()).then_some(Guess::Words(at + 1, value))
+        }
+    };
+    args.iter().enumerate().filter_map(guess).take(MAX_GUESSES).collect()
+}
+
+/// The words of a program that are followed as commands.
+const MAX_GUESSES: usize = 8;
+
+/// Returns the value of `--option=VALUE` and `KEY=["VALUE"]`, and of another word itself.
+pub(crate) fn value_of(word: &str) -> &str {
+    let value = word.split_once('=').filter(|(key, _)| !key.contains(char::is_whitespace));
+    value.map_or(word, |(_, value)| value.trim_matches(['"', '\'', '[', ']', '=', '!']))
+}
+
 /// Returns the programs whose names a pattern fits. Without a letter it fits too many: `***` begins a line of a patch, and
 /// `/*` a comment.
 pub(crate) fn named_by(pattern: &str) -> impl Iterator<Item = &'static str> {
     let has_letter = pattern.contains(|it: char| it.is_ascii_alphanumeric());
     let names = BEHIND_PATTERNS.split_ascii_whitespace().filter(move |_| has_letter);
-    names.filter(move |name| fits(pattern.as_bytes(), name.as_bytes())).take(8)
+    // `@(rm|ls)` has the names that `{rm,ls,}` has.
+    let braces = pattern.replace("@(", "{").replace("+(", "{").replace('|', ",").replace(')', ",}");
+    let patterns = crate::braces::braces(if pattern.contains('(') { &braces } else { pattern });
+    names.filter(move |name| patterns.iter().any(|it| fits(it.as_bytes(), name.as_bytes()))).take(8)
 }
 
 /// Returns true if a name fits a pattern of a shell.

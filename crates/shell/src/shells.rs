@@ -2,7 +2,11 @@
 
 use super::machine::{Awaited, Feed, Machine, size};
 use super::{Arg, Mode, Place, Redirection, Run, Sort, Unread, wrappers};
-use crate::ShellWords;
+use crate::programs::{Guess, value_of};
+use crate::{ShellWords, is_in};
+
+/// Options of many interpreters whose value is code.
+const EVALUATES: &str = "-e -c -E -eval --eval -exec --execute -ex --expression";
 
 /// The lines for `xargs -I` that are followed.
 const MAX_GIVEN: usize = 16;
@@ -11,8 +15,10 @@ impl Machine<'_> {
     /// Follows a program.
     pub(crate) fn program(&mut self, name: &str, run: Run, feed: &Feed) -> Option<String> {
         if let Some(wrapped) = wrappers::unwrapped(&run) {
+            let texts: Vec<&str> = wrapped.words.iter().map(|it| it.text.as_str()).collect();
+            let is_read = wrapped.assignments.is_empty() || crate::use_of(&texts) == crate::Use::Reads;
             for (name, value) in &wrapped.assignments {
-                self.names_program(name, value, feed);
+                self.names_program(name, value, !is_read, feed);
             }
             let mut assignments = run.assignments;
             assignments.extend(wrapped.assignments);
@@ -47,9 +53,11 @@ impl Machine<'_> {
             "xargs" | "gxargs" => self.xargs(run, feed),
             "find" | "gfind" | "fd" | "fdfind" | "bfs" => self.find(run, feed),
             _ => {
+                let before = self.reading.runs.len();
                 if let Some(output) = self.inside(name, &run, feed) {
                     return output;
                 }
+                let is_read = self.reading.runs.len() > before;
                 let output = self.output(name, &run, feed);
                 let output = output.filter(|it| self.charge(it.len()));
                 let script =
@@ -61,10 +69,53 @@ impl Machine<'_> {
                     self.started(&text, words, at, feed);
                     return None;
                 }
-                self.language(name, &words, at, feed);
+                if !self.language(name, &words, at, feed) && !is_read {
+                    self.guesses(name, &words, at, feed);
+                }
                 output
             }
         }
+    }
+
+    /// Follows the words of a program that may be commands, or code.
+    pub(crate) fn guesses(&mut self, name: &str, words: &[Arg], at: usize, feed: &Feed) {
+        if self.is_guess {
+            return;
+        }
+        let texts: Vec<&str> = words.iter().map(|it| it.text.as_str()).collect();
+        for guess in super::programs::guesses(&texts) {
+            let rest = match guess {
+                Guess::Script(text) => {
+                    self.guess(|it| drop(it.in_shell(name, text, None, &Feed::default())));
+                    continue;
+                }
+                // `-Dexec.executable=rm -Dexec.args='-rf src'`
+                Guess::Words(at, first) if texts.get(at) != Some(&first) => {
+                    let values =
+                        texts.iter().skip(at + 1).flat_map(|it| value_of(it).split_ascii_whitespace());
+                    std::iter::once(first).chain(values).map(Arg::plain).collect()
+                }
+                Guess::Words(at, _) => words.get(at..).unwrap_or_default().to_vec(),
+            };
+            if !self.charge(size(&rest)) {
+                return;
+            }
+            self.guess(|it| {
+                it.via(name, |it| it.apart(|it| drop(it.call(Run { words: rest, ..Run::default() }, feed))))
+            });
+        }
+        for (option, code) in texts.iter().zip(texts.iter().skip(1)) {
+            if is_in(EVALUATES, option) && code.contains(['"', '\'']) {
+                self.guess(|it| it.code(name, code, at));
+            }
+        }
+    }
+
+    /// Follows something that may be no command: what is not understood there is no news.
+    pub(crate) fn guess(&mut self, follow: impl FnOnce(&mut Self)) {
+        let (unread, is_guess) = (self.reading.unread.clone(), std::mem::replace(&mut self.is_guess, true));
+        follow(self);
+        (self.reading.unread, self.is_guess) = (unread, is_guess);
     }
 
     /// Follows what a program starts.
@@ -178,7 +229,10 @@ impl Machine<'_> {
                         return None;
                     }
                     let sources = self.reading.runs.get(feed.from.clone()).unwrap_or_default();
-                    let script: String = sources.iter().filter_map(super::outputs::pieces).collect();
+                    let mut script: String = sources.iter().filter_map(super::outputs::pieces).collect();
+                    script.push_str(
+                        feed.before.as_deref().filter(|it| self.charge(it.len())).unwrap_or_default(),
+                    );
                     self.in_shell(name, &script, own(&operands), &given);
                 }
                 None
@@ -207,9 +261,9 @@ impl Machine<'_> {
             "--arg-file --max-args --max-procs --delimiter --replace --max-lines",
         );
         let from_file = options.value('a', "--arg-file").map(|it| Feed {
-            from: 0..0,
             is_given: !crate::is_terminal(&it),
             text: self.file(&it),
+            ..Feed::default()
         });
         let feed = from_file.as_ref().unwrap_or(feed);
         let replaced = options
@@ -221,9 +275,15 @@ impl Machine<'_> {
         }
         let text = feed.text.as_deref().filter(|it| it.len() < 4096);
         let replaced = replaced.filter(|it| !it.is_empty());
-        let is_end = |it: char| matches!(it, '\n' | '\0') || replaced.is_none() && it.is_whitespace();
+        // With `-I`, `-0` and `-d` a blank does not end one.
+        let is_given_end = |it: &str| it.starts_with("--delimiter") || it == "--null" || it.starts_with("-d");
+        let has_end = replaced.is_some()
+            || options
+                .read
+                .iter()
+                .any(|(it, _)| is_given_end(it) || !it.starts_with("--") && it.contains('0'));
+        let is_end = |it: char| matches!(it, '\n' | '\0') || !has_end && it.is_whitespace();
         let given: Vec<Arg> = match text {
-            // With `-I` each line is one.
             Some(text) => {
                 text.split(is_end).map(str::trim).filter(|it| !it.is_empty()).map(Arg::plain).collect()
             }
@@ -231,9 +291,14 @@ impl Machine<'_> {
         };
         let feed = Feed { text: None, ..feed.clone() };
         let Some(replaced) = replaced else {
-            words.extend(given);
-            let inner = Run { words, redirections: run.redirections, ..Run::default() };
-            return self.via("xargs", |it| it.call(inner, &feed));
+            let count =
+                options.value('n', "--max-args").and_then(|it| it.trim_start_matches('=').parse().ok());
+            for given in given.chunks(count.unwrap_or(usize::MAX).max(1)).take(MAX_GIVEN) {
+                let words = [words.as_slice(), given].concat();
+                let inner = Run { words, redirections: run.redirections.clone(), ..Run::default() };
+                self.via("xargs", |it| it.call(inner, &feed));
+            }
+            return None;
         };
         if given.len() > MAX_GIVEN {
             self.reading.miss(Unread::Values);
@@ -287,7 +352,7 @@ impl Machine<'_> {
             if words.is_empty() {
                 continue;
             }
-            let feed = Feed { from: at..at + 1, is_given: feed.is_given, text: None };
+            let feed = Feed { from: at..at + 1, is_given: feed.is_given, ..Feed::default() };
             self.via(&name, |it| it.call(Run { words, ..Run::default() }, &feed));
         }
         None

@@ -85,7 +85,7 @@ fn written(part: &Part, text: &mut String) {
         Part::Bare(it) | Part::Quoted(it) => text.push_str(it),
         Part::Substitution(_, raw, _) => text.push_str(raw),
         Part::Parameter(parameter, _) => {
-            let Parameter { name, operator, operand } = &**parameter;
+            let Parameter { name, operator, operand, .. } = &**parameter;
             if operator.is_empty() && super::is_name(name) {
                 text.push_str(&format!("${name}"));
                 return;

@@ -23,6 +23,8 @@ pub(crate) enum Part {
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
     pub(crate) name: String,
+    /// The expansions in its index, and behind them the index.
+    pub(crate) place: Word,
     /// The operator, such as `:-`; empty without one.
     pub(crate) operator: String,
     pub(crate) operand: Word,
@@ -108,7 +110,7 @@ pub(crate) enum Node {
         name: String,
         body: Rc<Stage>,
     },
-    /// `[[ … ]]` and `((…))`: only their substitutions run.
+    /// `[[ … ]]` and `((…))`: only substitutions run, also those in the texts that are numbers.
     Test(Vec<Word>),
 }
 

@@ -21,6 +21,8 @@ struct Making {
     sort: Sort,
     /// True if there is an argument, even an empty one.
     begun: bool,
+    /// The letters of `IFS` that end a word of a value, beside blanks.
+    separators: String,
     /// The bytes that were copied.
     work: usize,
 }
@@ -55,34 +57,40 @@ impl Making {
         if is_quoted {
             return self.add(&value.text, value.sort);
         }
-        if !value.text.contains(|it: char| it.is_ascii_whitespace()) || value.sort == Sort::Unknown {
+        let separators = std::mem::take(&mut self.separators);
+        let is_end = |it: char| it.is_ascii_whitespace() || separators.contains(it);
+        if !value.text.contains(is_end) || value.sort == Sort::Unknown {
             if !value.text.is_empty() {
                 self.add(&value.text, globbed(value));
             }
+            self.separators = separators;
             return;
         }
-        let is_blank = |it: Option<char>| it.is_some_and(|it| it.is_ascii_whitespace());
-        if is_blank(value.text.chars().next()) {
+        if value.text.starts_with(is_end) {
             self.end();
         }
         let mut is_first = true;
-        for piece in value.text.split_ascii_whitespace() {
+        for piece in value.text.split(is_end).filter(|it| !it.is_empty()) {
             if !is_first {
                 self.end();
             }
             is_first = false;
             self.add(piece, globbed(&Arg { text: piece.to_owned(), sort: value.sort }));
         }
-        if is_blank(value.text.chars().next_back()) {
+        if value.text.ends_with(is_end) {
             self.end();
         }
+        self.separators = separators;
     }
 }
 
 /// Returns true for a pattern: a set begins with `[` and has a `]` behind it.
 fn is_glob(text: &str) -> bool {
     let is_set = |(_, set): (&str, &str)| set.contains(']');
-    text.contains(['*', '?']) || text.split_once('[').is_some_and(is_set)
+    let is_group = |(before, _): (&str, &str)| before.ends_with(['@', '+', '!']);
+    text.contains(['*', '?'])
+        || text.split_once('[').is_some_and(is_set)
+        || text.split_once('(').is_some_and(is_group)
 }
 
 fn globbed(value: &Arg) -> Sort {
@@ -94,7 +102,7 @@ impl Machine<'_> {
     pub(crate) fn expand(&mut self, word: &Word) -> Vec<Arg> {
         let mut found = Vec::with_capacity(1);
         match word.parts.as_slice() {
-            [Part::Bare(text)] if !text.contains(['~', '{', '*', '?', '[']) => {
+            [Part::Bare(text)] if !text.contains(['~', '{', '*', '?', '[', '(']) => {
                 self.charge(text.len() + SIZE);
                 found.push(Arg::plain(text.as_str()));
             }
@@ -113,11 +121,17 @@ impl Machine<'_> {
     }
 
     fn fields(&mut self, parts: &[Part], found: &mut Vec<Arg>) {
-        let mut making = Making::default();
+        let mut making = Making { separators: self.separators(), ..Making::default() };
         self.parts(parts, &mut making, false);
         making.end();
         self.charge(making.work);
         found.append(&mut making.done);
+    }
+
+    /// Returns the letters that end a word of a value, beside blanks. Whether `IFS` is still set is not always known.
+    pub(crate) fn separators(&self) -> String {
+        let value = self.scope.variables.get("IFS").and_then(|it| it.first());
+        value.filter(|it| it.is_plain()).map(|it| it.text.clone()).unwrap_or_default()
     }
 
     /// Returns the one argument that a word makes where there is no splitting.
@@ -255,8 +269,15 @@ impl Machine<'_> {
         Some(Arg::plain(text))
     }
 
+    /// Returns the name that `declare -n` gave to a variable, or its own.
+    pub(crate) fn referred(&self, name: &str) -> String {
+        let reference = self.scope.variables.get(&format!("&{name}")).and_then(|it| it.first());
+        reference.map_or(name, |it| it.text.as_str()).to_owned()
+    }
+
     /// Returns the values of a variable: all of them, the one with this index, or the first.
     fn variable(&mut self, name: &str, index: Option<&str>) -> Option<Vec<Arg>> {
+        let name = &*self.referred(name);
         if let Some(values) = self.scope.variables.get(name) {
             let chosen = match index.map(str::parse::<usize>) {
                 None => values.get(..1),
@@ -284,7 +305,7 @@ impl Machine<'_> {
         }
         // The line of a tool has no parameters.
         let is_parameter = || matches!(name, "@" | "*") || name.parse::<u32>().is_ok_and(|it| it > 0);
-        if self.scope.parameters.is_none() && self.scripts == 1 && self.via.is_empty() && is_parameter() {
+        if self.scope.parameters.is_none() && self.via.is_empty() && is_parameter() {
             return Some(Vec::new());
         }
         self.initial(name).map(|it| vec![it])
@@ -304,14 +325,20 @@ impl Machine<'_> {
 
     /// Follows the substitutions in the index of a name.
     pub(crate) fn index(&mut self, text: &str) {
-        let Some((_, index)) = text.split_once('[') else { return };
-        if index.contains("$(") || index.contains('`') {
-            self.script(&format!(": \"{}\"", index.replace('"', "\\\"")));
+        if let Some((_, index)) = text.split_once('[') {
+            self.substitutions(index);
+        }
+    }
+
+    /// Follows the substitutions in a text that a shell expands once more.
+    pub(crate) fn substitutions(&mut self, text: &str) {
+        if text.contains("$(") || text.contains('`') {
+            self.script(&format!(": \"{}\"", text.replace('"', "\\\"")));
         }
     }
 
     fn parameter(&mut self, parameter: &Parameter) -> Vec<Arg> {
-        let Parameter { name, operator, operand } = parameter;
+        let Parameter { name, place, operator, operand } = parameter;
         let (plain, index) = match name.split_once('[') {
             Some((plain, index)) => (plain, Some(index.trim_end_matches(']'))),
             None => (name.as_str(), None),
@@ -320,6 +347,10 @@ impl Machine<'_> {
         let named = plain.strip_prefix('!').filter(|_| operator.is_empty());
         let named = named.and_then(|it| self.variable(it, None)).and_then(|it| it.into_iter().next());
         let named = named.filter(Arg::is_plain);
+        if !place.parts.is_empty() {
+            let place = self.join(place).text;
+            self.evaluate(&place);
+        }
         let value = self.variable(named.as_ref().map_or(plain, |it| it.text.as_str()), index);
         let shown =
             || if operator.is_empty() { format!("${plain}") } else { format!("${{{name}{operator}…}}") };
@@ -348,7 +379,7 @@ impl Machine<'_> {
             }
             ":+" | "+" => {
                 let other = self.join(operand);
-                if is_empty { Vec::new() } else { vec![other] }
+                if is_empty || value.is_none() && self.is_empty { Vec::new() } else { vec![other] }
             }
             "%" | "%%" | "#" | "##" => {
                 let affix = self.join(operand);
@@ -367,6 +398,13 @@ impl Machine<'_> {
             }
             operator => {
                 let operand = self.join(operand);
+                match operator {
+                    ":" => self.evaluate(&operand.text),
+                    "@" if operand.text == "P" => {
+                        value.iter().flatten().for_each(|it| self.substitutions(&it.text));
+                    }
+                    _ => {}
+                }
                 let edited = match value.as_deref() {
                     Some([value]) if value.is_plain() && operand.is_plain() && !is_glob(&operand.text) => {
                         super::parameters::edited(&value.text, operator, &operand.text)

@@ -121,7 +121,7 @@ const fn runner(
     Runner { name, subcommands, letters, long }
 }
 
-const RUNNERS: [Runner; 20] = [
+const RUNNERS: [Runner; 21] = [
     runner("poetry", "run", "CP", "--directory --project"),
     runner(
         "uv",
@@ -147,6 +147,7 @@ const RUNNERS: [Runner; 20] = [
     runner("perf", "stat record", "eopCtr", "--event --output --pid"),
     runner("doppler", "run", "pc", "--project --config --token"),
     runner("op", "run", "", "--env-file --account"),
+    runner("podman", "unshare", "", ""),
 ];
 
 /// The options of a program, read up to the first word that is not one of them.
@@ -291,6 +292,11 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
         found.script = text.and(rest.get(1)).map(|it| it.text.clone());
     }
     while let ("sudo" | "doas" | "env" | "dotenv" | "cross-env", [first, more @ ..]) = (name, rest) {
+        // `env -` forgets the environment.
+        if first.text == "-" {
+            rest = more;
+            continue;
+        }
         let Some((variable, value)) = crate::assignment(&first.text) else { break };
         found.assignments.push((variable.to_owned(), Arg { text: value.to_owned(), sort: first.sort }));
         rest = more;
@@ -301,7 +307,7 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
             script.push_str(&quoted(&word.text));
         }
     }
-    if let ("busybox" | "dotenv", [first, more @ ..]) = (name, rest)
+    if let [first, more @ ..] = rest
         && first.text == "--"
     {
         rest = more;

@@ -17,7 +17,7 @@ const LINES: usize = 600;
 const VARIABLE: &str = "HOOKBOX_SHELL_LINES";
 
 /// Forms that run a command in their place.
-const RUNS: [&str; 49] = [
+const RUNS: [&str; 54] = [
     "{}; :",
     ": && {}",
     "false || {}",
@@ -67,10 +67,15 @@ const RUNS: [&str; 49] = [
     "select q in a; do {}; break; done <<< 1",
     "echo a\\\n b; {}",
     ": ${c:={}}; :; {}",
+    "coproc { {}; }; wait",
+    "coproc X ( {} ); wait",
+    "echo ${a[$({}; echo 1)]}",
+    "a=(1); : ${#a[1 + $({}; echo 1)]}",
+    "[ -d . ] && {}",
 ];
 
 /// Forms that run a text as commands in their place, which has quotes around it.
-const SCRIPTS: [&str; 32] = [
+const SCRIPTS: [&str; 39] = [
     "eval {}",
     "bash -c {}",
     "sh -ec {}",
@@ -103,6 +108,13 @@ const SCRIPTS: [&str; 32] = [
     "for s in {}; do eval \"$s\"; done",
     "exec 4<<< {}; bash <&4",
     "alias q=:; eval {}",
+    "eval -- {}",
+    "source /dev/fd/3 3<<< {}",
+    "dd of=s <<< {}; bash s",
+    "echo {} | gzip | gunzip | bash",
+    "echo {} | tail -n 99 | sh",
+    "command_not_found_handle() { eval {}; }; no_such_program",
+    "xargs -d '\\n' -n1 bash -c <<< {}",
 ];
 
 /// Forms with a text that is not run.
@@ -127,7 +139,7 @@ const TEXTS: [&str; 17] = [
 ];
 
 /// The mark as bash reads it.
-const MARKS: [&str; 19] = [
+const MARKS: [&str; 25] = [
     "mark",
     "mark a b",
     "'mark' a",
@@ -147,6 +159,12 @@ const MARKS: [&str; 19] = [
     "A=1 mark",
     "mark > /dev/null 2>&1",
     "{mark,a}",
+    "m${unset_variable:+x}ark",
+    "IFS=,; n=mark,a; $n",
+    "n=mark; declare -n r=n; $r",
+    "time -p -- mark",
+    "n='a[$(mark)]'; [[ n -eq 1 ]] || :",
+    "n='$(mark)'; : \"${n@P}\"",
 ];
 
 fn quoted(text: &str) -> String {

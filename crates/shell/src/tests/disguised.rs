@@ -81,6 +81,155 @@ fn a_command_is_found_wherever_bash_runs_it() {
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
+/// Returns the lines that remove nothing.
+fn missed<'l>(lines: &[&'l str]) -> Vec<&'l str> {
+    lines.iter().copied().filter(|line| !removes(line)).collect()
+}
+
+#[test]
+fn a_text_that_the_shell_itself_runs_is_found() {
+    let missed = missed(&[
+        r#"/bin/["r"]m -rf src"#,
+        "echo ${a[$(rm -rf src)]}",
+        ": ${a[$(rm -rf src)]:=x}",
+        "echo ${#a[$(rm -rf src)]}",
+        "coproc { rm -rf src; }",
+        "coproc X { rm -rf src; }",
+        "coproc ( rm -rf src )",
+        "coproc while :; do rm -rf src; done",
+        "coproc rm -rf src",
+        "[[ 'a[$(rm -rf src)]' -eq 1 ]]",
+        "[[ -v 'a[$(rm -rf src)]' ]]",
+        "x='a[$(rm -rf src)]'; [[ $x -eq 1 ]]",
+        "x='a[$(rm -rf src)]'; declare -i y=x",
+        "x='a[$(rm -rf src)]'; : ${z:x}",
+        "x='a[$(rm -rf src)]'; let x",
+        "x='$(rm -rf src)'; echo ${x@P}",
+        "PS4='$(rm -rf src)'; set -x; ls",
+        "PS1='$(rm -rf src)' bash -i <<< ls",
+        "export PS0='$(rm -rf src)'",
+        "mapfile -C 'rm -rf src #' -c 1 < README.md",
+        "readarray -c1 -C 'eval rm -rf src;' a < README.md",
+        "complete -C 'rm -rf src' ls",
+        "compgen -C 'rm -rf src' x",
+        r#"bind -x '"\C-x":rm -rf src'"#,
+        "fc -e 'rm -rf src #' -1",
+        "command_not_found_handle() { rm -rf src; }; nosuch",
+        "eval -- rm -rf src",
+        "time -p -- rm -rf src",
+        "IFS=,; x=rm,-rf,src; $x",
+        r#"IFS=, read -ra c <<< rm,-rf,src; "${c[@]}""#,
+        "declare -n r=z; z=rm; $r -rf src",
+        "declare -n r=z; r=rm; $z -rf src",
+        "r${nope:+x}m -rf src",
+        "/bin/@(rm) -rf src",
+        "dd of=/tmp/c <<< 'rm -rf src'; sh /tmp/c",
+        "sponge /tmp/c <<< 'rm -rf src'; sh /tmp/c",
+        "echo cm0gLXJmIHNyYwo= | openssl base64 -d | sh",
+        "echo cm0gLXJmIHNyYwo= | openssl enc -d -a | sh",
+        "echo 'rm -rf src' | gzip | gunzip | sh",
+        "yes 'rm -rf src' | head -1 | sh",
+        "source /dev/fd/3 3<<< 'rm -rf src'",
+        "bash /dev/fd/3 3<<< 'rm -rf src'",
+        r#"echo 'rm -rf src' | xargs -d '\n' -n1 sh -c"#,
+    ]);
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[test]
+fn a_text_that_a_program_may_run_is_found() {
+    let missed = missed(&[
+        "eatmydata rm -rf src",
+        "systemd-cat rm -rf src",
+        "runcon -t x rm -rf src",
+        "bwrap --bind / / rm -rf src",
+        "retry rm -rf src",
+        "xterm -e rm -rf src",
+        "tmux new-session -d rm -rf src",
+        "nix run nixpkgs#coreutils -- rm -rf src",
+        "wsl rm -rf src",
+        "env - rm -rf src",
+        "aws-vault exec p -- rm -rf src",
+        "gdb -ex run --args rm -rf src",
+        "podman unshare rm -rf src",
+        "PERL5OPT='-Mstrict;system(q(rm -rf src))' perl -v",
+        r#"PERL5DB='BEGIN{system "rm -rf src"}' perl -d -e 1"#,
+        "MAKEFLAGS='--eval=$(shell rm -rf src)' make",
+        "FZF_DEFAULT_COMMAND='rm -rf src' fzf",
+        "RUSTC_WRAPPER='rm -rf src' cargo build",
+        "KUBE_EDITOR='rm -rf src #' kubectl edit deploy x",
+        r#"PSQL_EDITOR='rm -rf src #' psql -c '\e'"#,
+        "CC='rm -rf src #' make",
+        "make CC='rm -rf src;'",
+        "git config core.pager 'rm -rf src'; git log",
+        "git clone --upload-pack 'rm -rf src' . /tmp/z",
+        "git ls-remote --upload-pack='rm -rf src;' .",
+        "git fetch --upload-pack='rm -rf src' origin",
+        "git archive --exec='rm -rf src' --remote=. HEAD",
+        "git grep -O'rm -rf src' fn",
+        "git difftool -y -x 'rm -rf src #'",
+        "git -c filter.a.clean='rm -rf src' add .",
+        "git -c merge.tool=x -c mergetool.x.cmd='rm -rf src' mergetool",
+        "go test -exec 'rm -rf src' ./...",
+        "go build -toolexec 'rm -rf src' ./...",
+        "split --filter='rm -rf src' README.md",
+        "apt-get -o APT::Update::Pre-Invoke::='rm -rf src' update",
+        "mvn exec:exec -Dexec.executable=rm -Dexec.args='-rf src'",
+        "sqlite3 x.db '.shell rm -rf src'",
+        "perl -e 'qx{rm -rf src}'",
+        r#"perl -e 'open F,"|rm -rf src"'"#,
+        "ruby -e '%x(rm -rf src)'",
+        r#"awk 'BEGIN{print|"rm -rf src"}'"#,
+        r#"awk 'BEGIN{"rm -rf src"|getline}'"#,
+        r#"python3 -c 'from subprocess import *; call("rm -rf src",shell=True)'"#,
+        r#"python3 -c 'import os; os.posix_spawnp(p,["rm","-rf","src"],{})'"#,
+        "bun -e 'await Bun.$`rm -rf src`'",
+        r#"deno eval 'new Deno.Command("rm",{args:["-rf","src"]}).outputSync()'"#,
+        r#"elixir -e 'System.cmd("rm", ["-rf","src"])'"#,
+        r#"groovy -e '"rm -rf src".execute()'"#,
+        "tclsh <<< 'exec rm -rf src'",
+        "expect -c 'spawn rm -rf src; interact'",
+        r#"emacs -Q --batch --eval '(shell-command "rm -rf src")'"#,
+        r#"racket -e '(system "rm -rf src")'"#,
+        r#"sbcl --eval '(uiop:run-program "rm -rf src")' --quit"#,
+        r#"erl -noshell -eval 'os:cmd("rm -rf src"), halt().'"#,
+        r#"clojure -e '(clojure.java.shell/sh "rm" "-rf" "src")'"#,
+        r#"gdb -batch -ex 'call (int)system("rm -rf src")' -p 1"#,
+        "npm pkg set scripts.pretest='rm -rf src' && npm test",
+        "yash -c 'rm -rf src'",
+    ]);
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[test]
+fn code_that_moves_or_links_is_a_command() {
+    for (line, expected) in [
+        ("python3 -c \"import shutil; shutil.move('vict', 'dist')\"", "mv vict dist"),
+        ("python3 -c \"import os; os.rename('a', 'b')\"", "mv a b"),
+        ("python3 -c \"import os; h = os.path.expanduser('~'); os.symlink(h, '/tmp/l')\"", "ln -s ~ /tmp/l"),
+        ("node -e 'require(\"fs\").renameSync(\"a\", \"b\")'", "mv a b"),
+        ("perl -e 'rename \"a\", \"b\"'", "mv a b"),
+        ("ruby -e 'FileUtils.ln_s(\"a\", \"b\")'", "ln -s a b"),
+    ] {
+        let found = seen(line);
+        assert!(found.iter().any(|it| it == expected), "{line}: {found:?}");
+    }
+    assert_eq!(seen("python3 -c \"x.rename(columns={'a': 'b'}); 'x'.replace('a', 'b')\"").len(), 1);
+}
+
+#[test]
+fn a_bracket_is_a_pattern_only_as_a_set() {
+    for (line, unread) in [
+        ("[ -d .git ] && ls", vec![]),
+        ("if [ -f x ]; then ls; fi", vec![]),
+        ("x=[; $x -d . ]", vec![]),
+        ("[r]m x", vec![Unread::Program]),
+        ("[\"r\"]m x", vec![Unread::Program]),
+    ] {
+        assert_eq!(runs(line, &Known::default()).unread, unread, "{line}");
+    }
+}
+
 #[test]
 fn a_command_that_bash_does_not_run_is_none() {
     for line in [
@@ -100,20 +249,29 @@ fn a_command_that_bash_does_not_run_is_none() {
         // It is read before it is written.
         "bash p; echo rm -rf src > p",
         "\"$u\" rm -rf src",
+        // Words that are data, texts for people, and subcommands.
+        "printf '%s' 'x = a[$(rm -rf src)]'",
+        "git commit -m 'rm -rf src'",
+        "git grep 'rm -rf src'",
+        "git log -S 'rm -rf src'",
+        "gh pr create --title x --body 'rm -rf src'",
+        "jira issue create --body 'rm -rf src'",
+        "rg 'rm -rf src' docs",
+        "jq '.a = \"rm -rf src\"' x.json",
+        "printf '%s' 'rm -rf src'",
+        "man rm -rf src",
+        "npm run rm -rf src",
+        "make clean rm -rf src",
+        "docker rm -rf src",
+        "kubectl annotate pod x note='rm -rf src'",
+        "shellcheck -s sh - <<< 'rm -rf src'",
+        "notify-send 'rm -rf src' done",
+        "python3 -c 'print(\"rm -rf src\")'",
+        "python3 -c 'x = s.replace(\"rm -rf src\", \"\")'",
+        "python3 -c 'assert \"rm -rf src\" in text'",
+        "node -e 'console.log(\"rm -rf src\")'",
+        "echo 'rm -rf src' | wc -l | cat",
     ] {
         assert!(!removes(line), "{line}");
-    }
-}
-
-#[test]
-fn a_bracket_is_a_pattern_only_as_a_set() {
-    for (line, unread) in [
-        ("[ -d .git ] && ls", vec![]),
-        ("if [ -f x ]; then ls; fi", vec![]),
-        ("x=[; $x -d . ]", vec![]),
-        ("[r]m x", vec![Unread::Program]),
-        ("[\"r\"]m x", vec![Unread::Program]),
-    ] {
-        assert_eq!(runs(line, &Known::default()).unread, unread, "{line}");
     }
 }
