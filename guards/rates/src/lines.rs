@@ -33,7 +33,7 @@ impl Numbers {
     }
 }
 
-const PROGRAMS: [&str; 56] = [
+const PROGRAMS: [&str; 62] = [
     "rm",
     "ls",
     "git",
@@ -87,12 +87,18 @@ const PROGRAMS: [&str; 56] = [
     "true",
     "exec",
     "command",
+    "coproc",
+    "declare -n",
+    "mapfile",
+    "retry",
+    "tmux",
+    "xterm",
     "local",
     "x",
     "./run.sh",
 ];
 
-const WORDS: [&str; 60] = [
+const WORDS: [&str; 66] = [
     "-rf",
     "-f",
     "--force",
@@ -146,6 +152,12 @@ const WORDS: [&str; 60] = [
     "-0",
     "of=/dev/sda",
     "=",
+    "rm",
+    "-C",
+    "-eq",
+    "CC=rm -rf x",
+    "system(\"rm -rf x\")",
+    "os.rename('a', 'b')",
     "a=b",
     "'",
     "\"",
@@ -310,7 +322,7 @@ fn command(numbers: &mut Numbers, depth: usize) -> String {
         return simple(numbers, depth);
     }
     let inner = list(numbers, deeper);
-    match numbers.below(12) {
+    match numbers.below(14) {
         0 => format!("if {inner}; then {}; fi", list(numbers, deeper)),
         1 => format!("for a in {} {}; do {inner}; done", word(numbers, deeper), word(numbers, deeper)),
         2 => format!("while {inner}; do {}; done", list(numbers, deeper)),
@@ -322,6 +334,8 @@ fn command(numbers: &mut Numbers, depth: usize) -> String {
         8 => format!("(( a = {} + 1 ))", word(numbers, deeper)),
         9 => format!("cat <<{}\n{inner}\nE\n", numbers.pick(&["E", "'E'", "-E", "\"E\""])),
         10 => format!("! time {inner}"),
+        11 => format!("coproc {{ {inner}; }}"),
+        12 => format!("[[ {} -eq {} ]]", word(numbers, deeper), word(numbers, deeper)),
         _ => format!("{} -c {}", numbers.pick(&["sh", "bash", "python3", "su"]), quoted(&inner)),
     }
 }
@@ -354,7 +368,7 @@ fn word(numbers: &mut Numbers, depth: usize) -> String {
             continue;
         };
         let (name, inner) = (numbers.pick(&NAMES), word(numbers, deeper));
-        made.push_str(&match numbers.below(12) {
+        made.push_str(&match numbers.below(13) {
             0 => format!("${name}"),
             1 => format!(
                 "${{{name}{}{inner}}}",
@@ -369,6 +383,7 @@ fn word(numbers: &mut Numbers, depth: usize) -> String {
             8 => format!("{{{inner},{}}}", numbers.pick(&WORDS)),
             9 => format!("<({})", command(numbers, deeper)),
             10 => format!("{{1..{}}}", numbers.below(2_000_000)),
+            11 => format!("${{{name}[{inner}]}}"),
             _ => format!("\\{inner}"),
         });
     }
