@@ -5,10 +5,10 @@ use crate::hook::Tier;
 use hookbox_system::files::FileAccess;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn job(path: PathBuf, kind: Kind, standing: TrustLevel) -> Arc<Judged> {
-    let dir = Arc::new(HooksDir::new(&FileAccess::Global, Tier::Global, 0, PathBuf::new(), std::path::Path::new("")));
+    let dir = Arc::new(HooksDir::new(&FileAccess::Global, Tier::Global, 0, PathBuf::new(), Path::new("")));
     let candidate = Candidate::of_file(&dir, "x".to_owned(), path, State::Usable);
     let candidate = Candidate { kind, ..candidate };
     Arc::new(Judged {
