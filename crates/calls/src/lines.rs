@@ -298,7 +298,7 @@ mod tests {
             ("mcp__x__run", &[("command", "ls"), ("description", "rm -rf a")], &["ls"]),
             ("mcp__tmux__send-keys", &[("text", "rm -rf a")], &["rm -rf a"]),
             ("mcp__mail__send", &[("text", "rm -rf a")], &[]),
-            ("mcp__git__run", &[("args", "push"), ("args", "-f")], &["push", "-f", "push -f", "git push -f"]),
+            ("mcp__git__run", &[("args", "push"), ("args", "-f")], &["git push -f"]),
             ("mcp__jupyter__execute", &[("source", "f()")], &["python3 -c 'f()'"]),
             ("mcp__web__evaluate", &[("javascript", "f()")], &["node -e 'f()'"]),
             ("mcp__x__apply", &[("diff", "--- a/x\n+++ b/x")], &["patch -p1 <<< '--- a/x\n+++ b/x'"]),

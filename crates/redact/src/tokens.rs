@@ -175,7 +175,9 @@ fn token(rest: &str, own: &[String]) -> Option<Secret> {
                 "v1.0-" => !first.contains('-') && first.bytes().any(|c| c.is_ascii_digit()),
                 // Otherwise words with dashes, such as the name of a package.
                 _ => {
-                    !more.contains('-') || first.bytes().any(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
+                    kind == "own"
+                        || !more.contains('-')
+                        || first.bytes().any(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
                 }
             };
             // The address of a webhook is not secret.
