@@ -235,8 +235,8 @@ const BEHIND_PATTERNS: &str = "rm rmdir unlink shred dd truncate mv cp chmod cho
 const WITH_OWN_WORDS: &str = "git gh glab curl sed gsed find gfind bfs awk gawk mawk docker podman nerdctl docker-compose \
     kubectl oc helm lxc incus nomad ssh mosh autossh aws gcloud gsutil az s3cmd mc rclone hdfs hadoop terraform tofu pulumi \
     vault svn hg jj dvc pass chezmoi pm2 tldr whatis whereis apropos info unalias hookbox explainshell \
-    shellcheck shfmt pygmentize highlight silicon logger notify-send wall say zenity whiptail dialog claude codex gemini \
-    copilot llm ollama aichat";
+    shellcheck shfmt pygmentize highlight silicon logger notify-send wall say zenity whiptail dialog \
+    llm ollama aichat";
 
 /// Options with a text for people.
 const MESSAGES: &str =
