@@ -42,17 +42,17 @@ impl Parser<'_> {
 
     /// Reads the rest of `((…))`, and returns the expansions in it, and behind them its other text.
     pub(crate) fn arithmetic(&mut self) -> Vec<Part> {
-        let (mut parts, mut depth, mut is_quoted) = (Vec::new(), 0usize, false);
+        // Substitutions run in any quotes.
+        let (mut parts, mut depth, mut quote) = (Vec::new(), 0usize, None);
         let begin = self.at;
         while let Some(byte) = self.peek() {
             match byte {
-                b'\\' => self.at += 2,
-                b'"' => {
-                    is_quoted = !is_quoted;
+                b'\\' if quote != Some(b'\'') => self.at += 2,
+                b'"' | b'\'' if quote.is_none_or(|it| it == byte) => {
+                    quote = if quote.is_some() { None } else { Some(byte) };
                     self.at += 1;
                 }
-                b'\'' if !is_quoted => self.part(&mut parts),
-                b'(' | b')' | b'<' if is_quoted => self.at += 1,
+                b'(' | b')' | b'<' if quote.is_some() => self.at += 1,
                 b'$' | b'`' => self.expansion(&mut parts, true),
                 b')' if depth == 0 => {
                     self.at += 2;

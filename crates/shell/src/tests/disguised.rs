@@ -17,6 +17,8 @@ fn a_command_is_found_wherever_bash_runs_it() {
         // An index, and a number.
         "a[$(rm -rf src)]=1",
         "a[1+$(rm -rf src)]+=1",
+        "echo $(( '$(rm -rf src)' ))",
+        "(( '$(rm -rf src)' ))",
         "x='a[$(rm -rf src)]'; ((x))",
         "x='a[$(rm -rf src)]'; echo $((x + 1))",
         "x='a[`rm -rf src`]'; b[x]=1",
