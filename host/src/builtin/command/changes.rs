@@ -14,14 +14,8 @@ const MAX_PATH: usize = 4096;
 /// Programs that make files under the names of their sources.
 const COPIES: &str = "cp mv install ln rsync scp sftp docker podman kubectl wget curl stow";
 
-/// Returns a word without the option that it is the value of.
-fn value_of(word: &str) -> &str {
-    match word.split_once('=') {
-        Some((option, value)) if option.starts_with('-') => value,
-        _ if word.starts_with('-') => "",
-        _ => word,
-    }
-}
+/// Their options with the directory of the new files.
+const INTO: &str = "-t --target-directory -P --directory-prefix --output-dir";
 
 /// Returns a name in a path without its wildcards, if it has hardly any letters of its own.
 fn plain_name(name: &str) -> String {
@@ -87,24 +81,32 @@ impl Judge<'_> {
         if !is_in(COPIES, seen.program()) {
             return None;
         }
-        let words = || seen.words.iter().skip(1).filter(|it| !it.text.is_empty());
-        let targets: Vec<&str> = words().map(|it| value_of(&it.text)).filter(|it| !it.is_empty()).collect();
-        words().find_map(|source| {
+        let words: Vec<&Arg> = seen.words.iter().skip(1).collect();
+        let named = words.iter().enumerate().filter_map(|(at, it)| match it.text.split_once('=') {
+            Some((option, value)) => is_in(INTO, option).then_some((at, value)),
+            None => words.get(at + 1).filter(|_| is_in(INTO, &it.text)).map(|it| (at + 1, it.text.as_str())),
+        });
+        let last = words.iter().rposition(|it| !it.text.starts_with('-'));
+        let last = last.and_then(|at| Some((at, words.get(at)?.text.as_str())));
+        let (at, target) = named.chain(last).next()?;
+        let sources =
+            words.iter().enumerate().filter(|(it, source)| *it != at && !source.text.starts_with('-'));
+        sources.map(|(_, source)| source).find_map(|source| {
             // `host:hookbox`, `https://host/hookbox?x`
             let path = source.text.split(['?', '#']).next().unwrap_or_default();
             let name = path.rsplit(['/', ':']).next().unwrap_or_default();
-            let is_whole = matches!(name, "" | "." | "*") || source.sort == Sort::Unknown;
-            let into = targets.iter().filter(|it| **it != source.text);
-            let mut made =
-                into.flat_map(|it| seen.directories.iter().map(|from| self.protected.path(it, from)));
-            let found = made.find(|target| match is_whole {
-                true => path.len() > name.len() && self.protected.is_around_hookbox(target),
-                false => {
-                    let path = target.join(name);
-                    self.protected.holds(&path) || self.protected.beneath(&path).next().is_some()
-                }
-            })?;
-            Some(if is_whole { found } else { found.join(name) }.to_string_lossy().into_owned())
+            let is_whole = matches!(name, "" | "." | "*") && path.len() > name.len();
+            // A copy of protected files is a backup, unless it replaces others.
+            let is_backup = || self.is_held(path, &seen.directories, false);
+            seen.directories.iter().map(|from| self.protected.path(target, from)).find_map(|into| {
+                let made = into.join(name);
+                let replaces = || self.protected.beneath(&made).next().is_some();
+                let is_found = match is_whole {
+                    true => self.protected.is_around_hookbox(&into),
+                    false => !name.is_empty() && (replaces() || self.protected.holds(&made) && !is_backup()),
+                };
+                is_found.then(|| made.to_string_lossy().into_owned())
+            })
         })
     }
 
