@@ -81,7 +81,7 @@ pub async fn replay(
     let stored = Stored::of(record);
     let mut replayed = Vec::new();
     for (at, hook) in stored.report.hooks.iter().enumerate().filter(|(_, hook)| has_run(hook)) {
-        let recorded = &record["report"]["hooks"][at];
+        let recorded = record.pointer(&format!("/report/hooks/{at}")).unwrap_or(&Value::Null);
         let result = match run(&stored, line, at, &mut find).await {
             Err(reason) => Outcome::Left(reason),
             Ok(report) => first_difference(recorded, &report).map_or(Outcome::Same, Outcome::Different),

@@ -40,7 +40,7 @@ pub(crate) static SPEC: Spec = Spec {
     command_files: &[quoted(".claude/skills"), quoted(".claude/commands"), quoted(".claude/agents")],
     sessions: Some(&sessions::SESSIONS),
     config: ConfigFormat {
-        parser: Some(ParserRules { reads_mark: true, check: check }),
+        parser: Some(ParserRules { reads_mark: true, check }),
         entry: EntryForm {
             // Seen in 2.1.329: a program that is gone blocks the call.
             blocks_without_program: Some(("onFailure", "block")),
@@ -134,12 +134,12 @@ pub(crate) static SPEC: Spec = Spec {
     tool_success: |_, _| Some(true),
     counts_follow_ups: false,
     answers: Answers {
-        write: write,
+        write,
         code: CodePlace::SystemMessage,
         asks_with_changed_input: true,
         // It shows the model 2,000 characters of a longer text, and a file (2.1.329).
         max_context: Some(10_000),
-        changed_output: changed_output,
+        changed_output,
         effect: |_, answer, specific| {
             effect::permission(specific).or_else(|| effect::decision(answer, &["block"]))
         },
@@ -151,7 +151,7 @@ pub(crate) static SPEC: Spec = Spec {
         }))
     },
     hooks: Some(CommandHooks {
-        encode: encode,
+        encode,
         optional_fields: &["prompt_id", "agent_id", "agent_type", "mcp_server"],
         has_failure_event: true,
         has_other_events: true,

@@ -82,7 +82,7 @@ pub(crate) static SPEC: Spec = Spec {
             "run hookbox doctor cline, also after each new component: it compiles them, and cline waits 3 s",
         ),
     ],
-    doctor: DoctorRules { check: check, ..DoctorRules::BASE },
+    doctor: DoctorRules { check, ..DoctorRules::BASE },
 };
 
 /// Returns true for a list of command lines.

@@ -39,7 +39,7 @@ pub(crate) static SPEC: Spec = Spec {
     command_files: &[],
     sessions: Some(&sessions::SESSIONS),
     config: ConfigFormat {
-        parser: Some(ParserRules { reads_mark: false, check: check }),
+        parser: Some(ParserRules { reads_mark: false, check }),
         entry: EntryForm {
             has_args: true,
             takes_null_timeout: true,
@@ -90,8 +90,8 @@ pub(crate) static SPEC: Spec = Spec {
     },
     counts_follow_ups: false,
     answers: Answers {
-        write: write,
-        takes_input: takes_input,
+        write,
+        takes_input,
         code: CodePlace::SystemMessage,
         exit_2_needs_words: true,
         effect: |_, answer, specific| Some(effect(answer, specific)),
@@ -105,8 +105,8 @@ pub(crate) static SPEC: Spec = Spec {
     },
     hooks: Some(CommandHooks {
         optional_fields: &["agent_id", "agent_type"],
-        encode: encode,
-        outcome: outcome,
+        encode,
+        outcome,
         // A list of names has no comma and no space.
         matcher: |_, pattern| match pattern.chars().all(|c| c.is_ascii_alphanumeric() || "_-|".contains(c)) {
             true => Rule::names(pattern),

@@ -124,7 +124,7 @@ pub(crate) static SPEC: Spec = Spec {
     },
     counts_follow_ups: false,
     answers: Answers {
-        write: write,
+        write,
         shows_warnings: false,
         changed_output: |_, _, new| {
             ChangedOutput::Whole(json!({"resultType": "success", "textResultForLlm": text(new)}))
@@ -138,8 +138,8 @@ pub(crate) static SPEC: Spec = Spec {
     },
     sample_call,
     hooks: Some(CommandHooks {
-        encode: encode,
-        outcome: outcome,
+        encode,
+        outcome,
         // In camelCase, an expression for the whole name.
         matcher: |event, pattern| match is_pascal(event) {
             true => Rule::names(pattern),
@@ -158,7 +158,7 @@ pub(crate) static SPEC: Spec = Spec {
     }),
     plugin: None,
     next_steps: &[(PROJECT, "trust the folder when copilot asks: it reads the repository's hooks only then")],
-    doctor: DoctorRules { check: check, ..DoctorRules::BASE },
+    doctor: DoctorRules { check, ..DoctorRules::BASE },
 };
 
 fn sample_call(call: &SampleCall<'_>) -> Value {

@@ -80,11 +80,11 @@ pub(crate) static SPEC: Spec = Spec {
     tool_success: |_, _| Some(true),
     counts_follow_ups: true,
     answers: Answers {
-        write: write,
+        write,
         empty: "{}\n",
         follow_up: |_, message| optional("followup_message", Some(message)),
         shows_warnings: false,
-        changed_output: changed_output,
+        changed_output,
         max_context: Some(10_000),
         effect: |_, answer, _| effect(answer),
         ..Answers::BASE

@@ -84,7 +84,7 @@ pub(crate) static SPEC: Spec = Spec {
     },
     counts_follow_ups: false,
     answers: Answers {
-        write: write,
+        write,
         // It puts the new fields over the old ones, so that none can be taken away.
         takes_input: |was, new| was.keys().all(|field| new.contains_key(field)),
         effect: |_, answer, _| effect::decision(answer, &["block", "deny"]).or_else(|| effect::stop(answer)),
@@ -97,8 +97,8 @@ pub(crate) static SPEC: Spec = Spec {
         }))
     },
     hooks: Some(CommandHooks {
-        encode: encode,
-        outcome: outcome,
+        encode,
+        outcome,
         matcher: |_, pattern| {
             let word = pattern.trim();
             Ok(Rule::Word { word: word.to_owned(), regex: compile(word)? })

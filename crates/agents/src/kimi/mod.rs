@@ -28,7 +28,7 @@ pub(crate) static SPEC: Spec = Spec {
     sessions: None,
     config: ConfigFormat {
         is_toml: true,
-        parser: Some(ParserRules { reads_mark: false, check: check }),
+        parser: Some(ParserRules { reads_mark: false, check }),
         entry: EntryForm {
             groups: Groups::None,
             has_type: false,
@@ -91,7 +91,7 @@ pub(crate) static SPEC: Spec = Spec {
     // It asks the hooks once at the end of a turn.
     counts_follow_ups: false,
     answers: Answers {
-        write: write,
+        write,
         follow_up: deny,
         // It reads no `systemMessage`, and gives its model any output at `UserPromptSubmit`.
         shows_warnings: false,
@@ -106,8 +106,8 @@ pub(crate) static SPEC: Spec = Spec {
         })
     },
     hooks: Some(CommandHooks {
-        encode: encode,
-        outcome: outcome,
+        encode,
+        outcome,
         matcher: |_, pattern| Rule::regex(pattern),
         has_failure_event: true,
         project_variables: &[],

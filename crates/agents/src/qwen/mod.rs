@@ -82,7 +82,7 @@ pub(crate) static SPEC: Spec = Spec {
             ("Agent", "agent"),
         ],
         mcp_name: Some("mcp__SERVER__TOOL"),
-        aliases: aliases,
+        aliases,
         failed_output,
         exit_status: output::in_last_lines,
         ..ToolNames::BASE
@@ -90,7 +90,7 @@ pub(crate) static SPEC: Spec = Spec {
     tool_success: |_, status| Some(status.is_none_or(|status| status == 0)),
     counts_follow_ups: false,
     answers: Answers {
-        write: write,
+        write,
         stop_replaces_failed: true,
         effect: |_, answer, specific| {
             let decision = || effect::decision(answer, &["block", "deny"]);
@@ -106,8 +106,8 @@ pub(crate) static SPEC: Spec = Spec {
         }))
     },
     hooks: Some(CommandHooks {
-        encode: encode,
-        outcome: outcome,
+        encode,
+        outcome,
         matcher: |_, pattern| matcher(pattern.trim()),
         has_failure_event: true,
         output_fields: &["llmContent", "returnDisplay"],

@@ -187,7 +187,8 @@ fn thin(file: &DayFile) -> io::Result<()> {
         kept.set_len(0)?;
         for entry in Reader::of_day(file.clone()) {
             let entry = entry?;
-            if entry.record().is_some_and(|record| record["verdict"]["blocked"] == true) {
+            let blocked = entry.record().and_then(|record| record.pointer("/verdict/blocked")?.as_bool());
+            if blocked == Some(true) {
                 kept.write_all(&entry.bytes)?;
             }
         }

@@ -141,7 +141,7 @@ impl Builder<'_> {
                     Err(error) => self.invalid(judged, descriptor, error, BLOCKED),
                 }
             }
-            Ok(Ready::Described(described)) => self.described(judged, descriptor, *described, kept),
+            Ok(Ready::Described(described)) => self.described(judged, descriptor, described, kept),
             Err(error) if error.cause == Cause::Compiling => {
                 descriptor.on_failure = judged.on_failure().or(policy).unwrap_or(OnFailure::Block);
                 compiling(judged, descriptor, error, subscriptions)
@@ -194,7 +194,7 @@ impl Builder<'_> {
             Described::Rules(rules) => {
                 let home = self.gate.home().map(Path::to_owned);
                 let counters = self.gate.counters(judged);
-                Arc::new(RulesHook::new(descriptor, rules, home).with_counters(counters))
+                Arc::new(RulesHook::new(descriptor, *rules, home).with_counters(counters))
             }
         };
         self.listed.problems.extend(lost(judged, &bytes));

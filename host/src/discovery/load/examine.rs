@@ -42,7 +42,7 @@ const MAX_NATIVE: u64 = 256 << 20;
 #[derive(Clone)]
 pub(super) enum Described {
     Component(Component),
-    Rules(Rules),
+    Rules(Box<Rules>),
 }
 
 impl Described {
@@ -66,7 +66,7 @@ pub(super) enum Ready {
     /// An executable that subscribes to this event.
     Native(EventName),
     /// A component or rules.
-    Described(Box<Described>),
+    Described(Described),
     /// A command or a tool: its declaration has its events.
     Declared,
     /// It may not be run.
@@ -286,7 +286,7 @@ impl FileExaminer {
             tracing::debug!(path = %path.display(), %digest, "a component is unchanged");
             let read = Arc::new(move || access.read(&path, MAX_COMPONENT));
             let component = runtime.load_later(digest, size, wait, read)?;
-            Some(Examined::new(row.digest, Ok(Ready::Described(Box::new(Described::Component(component))))))
+            Some(Examined::new(row.digest, Ok(Ready::Described(Described::Component(component)))))
         };
         blocking(here, look).await.ok()?
     }
@@ -340,7 +340,7 @@ impl FileExaminer {
                 Examined { policy, subscriptions, ..Examined::new(Some(digest), Err(error)) }
             }
             (digest, result) => {
-                let ready = |it| Ready::Described(Box::new(Described::Component(it)));
+                let ready = |it| Ready::Described(Described::Component(it));
                 Examined::new(digest, result.map(ready))
             }
         }
@@ -400,7 +400,7 @@ async fn examine_rules(job: &Judged, here: bool) -> Examined {
         access.open(&path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
         let digest = Some(Digest::of(&bytes)).filter(|_| bytes.len() as u64 <= MAX_FILE);
         Ok(match Rules::read(&bytes) {
-            Ok(rules) => Examined::new(digest, Ok(Ready::Described(Box::new(Described::Rules(rules))))),
+            Ok(rules) => Examined::new(digest, Ok(Ready::Described(Described::Rules(Box::new(rules))))),
             Err(error) => {
                 let failure = HookError::new(Cause::Incompatible, error.to_string());
                 Examined { policy: error.on_failure, ..Examined::new(digest, Err(failure)) }

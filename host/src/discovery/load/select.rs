@@ -86,7 +86,7 @@ fn or_last(judged: &Judged, examined: Examined, last: &LastGood) -> Examined {
     }
     let kept =
         Kept::new(&judged.candidate.path, Some(&judged.candidate.name), &good.since, error.message.clone());
-    let ready = Ready::Described(Box::new(good.value.clone()));
+    let ready = Ready::Described(good.value.clone());
     Examined { kept: Some(kept), ..Examined::new(Some(digest.clone()), Ok(ready)) }
 }
 
