@@ -114,7 +114,7 @@ pub(crate) fn brings(scene: &Scene<'_>) -> bool {
     match scene.run.program() {
         Some("mv" | "gmv" | "rsync" | "ln" | "gln" | "mount") => true,
         Some("git") => args.first().is_some_and(|it| it.text == "mv"),
-        _ => packs(scene).is_some() || calls(scene).next().is_some(),
+        _ => packs(scene).is_some() || moves_in_code(scene),
     }
 }
 
@@ -143,28 +143,18 @@ fn packs<'a>(scene: &Scene<'a>) -> Option<(Arg, Vec<&'a Arg>)> {
     (!operands.is_empty()).then(|| (operands.remove(0).clone(), operands))
 }
 
-/// Returns the calls in code that move or link something, with the texts behind each in its line.
-fn calls<'a>(scene: &Scene<'a>) -> impl Iterator<Item = (&'a str, Vec<&'a str>)> {
+/// Returns true if a command has code that moves or links something. Known paths of it are commands of their own.
+fn moves_in_code(scene: &Scene<'_>) -> bool {
     let in_name = |it: char| it.is_ascii_alphanumeric() || it == '_';
-    let at = scene.at;
-    let lines = scene.reading.code.iter().filter(move |it| it.run == at).flat_map(|it| it.text.lines());
-    lines.flat_map(move |line| {
-        CALLS.split_ascii_whitespace().flat_map(move |name| {
-            line.match_indices(name).filter_map(move |(at, _)| {
-                let (before, after) = (line.get(..at)?, line.get(at + name.len()..)?);
-                let is_call = !before.ends_with(in_name) && !after.starts_with(in_name);
-                let mut texts = Vec::new();
-                let mut rest = after;
-                while let Some(begin) = rest.find(['"', '\'']).filter(|_| texts.len() < 2) {
-                    let quote = rest.get(begin..=begin)?;
-                    let (text, more) = rest.get(begin + 1..)?.split_once(quote)?;
-                    texts.push(text);
-                    rest = more;
-                }
-                is_call.then_some((name, texts))
-            })
+    let is_call = |text: &str, name: &str| {
+        text.match_indices(name).any(|(at, _)| {
+            let (before, after) =
+                (text.get(..at).unwrap_or_default(), text.get(at + name.len()..).unwrap_or_default());
+            !before.ends_with(in_name) && !after.starts_with(in_name)
         })
-    })
+    };
+    let mut code = scene.reading.code.iter().filter(|it| it.run == scene.at);
+    code.any(|it| CALLS.split_ascii_whitespace().any(|name| is_call(&it.text, name)))
 }
 
 /// Returns what a command moves or links, each with the paths at which it may be after that.
@@ -192,15 +182,7 @@ fn moves(scene: &Scene<'_>) -> Vec<(Arg, Vec<Brought>)> {
         let to: Vec<_> = to.map(|path| Brought { path, is_link: false }).collect();
         return from.into_iter().map(|it| (it.clone(), to.clone())).collect();
     }
-    let of_code = calls(scene).filter_map(|(name, texts)| match texts.as_slice() {
-        [from, to] => {
-            let from = Arg::plain(*from);
-            let to = ends(scene, &from, &Arg::plain(*to), false, name.starts_with("symlink"));
-            Some((from, to))
-        }
-        _ => None,
-    });
-    of_code.collect()
+    Vec::new()
 }
 
 /// Returns the directory that `-t` names, and the argument with it.
