@@ -61,7 +61,7 @@
 //! A hook has no rights until its manifest asks for a [`Capability`] and the user grants it. Then [`state`]
 //! keeps values from one call to the next, [`http`] sends requests, [`directory()`] returns the path of a
 //! directory for [`std::fs`], and [`std::env::var`] reads a variable. The first three need hookbox: in a
-//! [native](native) hook they return an error.
+//! [native] hook they return an error.
 //!
 //! # Facts
 //!
