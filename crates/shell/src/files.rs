@@ -105,6 +105,38 @@ fn is_short(word: &str, letter: char) -> bool {
     word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
 }
 
+/// Returns the directory into which a program unpacks an archive, whose files may have any names; `.` is its own. `None` for
+/// any other command.
+pub fn unpacks(program: &str, args: &[Arg]) -> Option<Arg> {
+    let has =
+        |letters: &[char]| letters.iter().any(|letter| args.iter().any(|it| is_short(&it.text, *letter)));
+    let first = args.first().map_or("", |it| it.text.as_str());
+    let (unpacks, options) = match program {
+        "tar" | "gtar" | "bsdtar" => {
+            let is_long = |it: &Arg| matches!(it.text.as_str(), "--extract" | "--get");
+            let is_bare = !first.starts_with('-') && first.contains('x');
+            (is_bare || has(&['x']) || args.iter().any(is_long), "-C --directory")
+        }
+        "unzip" => (!has(&['l', 'p', 't', 'v', 'Z']), "-d"),
+        "7z" | "7za" | "7zz" => (matches!(first, "x" | "e"), "-o"),
+        _ => return None,
+    };
+    let named = |(at, arg): (usize, &Arg)| {
+        let text = arg.text.as_str();
+        // `unzip -oqd DIR`
+        let is_group = program == "unzip" && is_short(text, 'd') && text.ends_with('d');
+        if is_in(options, text) || is_group {
+            return args.get(at + 1).cloned();
+        }
+        let joined = options.split(' ').find_map(|option| {
+            let value = text.strip_prefix(option)?;
+            if option.starts_with("--") { value.strip_prefix('=') } else { Some(value) }
+        });
+        joined.map(|it| Arg { text: it.to_owned(), sort: arg.sort })
+    };
+    unpacks.then(|| args.iter().enumerate().find_map(named).unwrap_or_else(|| Arg::plain(".")))
+}
+
 /// Returns the name of the file that an address has.
 fn of_address(word: &str) -> Option<&str> {
     let (_, place) = word.split_once("://")?;
@@ -214,6 +246,28 @@ fn of_operands<'a>(program: &str, args: &'a [Arg]) -> Vec<UsedFile<'a>> {
 #[cfg(test)]
 mod tests {
     use crate::{Known, runs};
+
+    #[test]
+    fn an_archive_is_unpacked_into_a_directory() {
+        for (line, want) in [
+            ("tar xzf a.tgz", Some(".")),
+            ("tar -xvf a.tar -C ~/x", Some("~/x")),
+            ("tar --extract --directory=/ -f a.tar", Some("/")),
+            ("bsdtar -xf a -C/srv", Some("/srv")),
+            ("tar czf a.tgz -C src x", None),
+            ("tar tf a.tar", None),
+            ("unzip -oqd /srv a.zip", Some("/srv")),
+            ("unzip -l a.zip -d /srv", None),
+            ("7z x a.7z -o/srv", Some("/srv")),
+            ("7z a a.7z x", None),
+            ("cp x /srv", None),
+        ] {
+            let run = &runs(line, &Known::default()).runs[0];
+            let into = super::unpacks(run.program().unwrap(), run.args());
+            // The reader has no home directory here.
+            assert_eq!(into.map(|it| it.text).as_deref(), want, "{line}");
+        }
+    }
 
     #[test]
     fn a_command_uses_what_its_words_and_its_patch_name() {

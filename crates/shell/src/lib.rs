@@ -49,7 +49,7 @@ mod tree;
 mod words;
 mod wrappers;
 
-pub use self::files::{FileUse, UsedFile, operands, patched, used_in_patch};
+pub use self::files::{FileUse, UsedFile, operands, patched, unpacks, used_in_patch};
 pub use listener::{is_interpreter, runs_its_input, waits_for_commands};
 use machine::Machine;
 pub use paths::{base_name, is_terminal, join_path};

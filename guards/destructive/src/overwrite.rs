@@ -1,7 +1,7 @@
 //! Programs and redirections that overwrite files and devices, or close them.
 
 use hookbox_judge::{Area, Denial, Preset, Scene, has, operands};
-use hookbox_shell::{Arg, Mode, Place, Run, Sort};
+use hookbox_shell::{Arg, Mode, Place, Run, Sort, unpacks};
 
 use crate::moved::is_free_behind;
 
@@ -187,26 +187,30 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
             let is_empty = !inputs.is_empty() && inputs.into_iter().all(is_nothing);
             (is_empty && !is_relaxed && !is_free(target)).then(|| emptied(&target.text))
         }
-        "tar" | "gtar" | "bsdtar" if !is_relaxed => {
-            let place = args.windows(2).find(|it| it.first().is_some_and(|it| it.text == "-C"))?.last()?;
-            let extracts =
-                args.first()?.text.trim_start_matches('-').contains('x') || has(args, 'x', "--extract");
-            let keeps = has(args, 'k', "--keep-old-files") || has(args, '\0', "--skip-old-files");
-            // A program is unpacked into `/opt`.
-            let is_whole = place.text == "/" || !place.text.trim_end_matches('/').starts_with("/opt");
-            (extracts && !keeps && is_whole && is_root(scene, place))
-                .then(|| lost(&format!("overwrites files of {}", place.text), "tar -tf archive.tar"))
-        }
         "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" | "chflags" => closed(scene, name),
-        "unzip" if has(args, 'o', "") => {
-            // `-d DIR`, also in a group such as `-oqd`.
-            let names = |it: &Arg| it.text.starts_with('-') && it.text.ends_with('d');
-            let place = args.windows(2).find(|it| it.first().is_some_and(names))?.last()?;
-            is_root(scene, place)
-                .then(|| lost(&format!("overwrites files of {}", place.text), "unzip -l archive.zip"))
-        }
+        _ if !is_relaxed => unpacked(scene, name),
         _ => None,
     }
+}
+
+/// Judges an archive that is unpacked over the files of a whole directory.
+fn unpacked(scene: &Scene<'_>, name: &str) -> Option<Denial> {
+    let args = scene.run.args();
+    let place = unpacks(name, args).filter(|it| it.text != ".")?;
+    let (replaces, look) = match name {
+        "unzip" => (has(args, 'o', ""), "unzip -l archive.zip"),
+        "7z" | "7za" | "7zz" => {
+            (args.iter().any(|it| it.text == "-y" || it.text == "-aoa"), "7z l archive.7z")
+        }
+        _ => {
+            let keeps = has(args, 'k', "--keep-old-files") || has(args, '\0', "--skip-old-files");
+            (!keeps, "tar -tf archive.tar")
+        }
+    };
+    // A program is unpacked into `/opt`.
+    let is_whole = place.text == "/" || !place.text.trim_end_matches('/').starts_with("/opt");
+    (replaces && is_whole && is_root(scene, &place))
+        .then(|| lost(&format!("overwrites files of {}", place.text), look))
 }
 
 fn moved(scene: &Scene<'_>, name: &str) -> Option<Denial> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hookbox_shell::{Arg, Sort, Use, is_in};
+use hookbox_shell::{Arg, Sort, Use, is_in, unpacks};
 
 use super::expansion::without_variables;
 use super::{Judge, Seen, pieces};
@@ -76,12 +76,19 @@ impl Judge<'_> {
     }
 
     /// Returns the protected path that a copy, a move, a link or a download makes or replaces in a directory, under the name of
-    /// its source.
+    /// its source, or that may be in an archive.
     fn landed(&self, seen: &Seen) -> Option<String> {
+        let args = seen.words.get(1..).unwrap_or_default();
+        let paths =
+            |to: &str| seen.directories.iter().map(|from| self.protected.path(to, from)).collect::<Vec<_>>();
+        if let Some(into) = unpacks(seen.program(), args) {
+            let found = paths(&into.text).into_iter().find(|it| self.protected.is_around_hookbox(it));
+            return found.map(|it| it.to_string_lossy().into_owned());
+        }
         if !is_in(COPIES, seen.program()) {
             return None;
         }
-        let words: Vec<&Arg> = seen.words.iter().skip(1).collect();
+        let words: Vec<&Arg> = args.iter().collect();
         let named = words.iter().enumerate().filter_map(|(at, it)| match it.text.split_once('=') {
             Some((option, value)) => is_in(INTO, option).then_some((at, value)),
             None => words.get(at + 1).filter(|_| is_in(INTO, &it.text)).map(|it| (at + 1, it.text.as_str())),
@@ -98,7 +105,7 @@ impl Judge<'_> {
             let is_whole = matches!(name, "" | "." | "*") && path.len() > name.len();
             // A copy of protected files is a backup, unless it replaces others.
             let is_backup = || self.is_held(path, &seen.directories, false);
-            seen.directories.iter().map(|from| self.protected.path(target, from)).find_map(|into| {
+            paths(target).into_iter().find_map(|into| {
                 let made = into.join(name);
                 let replaces = || self.protected.beneath(&made).next().is_some();
                 let is_found = match is_whole {

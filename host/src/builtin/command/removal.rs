@@ -33,17 +33,6 @@ impl Judge<'_> {
             }
             "git" => git_takes(&words)?,
             _ if !roots.is_empty() => roots,
-            // An archive may have files of any name.
-            "tar" | "bsdtar" | "unzip" | "7z" if extracts(program, &words) => {
-                let mut into = words.iter().enumerate().filter_map(|(at, word)| match *word {
-                    "-C" | "--directory" | "-d" => words.get(at + 1).copied(),
-                    word => ["--directory=", "-C", "-d", "-o"].iter().find_map(|it| word.strip_prefix(it)),
-                });
-                let into = into.by_ref().find(|it| !it.is_empty()).unwrap_or(".");
-                let mut from = seen.directories.iter().map(|from| self.protected.path(into, from));
-                let found = from.find(|it| self.protected.is_around_hookbox(it))?;
-                return Some(found.to_string_lossy().into_owned());
-            }
             "rsync" if has("--delete") || has("--remove-source-files") => named(rest),
             "tar" if has("--remove-files") => named(rest),
             "zip" if has("-m") || has("--move") => named(rest),
@@ -160,18 +149,6 @@ impl Judge<'_> {
         let found =
             from.into_iter().find(|start| self.protected.beneath(start).any(|place| is_found(place, start)));
         found.map(|it| it.to_string_lossy().into_owned())
-    }
-}
-
-/// Returns true if a program takes files out of an archive.
-fn extracts(program: &str, words: &[&str]) -> bool {
-    match program {
-        "unzip" => !words.iter().any(|it| it.starts_with('-') && it.contains(['l', 'p', 't', 'Z'])),
-        "7z" => words.get(1).is_some_and(|it| matches!(*it, "x" | "e")),
-        _ => words.iter().skip(1).enumerate().any(|(at, word)| match word.strip_prefix("--") {
-            Some(long) => matches!(long, "extract" | "get"),
-            None => word.contains('x') && (word.starts_with('-') || at == 0) && !word.contains(['t', 'c']),
-        }),
     }
 }
 
