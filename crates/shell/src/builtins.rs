@@ -194,7 +194,8 @@ impl Machine<'_> {
             self.guess(|it| drop(it.in_shell(name, text, None, feed)));
         } else if let Some((_, program)) = OPTIONS.iter().find(|it| it.0 == name && is_command) {
             match *program {
-                "perl" => self.guess(|it| it.code(program, text, usize::MAX)),
+                // The command follows.
+                "perl" => self.guess(|it| it.code(program, text, it.reading.runs.len())),
                 _ => drop(self.in_shell(name, &format!("{program} {text}"), None, feed)),
             }
         }

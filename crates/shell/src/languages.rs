@@ -129,12 +129,18 @@ fn last_bytes(text: &str, count: usize) -> &str {
 /// The calls that are looked at in one text.
 const MAX_CALLS: usize = 400;
 
+/// Returns the language of a program, such as `python3.12`.
+fn language_of(program: &str) -> Option<&'static (&'static str, &'static str, bool)> {
+    let plain = program.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
+    // The version belongs to the name of `sqlite3`.
+    let find = |name: &str| LANGUAGES.iter().find(|(it, ..)| *it == name);
+    find(program).or_else(|| find(plain))
+}
+
 impl Machine<'_> {
     /// Follows the code that a program is given. Returns false if it runs no code.
     pub(crate) fn language(&mut self, name: &str, words: &[Arg], at: usize, feed: &Feed) -> bool {
-        let plain = name.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
-        let known = LANGUAGES.iter().find(|(it, _, _)| *it == name || *it == plain);
-        let Some((language, options, takes_first)) = known else { return false };
+        let Some((language, options, takes_first)) = language_of(name) else { return false };
         let args = words.get(1..).unwrap_or_default();
         let (mut found, mut operands, mut rest) = (Vec::new(), Vec::new(), args);
         while let [first, more @ ..] = rest {
@@ -202,9 +208,7 @@ impl Machine<'_> {
         if !self.charge(text.len()) {
             return;
         }
-        let plain = language.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
-        let is_whole = LANGUAGES.iter().any(|(it, _, _)| *it == language);
-        let language = if is_whole { language } else { plain }.to_owned();
+        let language = language_of(language).map_or(language, |it| it.0).to_owned();
         if matches!(
             language.as_str(),
             "psql" | "mysql" | "mariadb" | "sqlite3" | "mongosh" | "mongo" | "cqlsh"

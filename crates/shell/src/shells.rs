@@ -293,7 +293,14 @@ impl Machine<'_> {
         let Some(replaced) = replaced else {
             let count =
                 options.value('n', "--max-args").and_then(|it| it.trim_start_matches('=').parse().ok());
-            for given in given.chunks(count.unwrap_or(usize::MAX).max(1)).take(MAX_GIVEN) {
+            let parts: Vec<&[Arg]> = given.chunks(count.unwrap_or(usize::MAX).max(1)).collect();
+            if parts.len() > MAX_GIVEN {
+                self.reading.miss(Unread::Values);
+            }
+            // Without input the command runs once.
+            let none = [given.get(..0).unwrap_or_default()];
+            let parts = if parts.is_empty() { none.as_slice() } else { &parts };
+            for given in parts.iter().take(MAX_GIVEN) {
                 let words = [words.as_slice(), given].concat();
                 let inner = Run { words, redirections: run.redirections.clone(), ..Run::default() };
                 self.via("xargs", |it| it.call(inner, &feed));

@@ -234,6 +234,7 @@ fn what_was_not_read_is_said() {
         ("ls < 2 >f 2>&1 &>g", vec![]),
         ("$X y", vec![Unread::Program]),
         (&format!("for i in {}; do rm $i; done", "x ".repeat(30)), vec![Unread::Values]),
+        (&format!("echo {} | xargs -n1 rm", "x ".repeat(30)), vec![Unread::Values]),
         ("curl x | sh", vec![Unread::Script]),
         ("bash <(curl x)", vec![Unread::Script]),
         ("sh -c \"$(curl x)\"", vec![Unread::Program]),

@@ -75,7 +75,7 @@ const RUNS: [&str; 54] = [
 ];
 
 /// Forms that run a text as commands in their place, which has quotes around it.
-const SCRIPTS: [&str; 38] = [
+const SCRIPTS: [&str; 39] = [
     "eval {}",
     "bash -c {}",
     "sh -ec {}",
@@ -114,6 +114,7 @@ const SCRIPTS: [&str; 38] = [
     "echo {} | gzip | gunzip | bash",
     "echo {} | tail -n 99 | sh",
     "xargs -d '\\n' -n1 bash -c <<< {}",
+    ": | xargs bash -c {}",
 ];
 
 /// Forms with a text that is not run.

@@ -37,6 +37,8 @@ fn a_command_is_found_wherever_bash_runs_it() {
         "${a} ${b}rm -rf src",
         // A text on its way to a shell.
         "xargs -I% bash -c % <<< 'rm -rf src'",
+        ": | xargs rm -rf src",
+        "xargs -n 1 rm -rf src <<< ''",
         "echo 'rm -rf src' | xargs -I{} sh -c {}",
         "printf 'ls\\nrm -rf src\\n' | xargs -I{} sh -c '{}'",
         "echo rm -rf src > >(bash)",
