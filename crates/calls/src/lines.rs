@@ -13,18 +13,14 @@ use crate::texts::texts;
 
 /// The fields that hold a line, or the words of one, in lower case and without `_` and `-`.
 const LINES: &str =
-    "command commands cmd script shellcommand commandline clicommand keys program executable binary argv";
+    "command commands cmd script shellcommand commandline clicommand keys program executable binary bin exe";
 
 /// Fields with the words behind those of a line.
-const ARGUMENTS: &str = "args arguments parameters params";
-
-/// Fields that hold a line in a tool that writes to a terminal, or starts processes.
-const TYPED: &str = "input data text line stdin";
-const TERMINALS: &str = "terminal process shell console tty pty stdin exec";
+const ARGUMENTS: &str = "args arguments parameters params argv";
 
 /// Words in the name of a tool that runs what it is given: every text of its input may be a line, or a word of one.
 pub const RUNS: &str = "run exec execute shell command commands terminal bash sh zsh cmd powershell pwsh eval evaluate spawn \
-    process script repl";
+    process script repl console tty pty stdin";
 
 /// Words of a tool that types, if the name of its server says that it is a terminal.
 const TYPES: &str = "send type write keys input paste";
@@ -120,9 +116,8 @@ fn of_texts(name: &str, texts: &[(String, String)]) -> Vec<String> {
     let of = |list: &'static str| texts.iter().filter(move |(field, _)| is_in(list, field));
     words.extend(of(ACTIONS).filter(|it| it.1.len() < 32).flat_map(|it| name_words(&it.1)));
     let is_one = |list: &str| words.iter().any(|word| is_in(list, word));
-    let mut fields =
-        LINES.split_ascii_whitespace().chain(TYPED.split_ascii_whitespace().filter(|_| is_one(TERMINALS)));
-    let mut lines: Vec<String> = fields.by_ref().filter_map(|field| line(field, texts)).collect();
+    let mut lines: Vec<String> =
+        LINES.split_ascii_whitespace().filter_map(|field| line(field, texts)).collect();
     let server: Vec<String> =
         name.rsplit_once("__").map(|(server, _)| name_words(server)).unwrap_or_default();
     let is_typed = || is_one(TYPES) && server.iter().any(|word| is_in(SHELLS, word));
@@ -138,7 +133,9 @@ fn of_texts(name: &str, texts: &[(String, String)]) -> Vec<String> {
         whole.chain(alone).map(move |it| format!("{program}{it}"))
     });
     let of_program: Vec<String> = of_program.collect();
-    lines.extend(with.into_iter().chain(of_program));
+    // `argv` alone has the program, too.
+    let whole = line("argv", texts).filter(|_| lines.is_empty());
+    lines.extend(with.into_iter().chain(of_program).chain(whole));
     if is_runner {
         let is_other = |field: &str| {
             let is_argument = is_in(ARGUMENTS, field) && !lines.is_empty();
@@ -293,8 +290,10 @@ mod tests {
             ("TodoWrite", &[("content", "delete /srv/x")], &[]),
             // A tool that runs something may call its line anything.
             ("mcp__x__run", &[("steps", "ls"), ("steps", "rm -rf a")], &["ls", "rm -rf a", "ls 'rm -rf a'"]),
-            ("mcp__x__exec", &[("bin", "rm"), ("list", "-rf")], &["rm", "-rf", "rm -rf"]),
+            ("mcp__x__exec", &[("what", "rm"), ("list", "-rf")], &["rm", "-rf", "rm -rf"]),
             ("mcp__x__exec", &[("command", "ls"), ("run", "rm -rf a")], &["ls", "rm -rf a"]),
+            ("mcp__x__run", &[("bin", "rm"), ("argv", "-rf"), ("argv", "a")], &["rm", "rm -rf a"]),
+            ("mcp__x__start", &[("argv", "rm"), ("argv", "-rf"), ("argv", "a")], &["rm -rf a"]),
             ("mcp__x__run", &[("command", "ls"), ("description", "rm -rf a")], &["ls"]),
             ("mcp__tmux__send-keys", &[("text", "rm -rf a")], &["rm -rf a"]),
             ("mcp__mail__send", &[("text", "rm -rf a")], &[]),
