@@ -1,4 +1,5 @@
-//! What commands tell of a hook, as text: its part in an event, and the places of its settings. Anything in it may be written by an attacker, and is escaped.
+//! The account of a hook as text: its part in an event, and the places of its settings. An attacker may have written any of
+//! it, so it is escaped.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -58,7 +58,7 @@ pub(crate) fn has_work(scene: &Scene<'_>, target: &Arg) -> bool {
         return true;
     }
     let mut wanted = paths(scene, target);
-    // What was moved here may have been moved from elsewhere before.
+    // Work may have been moved twice.
     for earlier in earlier(scene).collect::<Vec<_>>().into_iter().rev() {
         for (from, to) in moves(&earlier) {
             if !to.iter().any(|to| wanted.iter().any(|it| to.is_at(it))) {
