@@ -15,7 +15,7 @@ fn a_word_that_is_no_command_is_answered_with_the_command_that_was_meant() {
     let env = TestEnvironment::new();
     for (word, hint) in [
         ("lsit", "hint: did you mean `hookbox list`?"),
-        ("remove", "hookbox plugin remove NAME"),
+        ("rm", "hookbox plugin remove NAME"),
         ("status", "hookbox doctor"),
         ("zebra", "hint: see `hookbox --help`"),
     ] {
@@ -262,7 +262,7 @@ fn a_shell_completes_the_names_of_the_hooks_and_runs_nothing_of_them() {
     let bash = env.hookbox(["completions", "bash"]).stdout;
     let line = "COMP_WORDS=(hookbox trust t); COMP_CWORD=2; _hookbox hookbox t trust; printf '%s\\n' \"${COMPREPLY[@]}\"";
     let mut shell = env.command("/bin/bash");
-    let offered = env.run(shell.arg("-c").arg(format!("{bash}\n{line}")), "");
+    let offered = env.run(shell.arg("-s"), format!("{bash}\n{line}"));
     assert_eq!((&*offered.stdout, &*offered.stderr), ("theirs\n", ""));
     assert!(!touched.exists() && !env.path("repo/touched").exists());
 }

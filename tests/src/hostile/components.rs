@@ -1,8 +1,10 @@
 //! Components that no compiler would make.
 
-use hookbox::Status;
+use std::time::Duration;
+
 use hookbox::hook::Cause;
 use hookbox::manager::EntryStatus;
+use hookbox::{Limits, Status};
 
 use super::{guard, guarded, hook, run, sudo};
 use crate::environment::{TestEnvironment, guest};
@@ -102,7 +104,9 @@ async fn what_a_component_does_before_it_is_a_hook_is_one_problem_with_its_reaso
         env.copy(&format!("home/.hookbox/hooks/{name}.wasm"), &guest(name));
     }
     guard(&env, "none.wasm", "");
-    let manager = env.builder().build().await;
+    // A busy machine takes longer to use up the fuel.
+    let limits = Limits { timeout: Some(Duration::from_secs(120)), ..Limits::default() };
+    let manager = env.builder().limits(limits).build().await;
     for (name, words) in cases {
         let entries = manager.entries();
         let entry = entries.iter().find(|entry| entry.name == format!("{name}.wasm")).unwrap();
