@@ -15,7 +15,7 @@ pub(crate) fn page(name: &str) -> String {
 
 /// The commands by the work that they are for. A command of no group is listed last.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Guard an agent", &["install", "uninstall", "doctor", "guard"]),
+    ("Guard an agent", &["setup", "doctor", "guard", "install", "uninstall", "upgrade", "remove"]),
     ("Hooks and plugins", &["list", "allow", "approve", "trust", "untrust", "grants", "plugin", "cache"]),
     ("See what happened", &["log", "replay", "backtest", "report"]),
     ("Write and test hooks", &["new", "build", "run", "explain", "test", "inspect", "schema"]),
@@ -27,18 +27,17 @@ const EXAMPLES: &str = "  hookbox trust no-deploys
   echo '{\"tool_name\":\"bash\",\"tool_input\":{\"command\":\"ls\"}}' | hookbox run before_tool_call";
 
 /// The hints for words that people try, and that are not commands.
-const INSTEAD: [(&str, &str); 12] = [
+const INSTEAD: [(&str, &str); 11] = [
     ("add", "to install a plugin: hookbox plugin add SOURCE; to add a hook, put it into ~/.hookbox/hooks/"),
     ("check", "to check that an agent is guarded: hookbox doctor"),
     ("config", "settings are in ~/.hookbox/hookbox.toml"),
     ("disable", "set enabled = false in [hooks.\"NAME\"] of hookbox.toml"),
     ("enable", "remove enabled = false from [hooks.\"NAME\"] of hookbox.toml"),
-    ("init", "to guard an agent: hookbox install AGENT"),
-    ("remove", "to remove a plugin: hookbox plugin remove NAME; from an agent: hookbox uninstall AGENT"),
+    ("init", "to guard the agents of this machine: hookbox setup"),
     ("rm", "to remove a plugin: hookbox plugin remove NAME; from an agent: hookbox uninstall AGENT"),
     ("show", "to show a component: hookbox inspect FILE; a plugin: hookbox plugin show NAME"),
     ("status", "to check that an agent is guarded: hookbox doctor; the hooks: hookbox list"),
-    ("update", "to update plugins: hookbox plugin update"),
+    ("update", "to update plugins: hookbox plugin update; hookbox itself: hookbox upgrade"),
     ("why", "to see what each hook answers: hookbox run EVENT --report"),
 ];
 

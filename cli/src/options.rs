@@ -30,6 +30,9 @@ const WHICH: &str = "Which hooks run";
 /// events.
 const STARTING: Duration = Duration::from_secs(600);
 
+/// The hint for a private data directory that cannot be used.
+const DATA: &str = "set HOME or XDG_DATA_HOME to a directory of your own, outside the repository";
+
 /// The directories in which hooks are found.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Locate {
@@ -162,15 +165,18 @@ impl Locate {
         Ok(options)
     }
 
-    /// Returns the private data directory.
+    /// Returns the private data directory, which is made and checked.
     pub(crate) fn data(&self) -> Result<PathBuf, InputError> {
-        let hint = "set HOME or XDG_DATA_HOME to a directory of your own, outside the repository";
-        let options = self.discovery()?;
-        let data = private_dir::default_data(options.home.as_deref())
-            .ok_or_else(|| InputError::new("expected a private data directory, found none", hint))?;
-        let repository = discovery::repository(&options);
-        private_dir::open(&data, repository.as_deref())
-            .map_err(|error| InputError::new(error.to_string(), hint))
+        let repository = discovery::repository(&self.discovery()?);
+        private_dir::open(&self.data_path()?, repository.as_deref())
+            .map_err(|error| InputError::new(error.to_string(), DATA))
+    }
+
+    /// Returns the path of the private data directory.
+    pub(crate) fn data_path(&self) -> Result<PathBuf, InputError> {
+        let home = self.home()?;
+        private_dir::default_data(home.as_deref())
+            .ok_or_else(|| InputError::new("expected a private data directory, found none", DATA))
     }
 
     /// Returns the home directory, if it is known.

@@ -1,7 +1,7 @@
 //! `hookbox doctor`.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::interrupt::unless_interrupted;
@@ -9,6 +9,7 @@ use anstyle::AnsiColor;
 use clap::Args;
 use hookbox::{EventName, escape};
 use hookbox_agents::Agent;
+pub(crate) use hookbox_agents::bridge::doctor::LINE;
 use hookbox_agents::bridge::doctor::{self, Examination, Status, Trial};
 use hookbox_agents::config::Surroundings;
 
@@ -52,18 +53,7 @@ impl Doctor {
         if manager.git().is_none() {
             warn_of_no_git();
         }
-        let home = self.locate.home()?;
-        let project = std::env::current_dir()?;
-        let system = options::system_root(self.system_root.as_deref())?;
-        let surroundings = Surroundings::new(project).variables(|name| std::env::var_os(name));
-        let surroundings = Surroundings { home, system, ..surroundings };
-        let version = format!("hookbox {}", crate::version());
-        let trials = hookbox_guards::GUARDS.iter().map(|guard| Trial {
-            hook: guard.hook(),
-            text: guard.trial.to_owned(),
-            is_output: !guard.events.contains(&EventName::BeforeToolCall),
-        });
-        let doctor = doctor::Doctor::new(surroundings, version).line(&self.line).trials(trials.collect());
+        let doctor = of(&self.locate, self.system_root.as_deref(), &self.line)?;
         let agents = if self.agents.is_empty() { Agent::ALL.to_vec() } else { self.agents.clone() };
         let mut found = Vec::new();
         for agent in agents {
@@ -92,6 +82,24 @@ impl Doctor {
         }
         Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
     }
+}
+
+/// Returns the doctor for this directory and this line, who tries the guards as well.
+pub(crate) fn of(
+    locate: &options::Locate,
+    system_root: Option<&Path>,
+    line: &str,
+) -> anyhow::Result<doctor::Doctor> {
+    let (home, system) = (locate.home()?, options::system_root(system_root)?);
+    let surroundings = Surroundings::new(std::env::current_dir()?).variables(|name| std::env::var_os(name));
+    let surroundings = Surroundings { home, system, ..surroundings };
+    let version = format!("hookbox {}", crate::version());
+    let trials = hookbox_guards::GUARDS.iter().map(|guard| Trial {
+        hook: guard.hook(),
+        text: guard.trial.to_owned(),
+        is_output: !guard.events.contains(&EventName::BeforeToolCall),
+    });
+    Ok(doctor::Doctor::new(surroundings, version).line(line).trials(trials.collect()))
 }
 
 /// Returns the examination of an agent as text, in lines of this width.

@@ -13,7 +13,7 @@ use hookbox_system::files::{FileAccess, NewFile};
 use hookbox_system::text::escape;
 use toml_edit::{DocumentMut, Item, Table, TableLike, TomlError, Value, value};
 
-use crate::{Guard, GuardsError, GuardsErrorKind, Preset};
+use crate::{GUARDS, Guard, GuardsError, GuardsErrorKind, Preset};
 
 /// The name of the file in a root.
 const FILE: &str = "hookbox.toml";
@@ -179,6 +179,32 @@ impl SettingsFile {
     pub fn forget(&mut self, guard: &Guard) -> bool {
         let hooks = self.document.get_mut("hooks").and_then(Item::as_table_like_mut);
         hooks.is_some_and(|hooks| hooks.remove(&guard.hook()).is_some())
+    }
+
+    /// Removes the settings that commands write for the user: of the guards, of the journal and of `git`.
+    pub fn forget_all(&mut self) {
+        for guard in &GUARDS {
+            self.forget(guard);
+        }
+        for key in ["journal", "git"] {
+            self.document.remove(key);
+        }
+    }
+
+    /// Removes the file, if it has nothing but blanks. Otherwise writes it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::write`] does.
+    pub fn write_or_remove(&self) -> Result<(), GuardsError> {
+        let is_ours = self.before.as_ref().is_some_and(|before| !before.trim().is_empty());
+        if !is_ours || !self.document.to_string().trim().is_empty() {
+            return self.write();
+        }
+        if text(&self.path)? != self.before {
+            return Err(GuardsError::new(&self.path, GuardsErrorKind::Changed));
+        }
+        fs::remove_file(&self.path).map_err(|error| GuardsError::io(&self.path, error))
     }
 
     /// Writes the file in one step, if it was changed. A symlink stays, and so do the mode and the owner's rights.

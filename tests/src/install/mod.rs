@@ -3,6 +3,7 @@
 mod files;
 mod guards;
 mod refusals;
+mod setup;
 mod system;
 
 use hookbox_agents::Agent;
@@ -184,18 +185,16 @@ fn a_dry_run_shows_the_difference_and_changes_nothing() {
 }
 
 #[test]
-fn the_command_is_where_a_later_version_will_be_found() {
+fn the_command_is_a_copy_that_stays_if_the_program_goes() {
     let env = TestEnvironment::new();
     let command = |env: &TestEnvironment, agent: &str, level: &str, path: &str| {
         done(&env.hookbox(["install", agent, level]));
         read(agent.parse().unwrap(), env.read(path).unwrap().as_bytes()).unwrap().entries[0].command.clone()
     };
-    let own = program().canonicalize().unwrap();
+    let copy = env.path("home/.local/share/hookbox/bin/hookbox");
     let of_claude = command(&env, "claude", "--user", CLAUDE);
-    assert!(of_claude.starts_with(own.to_str().unwrap()), "{of_claude}");
-    env.symlink("bin/hookbox", own.to_str().unwrap());
-    let of_codex = command(&env, "codex", "--user", "home/.codex/hooks.json");
-    assert!(of_codex.starts_with(env.path("bin/hookbox").to_str().unwrap()), "{of_codex}");
+    assert!(of_claude.starts_with(copy.to_str().unwrap()), "{of_claude}");
+    assert!(env.run(env.command(&copy).arg("--version"), "").stdout.starts_with("hookbox "));
     let of_project = command(&env, "claude", "--project", "repo/.claude/settings.json");
     assert!(of_project.starts_with("hookbox bridge claude"), "{of_project}");
     done(&env.hookbox(["install", "claude", "--local", "--program", "/opt/my $box/hookbox"]));

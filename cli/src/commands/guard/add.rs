@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use hookbox::capability::Capability;
 use hookbox::manager::{EntryStatus, Manager};
+use hookbox::trust::{Scope, TrustFile};
 use hookbox::{Mode, escape};
 use hookbox_guards::{Guard, Preset, SettingsFile, Status};
 use serde_json::{Value, json};
@@ -122,58 +123,103 @@ pub(crate) async fn add(
     chosen: &Chosen,
     ask: impl FnOnce(&str) -> Result<bool, InputError>,
 ) -> anyhow::Result<Vec<Added>> {
-    let own = Own::find(locate)?;
-    let mut settings = own.settings()?;
-    let mut added = Vec::new();
-    for guard in chosen.guards.iter().copied() {
-        let deed = Deed::of(&own.status(guard)?, chosen.force);
-        let before = (preset_of(&settings, guard), settings.mode(guard));
-        if let Some(preset) = chosen.preset.filter(|_| deed != Deed::Keep) {
-            settings.set_preset(guard, preset).map_err(explained)?;
-        }
-        if chosen.observe && deed != Deed::Keep {
-            settings.set_mode(guard, Mode::Observe).map_err(explained)?;
-        }
-        let (preset, mode) = (preset_of(&settings, guard), settings.mode(guard));
-        if deed == Deed::Keep {
-            let path = own.shown(&own.path(guard));
-            warn(format_args!("{path}: this is not what hookbox wrote: it stays"));
-            hint(format_args!("to replace it: hookbox guard add {} --force", guard.name));
-        }
-        let is_new = deed.writes() || before != (preset.clone(), mode);
-        added.push((Added { guard, deed, preset, mode }, is_new));
-    }
-    let wanted: Vec<&Added> = added.iter().filter(|(_, is_new)| *is_new).map(|(added, _)| added).collect();
-    if !wanted.is_empty() {
-        show(&own, &wanted);
+    let plan = Plan::new(locate, chosen)?;
+    if !plan.is_empty() {
+        plan.show();
         if !ask("Put these guards there?")? {
             return Ok(Vec::new());
         }
-        let own = own.open(locate)?;
-        let written: Vec<&'static Guard> =
-            wanted.iter().filter(|it| it.deed.writes()).map(|it| it.guard).collect();
-        compile(locate, &written).await?;
-        write(&own, &settings, &written)?;
-        examine(locate, &own, &written).await?;
     }
-    Ok(added.into_iter().map(|(added, _)| added).collect())
+    plan.carry_out(locate).await
 }
 
-/// Shows what is going to be done.
-fn show(own: &Own, wanted: &[&Added]) {
-    say(format_args!("guards in {}:", own.directory()));
-    for it in wanted {
-        let (name, deed, from) = (it.guard.name, it.deed.as_str(), it.guard.protects_from);
-        say(format_args!("  {name:<12}  {deed:<7}  {:<8}  {from}", it.preset));
-        if it.mode == Mode::Observe {
-            say(format_args!(
-                "  {:<12}  in shadow mode: it records what it would stop, and stops nothing",
-                ""
-            ));
+/// The guards, and what is going to be done with the place of each.
+pub(crate) struct Plan {
+    own: Own,
+    settings: SettingsFile,
+    /// True beside a guard for which something changes.
+    added: Vec<(Added, bool)>,
+}
+
+impl Plan {
+    /// Compares the guards with their places, and changes nothing.
+    pub(crate) fn new(locate: &options::Locate, chosen: &Chosen) -> anyhow::Result<Self> {
+        let own = Own::find(locate)?;
+        let mut settings = own.settings()?;
+        let mut added = Vec::new();
+        for guard in chosen.guards.iter().copied() {
+            let deed = Deed::of(&own.status(guard)?, chosen.force);
+            let before = (preset_of(&settings, guard), settings.mode(guard));
+            if let Some(preset) = chosen.preset.filter(|_| deed != Deed::Keep) {
+                settings.set_preset(guard, preset).map_err(explained)?;
+            }
+            if chosen.observe && deed != Deed::Keep {
+                settings.set_mode(guard, Mode::Observe).map_err(explained)?;
+            }
+            let (preset, mode) = (preset_of(&settings, guard), settings.mode(guard));
+            if deed == Deed::Keep {
+                let path = own.shown(&own.path(guard));
+                warn(format_args!("{path}: this is not what hookbox wrote: it stays"));
+                hint(format_args!("to replace it: hookbox guard add {} --force", guard.name));
+            }
+            let is_new = deed.writes() || before != (preset.clone(), mode);
+            added.push((Added { guard, deed, preset, mode }, is_new));
         }
-        for right in permissions(it.guard) {
-            say(format_args!("  {:<12}  is granted {right}: {}", "", approval::means(&right)));
+        Ok(Self { own, settings, added })
+    }
+
+    fn wanted(&self) -> impl Iterator<Item = &Added> {
+        self.added.iter().filter(|(_, is_new)| *is_new).map(|(added, _)| added)
+    }
+
+    /// Returns true if nothing is to be done.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.wanted().next().is_none()
+    }
+
+    /// Shows what is going to be done.
+    pub(crate) fn show(&self) {
+        say(format_args!("guards in {}:", self.own.directory()));
+        for it in self.wanted() {
+            let (name, deed, from) = (it.guard.name, it.deed.as_str(), it.guard.protects_from);
+            say(format_args!("  {name:<12}  {deed:<7}  {:<8}  {from}", it.preset));
+            if it.mode == Mode::Observe {
+                say(format_args!(
+                    "  {:<12}  in shadow mode: it records what it would stop, and stops nothing",
+                    ""
+                ));
+            }
+            for right in permissions(it.guard) {
+                say(format_args!("  {:<12}  is granted {right}: {}", "", approval::means(&right)));
+            }
         }
+    }
+
+    /// Returns true if a guard asks for a permission that the user has not granted to the guard of this name.
+    pub(crate) fn asks_for_more(&self, locate: &options::Locate) -> anyhow::Result<bool> {
+        if self.is_empty() {
+            return Ok(false);
+        }
+        let records = approval::read(&TrustFile::new(&locate.data()?))?;
+        Ok(self.wanted().any(|it| {
+            let path = self.own.path(it.guard);
+            let record = self.own.below_home(&path).and_then(|path| records.get(&Scope::Global, path));
+            let granted = record.map(|it| it.grants.as_slice()).unwrap_or_default();
+            permissions(it.guard).iter().any(|right| !granted.contains(right))
+        }))
+    }
+
+    /// Compiles the guards, and puts them into their places with their settings and grants.
+    pub(crate) async fn carry_out(self, locate: &options::Locate) -> anyhow::Result<Vec<Added>> {
+        if !self.is_empty() {
+            let written: Vec<&'static Guard> =
+                self.wanted().filter(|it| it.deed.writes()).map(|it| it.guard).collect();
+            let own = self.own.open(locate)?;
+            compile(locate, &written).await?;
+            write(&own, &self.settings, &written)?;
+            examine(locate, &own, &written).await?;
+        }
+        Ok(self.added.into_iter().map(|(added, _)| added).collect())
     }
 }
 

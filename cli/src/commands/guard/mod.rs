@@ -11,9 +11,10 @@ use hookbox::Mode;
 use hookbox_guards::{GUARDS, Guard, Preset, Status};
 use serde_json::json;
 
-pub(crate) use self::add::{Chosen, add};
+pub(crate) use self::add::{Added, Chosen, Plan, add};
 use self::own::preset_of;
 pub(crate) use self::own::{Own, explained, fix_git, warn_of_no_git};
+pub(crate) use self::remove::remove_all;
 use crate::error::{hint, note, say};
 use crate::{approval, human, named, options, output};
 

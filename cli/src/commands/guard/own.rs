@@ -44,7 +44,7 @@ impl Own {
         Ok(Self { shelf: Shelf::new(&self.root, &data), data, ..self })
     }
 
-    pub(super) fn status(&self, guard: &Guard) -> anyhow::Result<Status> {
+    pub(crate) fn status(&self, guard: &Guard) -> anyhow::Result<Status> {
         self.shelf.status(guard).map_err(explained)
     }
 

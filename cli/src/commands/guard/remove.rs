@@ -1,6 +1,6 @@
 //! `hookbox guard remove`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use hookbox::trust::{Scope, TrustFile};
@@ -94,6 +94,30 @@ impl Remove {
         }
         Ok(())
     }
+}
+
+/// Removes every guard that hookbox wrote, and the settings that commands wrote. Returns the paths of files that hookbox did not
+/// write, or that were changed: they stay.
+pub(crate) fn remove_all(locate: &options::Locate) -> anyhow::Result<Vec<PathBuf>> {
+    let own = Own::find(locate)?;
+    let mut settings = own.settings()?;
+    settings.forget_all();
+    settings.write_or_remove().map_err(explained)?;
+    let mut kept = Vec::new();
+    for guard in own.present()? {
+        if own.status(guard)? == Status::Changed {
+            warn(format_args!("{}: this is not what hookbox wrote: it stays", own.shown(&own.path(guard))));
+            kept.push(own.path(guard));
+        } else {
+            own.shelf.remove(guard).map_err(explained)?;
+            revoke(&own, guard)?;
+        }
+    }
+    // Only empty directories go.
+    for directory in own.shelf.directory().ancestors().take(2) {
+        let _ = std::fs::remove_dir(directory);
+    }
+    Ok(kept)
 }
 
 /// Takes back what was granted to a guard.

@@ -1,9 +1,13 @@
 //! `hookbox install` and `hookbox uninstall`: hookbox in the configuration of other agents.
 
 mod offers;
+mod program;
+mod remove;
+mod setup;
+mod upgrade;
 mod which;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,11 +18,15 @@ use hookbox::{EventName, Kind};
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::Bridge;
 use hookbox_agents::bridge::install::{FileChange, InstallOptions, wanted_events};
-use hookbox_agents::config::Level;
+use hookbox_agents::config::{Level, Surroundings};
 use hookbox_system::units::show_duration;
 use serde_json::json;
 
 use self::offers::{Offer, Recording};
+use self::program::{Copies, on_path};
+pub(crate) use self::remove::Remove;
+pub(crate) use self::setup::Setup;
+pub(crate) use self::upgrade::Upgrade;
 use self::which::{Which, shown};
 use crate::commands::guard::fix_git;
 use crate::error::{InputError, hint, warn};
@@ -54,7 +62,8 @@ pub(crate) struct Install {
         value_parser = options::whose
     )]
     from: Vec<options::Whose>,
-    /// The program that the agent runs [default: the path of this one; for a project, hookbox].
+    /// The program that the agent runs [default: a copy of this one in the data directory; for a project, hookbox; for the
+    /// system, the path of this one].
     #[arg(long, value_name = "PATH")]
     program: Option<String>,
     /// Also block tool calls if the program is missing or killed.
@@ -81,10 +90,18 @@ impl Install {
         let (installer, surroundings) = self.which.open()?;
         let level = self.which.level();
         let agents = self.which.agents(&installer)?;
-        let program = match self.program {
-            Some(program) => program,
-            None if level == Level::Project => NAME.to_owned(),
-            None => own_program()?,
+        let copies = self
+            .which
+            .is_users()
+            .then(|| self.which.locate.data_path())
+            .transpose()?
+            .map(|it| Copies::new(&it));
+        let copies = copies.filter(|_| self.program.is_none());
+        let program = match (self.program, &copies) {
+            (Some(program), _) => program,
+            (None, Some(copies)) => program::text(copies.path())?,
+            (None, None) if level == Level::Project => NAME.to_owned(),
+            (None, None) => program::own()?,
         };
         if program.is_empty() || program.contains(['\n', '\r', '\0']) {
             let what = format!("--program {program:?}: expected a path or a name");
@@ -96,7 +113,7 @@ impl Install {
             let hint = "agents start in other directories; for a repository's own program use --project";
             return Err(InputError::new(what, hint).into());
         }
-        if !is_executable(&program, &surroundings.project) {
+        if copies.is_none() && !is_executable(&program, &surroundings.project) {
             warn(format_args!("--program {program:?}: there is no program that can be executed there now"));
         }
         if level == Level::System {
@@ -104,13 +121,11 @@ impl Install {
         }
         let deadline = self.deadline.unwrap_or(Bridge::DEADLINE);
         // The others who use a project or the machine have other home directories.
-        let home = surroundings.home.as_ref().filter(|_| !matches!(level, Level::Project | Level::System));
-        let home = home.and_then(|home| home.to_str()).filter(|home| !home.contains(['\n', '\r']));
-        let home = home.map(str::to_owned);
+        let home = if self.which.is_users() { home_of(&surroundings) } else { None };
         let mut from: Vec<Agent> = self.from.into_iter().flat_map(|it| it.0).collect();
         from.sort();
         from.dedup();
-        let options = InstallOptions {
+        let mut options = InstallOptions {
             events: self.events,
             from,
             home,
@@ -123,6 +138,9 @@ impl Install {
         if let Some(code) = which.check(&agents, &installer, &options)? {
             return Ok(code);
         }
+        if let Some(copies) = copies.filter(|_| !which.dry_run) {
+            options.program = keep(&which.locate, &copies)?;
+        }
         let asks = self.offer.asks();
         let added = self.offer.accept(&which).await?;
         if which.is_users() && !which.dry_run {
@@ -132,12 +150,7 @@ impl Install {
         // A search creates the private directories, and a dry run creates nothing.
         let entries = if which.dry_run { None } else { Some(entries(&which.locate).await) };
         let guards = entries.as_deref().map(guards);
-        let options_of = |agent: Agent| match &entries {
-            Some(entries) if options.events.is_empty() => {
-                InstallOptions { events: wanted_events(agent, |it| wants(entries, it)), ..options.clone() }
-            }
-            _ => options.clone(),
-        };
+        let options_of = |agent: Agent| with_wanted_events(agent, &options, entries.as_deref());
         let keys = |done: &FileChange| {
             json!({
                 "guards": guards,
@@ -180,6 +193,12 @@ impl Uninstall {
     }
 }
 
+/// Returns the home directory, as an entry names it.
+fn home_of(surroundings: &Surroundings) -> Option<String> {
+    let home = surroundings.home.as_ref()?.to_str()?;
+    (!home.contains(['\n', '\r'])).then(|| home.to_owned())
+}
+
 /// Returns true if a shell finds the program: a path, relative to the project, or a name on the PATH.
 fn is_executable(program: &str, project: &Path) -> bool {
     let is_file = |path: &Path| {
@@ -198,6 +217,13 @@ async fn entries(locate: &options::Locate) -> Arc<[Entry]> {
         Ok(Ok(manager)) => manager.entries(),
         _ => Arc::default(),
     }
+}
+
+/// Returns the options with the events that hooks want, unless they name events.
+fn with_wanted_events(agent: Agent, options: &InstallOptions, entries: Option<&[Entry]>) -> InstallOptions {
+    let entries = entries.filter(|_| options.events.is_empty());
+    let events = entries.map(|entries| wanted_events(agent, |it| wants(entries, it)));
+    InstallOptions { events: events.unwrap_or_else(|| options.events.clone()), ..options.clone() }
 }
 
 /// Returns true if a hook that you trust subscribes to this event.
@@ -237,21 +263,29 @@ fn warn_of_owner(program: &str) {
     }
 }
 
-/// Returns the path of this program. The path on `PATH` comes first, if it is this program: a later version
-/// will be there.
-fn own_program() -> anyhow::Result<String> {
-    let real = std::env::current_exe()?.canonicalize()?;
-    let on_path = on_path(NAME)
-        .find(|path| path.is_absolute() && path.is_file())
-        .filter(|path| path.canonicalize().is_ok_and(|it| it == real));
-    on_path.unwrap_or(real).into_os_string().into_string().map_err(|path| {
-        let what = format!("expected a path in UTF-8, found {:?}", PathBuf::from(path));
-        InputError::new(what, "give another one with --program").into()
-    })
+/// Returns the options of an entry with this program, unless it names another one that is there.
+fn with_program(program: &str, options: InstallOptions, surroundings: &Surroundings) -> InstallOptions {
+    let is_own = || {
+        let own = std::env::current_exe().and_then(|it| it.canonicalize());
+        own.is_ok_and(|own| Path::new(&options.program).canonicalize().is_ok_and(|it| it == own))
+    };
+    let is_chosen =
+        !options.program.is_empty() && is_executable(&options.program, &surroundings.project) && !is_own();
+    let program = if is_chosen { options.program.clone() } else { program.to_owned() };
+    InstallOptions { program, ..options }
 }
 
-/// Returns the paths of a program in the directories of `PATH`.
-fn on_path(program: &str) -> impl Iterator<Item = PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|directory| directory.join(program)).collect::<Vec<_>>().into_iter()
+/// Makes this program the one that agents run, and returns its path. If it cannot be copied, agents run it in its place.
+fn keep(locate: &options::Locate, copies: &Copies) -> anyhow::Result<String> {
+    let kept = locate.data().map_err(anyhow::Error::from).and_then(|_| Ok(copies.keep()?));
+    if let Err(error) = kept {
+        let own = program::own()?;
+        let path = shown(&copies.path());
+        warn(format_args!("{path}: the program cannot be copied there: {error}; agents run {own}"));
+        hint(
+            "if this program is moved or removed, the agents are no longer guarded: run `hookbox setup` again",
+        );
+        return Ok(own);
+    }
+    program::text(copies.path())
 }

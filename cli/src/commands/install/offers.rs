@@ -97,6 +97,11 @@ pub(super) struct Recording {
 }
 
 impl Recording {
+    /// Makes the choice to record events.
+    pub(super) fn on() -> Self {
+        Self { journal: true, no_journal: false }
+    }
+
     /// Writes the answer into the user's settings, unless they have one. Returns true if events are recorded from now on.
     pub(super) fn accept(&self, which: &Which, asks: bool) -> anyhow::Result<bool> {
         if !which.is_users() {

@@ -9,7 +9,6 @@ use hookbox::escape;
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure, InstallOptions, Installer};
 use hookbox_agents::config::{Level, Surroundings};
-use hookbox_system::files::private_dir;
 use serde_json::{Value, json};
 
 use crate::error::{EXIT_FAILED, InputError, hint, note, report, warn};
@@ -29,7 +28,7 @@ pub(super) struct Which {
         required_unless_present = "all",
         conflicts_with = "all"
     )]
-    agents: Vec<Agent>,
+    pub(super) agents: Vec<Agent>,
     /// Every agent that has a configuration directory in your home.
     #[arg(long)]
     all: bool,
@@ -59,6 +58,22 @@ pub(super) struct Which {
 }
 
 impl Which {
+    /// Selects these agents, at the user's level.
+    pub(super) fn of_user(agents: Vec<Agent>, dry_run: bool, json: bool, locate: options::Locate) -> Self {
+        Self {
+            agents,
+            all: false,
+            user: true,
+            project: false,
+            local: false,
+            system: false,
+            system_root: None,
+            dry_run,
+            json,
+            locate,
+        }
+    }
+
     pub(super) fn level(&self) -> Level {
         match (self.project, self.local, self.system) {
             (true, ..) => Level::Project,
@@ -80,13 +95,8 @@ impl Which {
         let project = repository.clone().unwrap_or_else(|| options.cwd.clone());
         let system = options::system_root(self.system_root.as_deref())?;
         // Whoever installed it, another administrator uninstalls it.
-        let of_system = || Some(Path::new("/").join(&system).join(SYSTEM_DATA));
-        let own = || private_dir::default_data(options.home.as_deref());
-        let data = if self.system { of_system() } else { own() };
-        let data = data.ok_or_else(|| {
-            let what = "expected a place for the original files, found no home directory";
-            InputError::new(what, "set HOME or XDG_DATA_HOME")
-        })?;
+        let of_system = || Ok(Path::new("/").join(&system).join(SYSTEM_DATA));
+        let data = if self.system { of_system() } else { self.locate.data_path() }?;
         let surroundings = Surroundings { home: options.home.clone(), system, ..Surroundings::new(project) };
         let surroundings = surroundings.variables(|name| std::env::var_os(name));
         let installer = Installer::new(surroundings.clone(), data).repository(repository).dry(self.dry_run);
@@ -256,7 +266,7 @@ pub(super) fn shown(path: &Path) -> String {
     escape(&path.to_string_lossy(), 4096)
 }
 
-fn failed_row(agent: Agent, level: Level, failure: &InstallFailure) -> Value {
+pub(super) fn failed_row(agent: Agent, level: Level, failure: &InstallFailure) -> Value {
     let error = failure.to_string();
     json!({ "agent": agent.as_str(), "level": level.as_str(), "error": error })
 }

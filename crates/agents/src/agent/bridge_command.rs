@@ -9,7 +9,7 @@ use hookbox_shell::{Arg, Known, Token, assignment, base_name, runs, tokens};
 
 use super::Agent;
 use crate::text::shell_word;
-use hookbox_system::units::show_duration;
+use hookbox_system::units::{parse_duration, show_duration};
 
 /// The end of a line that must not fail: a program that is missing or killed blocks as well. The words on
 /// standard error are for Codex, which lets a tool run after an exit code 2 without any.
@@ -89,24 +89,53 @@ pub(crate) fn mentions(agent: &str, line: &str) -> bool {
     Call::of(line).is_some_and(|it| it.agent.as_str() == agent && it.program.contains("hookbox"))
 }
 
-/// Returns the agent of a command line that any version of `hookbox install` writes: a program, `bridge AGENT`
-/// and options. A line that does more is its user's own.
-pub(crate) fn installed_for(line: &str) -> Option<Agent> {
-    let line = line.trim();
-    let words = bridge_words(line.strip_suffix(STRICT).unwrap_or(line))?;
-    let [program, _, name, options @ ..] = words.as_slice() else { return None };
-    let agent = Agent::ALL.into_iter().find(|it| it.as_str() == name)?;
-    let options: Vec<&String> = options.iter().filter(|it| *it != "--strict").collect();
-    let mut is_named = base_name(program).starts_with("hookbox");
-    for option in options.chunks(2) {
-        match option {
-            [option, event] if *option == "--event" => is_named |= agent.event(event).is_some(),
-            [option, name] if *option == "--from" && name.parse::<Agent>().is_ok() => {}
-            [option, _] if *option == "--deadline" || *option == "--home" => {}
-            _ => return None,
+/// A command line that any version of `hookbox install` writes: a program, `bridge AGENT` and options. A line that does more
+/// is its user's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Installed {
+    pub(crate) agent: Agent,
+    pub(crate) program: String,
+    pub(crate) home: Option<String>,
+    pub(crate) from: Vec<Agent>,
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) is_strict: bool,
+}
+
+impl Installed {
+    /// Reads a line.
+    pub(crate) fn of(line: &str) -> Option<Self> {
+        let line = line.trim();
+        let without = line.strip_suffix(STRICT);
+        let words = bridge_words(without.unwrap_or(line))?;
+        let [program, _, name, options @ ..] = words.as_slice() else { return None };
+        let agent = Agent::ALL.into_iter().find(|it| it.as_str() == name)?;
+        let mut found = Self {
+            agent,
+            program: program.clone(),
+            home: None,
+            from: Vec::new(),
+            deadline: None,
+            is_strict: without.is_some(),
+        };
+        let options: Vec<&String> = options.iter().filter(|it| *it != "--strict").collect();
+        let mut is_named = base_name(program).starts_with("hookbox");
+        for option in options.chunks(2) {
+            let [option, value] = option else { return None };
+            match option.as_str() {
+                "--event" => is_named |= agent.event(value).is_some(),
+                "--from" => found.from.push(value.parse().ok()?),
+                "--deadline" => found.deadline = parse_duration(value).ok(),
+                "--home" => found.home = Some((*value).clone()),
+                _ => return None,
+            }
         }
+        is_named.then_some(found)
     }
-    is_named.then_some(agent)
+}
+
+/// Returns the agent of a command line that any version of `hookbox install` writes.
+pub(crate) fn installed_for(line: &str) -> Option<Agent> {
+    Installed::of(line).map(|it| it.agent)
 }
 
 /// Returns true for a command line that any version of `hookbox install` writes for this agent.
@@ -148,7 +177,16 @@ mod tests {
                     let home = "/home/ada lovelace/it's $HOME";
                     let other = if agent == Agent::Claude { Agent::Codex } else { Agent::Claude };
                     let long = write(program, agent, event, Some(home), &[other, agent], deadline, strict);
-                    assert!(is_ours(agent, &long), "{long}");
+                    let installed = Installed::of(&long).unwrap();
+                    let want = Installed {
+                        agent,
+                        program: program.to_owned(),
+                        home: Some(home.to_owned()),
+                        from: vec![other, agent],
+                        deadline,
+                        is_strict: strict,
+                    };
+                    assert_eq!(installed, want, "{long}");
                     let line = write(program, agent, event, None, &[], deadline, strict);
                     assert!(is_ours(agent, &line), "{line}");
                     assert!(!is_ours(other, &line), "{line}");

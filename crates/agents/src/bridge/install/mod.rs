@@ -33,12 +33,14 @@ pub(crate) mod outcome;
 pub(crate) mod record;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use self::config_file::{ConfigFile, Contents};
 use self::desired::desired_entries;
 use self::edit_file::FileFormat;
 use self::record::{Record, Store, digest};
 use crate::agent::Agent;
+use crate::agent::bridge_command::Installed;
 use crate::bridge::Bridge;
 use crate::bridge::plugin_file::{self, Origin};
 use crate::config::{DocumentError, Level, Surroundings, file, parser_error};
@@ -93,6 +95,14 @@ impl Installer {
             (Level::User, None) => InstallFailure::Home { agent },
             _ => InstallFailure::Level { agent, level },
         })
+    }
+
+    /// Returns true if the agent is on this machine: it has a configuration directory at the user level, or one of these
+    /// directories has its program.
+    pub fn is_here(&self, agent: Agent, path: &[PathBuf]) -> bool {
+        let names = agent.spec().process.commands;
+        let is_there = |name: &&str| path.iter().any(|directory| directory.join(name).is_file());
+        self.has_directory(agent) || names.iter().any(|name| is_there(name))
     }
 
     /// Returns true if the agent has a configuration directory at the user level.
@@ -155,6 +165,58 @@ impl Installer {
         };
         let (found, record, format) = (file.read()?, store.get(&path), FileFormat::new(agent, level));
         Ok(Site { agent, level, path, file, store, found, record, format })
+    }
+
+    /// Returns the files into which hookbox was installed, at any level and in any project, and not uninstalled.
+    pub fn files(&self) -> Vec<PathBuf> {
+        Store::read_only(&self.data).paths()
+    }
+
+    /// Returns the options with which hookbox is installed at a level, as the agent's file has them; `None` if it is not
+    /// installed. The program of a plugin that another version wrote is empty.
+    ///
+    /// # Errors
+    ///
+    /// [`InstallFailure`] if the file cannot be read.
+    pub fn installed(&self, agent: Agent, level: Level) -> Result<Option<InstallOptions>, InstallFailure> {
+        let site = self.clone().dry(true).site(agent, level)?;
+        let Some(now) = site.now() else { return Ok(None) };
+        if let Some(plugin) = &agent.spec().plugin {
+            return Ok(match plugin_file::recognize(plugin, now) {
+                Origin::Ours { program, home } => {
+                    let home = Some(home).filter(|it| !it.is_empty());
+                    Some(InstallOptions { home, ..InstallOptions::new(program) })
+                }
+                Origin::Changed if site.is_as_written() => Some(InstallOptions::new("")),
+                _ => None,
+            });
+        }
+        let strict = agent.spec().config.entry.strict_key;
+        let mut found: Option<InstallOptions> = None;
+        for entry in site.format.read(now).entries {
+            let Some(line) = Installed::of(&entry.command).filter(|it| it.agent == agent) else { continue };
+            let options = found.get_or_insert_with(|| InstallOptions {
+                from: line.from,
+                home: line.home,
+                deadline: Duration::ZERO,
+                ..InstallOptions::new(line.program)
+            });
+            options.deadline = options.deadline.max(line.deadline.unwrap_or_default());
+            options.is_strict |=
+                line.is_strict || strict.is_some_and(|key| entry.extra.get(key) == Some(&true.into()));
+            options.events.push(entry.event);
+        }
+        Ok(found.map(|mut options| {
+            options.events.dedup();
+            // A later version may have more usual events.
+            if usual_events(agent).map(|it| it.name).eq(options.events.iter()) {
+                options.events.clear();
+            }
+            if options.deadline.is_zero() {
+                options.deadline = Bridge::DEADLINE;
+            }
+            options
+        }))
     }
 
     /// Makes an agent run hookbox at the events of the options, and at no others. Blocks for up to 10 s while

@@ -83,6 +83,15 @@ impl Store {
         serde_json::from_slice(&read(&self.file(path, "json"))?).ok()
     }
 
+    /// Returns the paths of all records.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.directory).into_iter().flatten().filter_map(Result::ok);
+        let records = entries.map(|it| it.path()).filter(|it| it.extension().is_some_and(|it| it == "json"));
+        records
+            .filter_map(|it| Some(serde_json::from_slice::<Record>(&read(&it)?).ok()?.path.into()))
+            .collect()
+    }
+
     /// Returns the original bytes, if they are still those of the record.
     pub(crate) fn kept(&self, path: &Path, record: &Record) -> Option<Vec<u8>> {
         read(&self.original(path, record)?).filter(|bytes| record.before.as_ref() == Some(&digest(bytes)))

@@ -1,0 +1,231 @@
+//! `hookbox setup`: every agent of this machine, with one screen and one question.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use hookbox_agents::Agent;
+use hookbox_agents::bridge::doctor::Examination;
+use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure, InstallOptions, Installer};
+use hookbox_agents::config::Level;
+use hookbox_guards::{GUARDS, Preset};
+use serde_json::{Value, json};
+
+use super::offers::Recording;
+use super::program::{self, Copies};
+use super::which::{Which, shown};
+use super::{entries, home_of, keep, with_program, with_wanted_events};
+use crate::commands::doctor;
+use crate::commands::guard::{Added, Chosen, Own, Plan, fix_git};
+use crate::error::{EXIT_FAILED, InputError, hint, say};
+use crate::interrupt::unless_interrupted;
+use crate::{approval, named, options, output};
+
+/// Guard the agents of this machine.
+///
+/// Finds the agents, shows what is going to be written, asks once, writes it, and checks that each agent blocks a
+/// dangerous command. Run it again after an update or for a new agent. The exit code is 1 if an agent is not guarded, such as
+/// Codex until you approve the hooks there.
+#[derive(Args, Debug)]
+#[command(mut_arg("root", |arg| arg.hide(true)))]
+pub(crate) struct Setup {
+    /// Set up this agent only; may be repeated [default: every agent that is found].
+    #[arg(long = "agent", value_name = "AGENT", value_parser = named::agent(), hide_possible_values = true)]
+    agents: Vec<Agent>,
+    /// The preset of the guards: relaxed, standard or strict [default: that of your settings, else standard].
+    #[arg(long, value_name = "PRESET", value_parser = named::preset(), hide_possible_values = true)]
+    preset: Option<Preset>,
+    /// Record no events [default: they are recorded on this machine, without secrets, if your settings have no table
+    /// [journal]].
+    #[arg(long)]
+    no_journal: bool,
+    /// Do not ask.
+    #[arg(short, long)]
+    yes: bool,
+    /// Show what would be written; change nothing.
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Print JSON: an object with the program, the guards, the journal, and an array of the agents.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    locate: options::Locate,
+}
+
+/// What is going to be done for an agent.
+struct Planned {
+    agent: Agent,
+    options: InstallOptions,
+    change: Result<FileChange, InstallFailure>,
+}
+
+/// What was done for an agent.
+struct Done {
+    agent: Agent,
+    change: Result<FileChange, InstallFailure>,
+    examined: Option<Examination>,
+}
+
+impl Setup {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        let Self { agents, preset, no_journal, yes, dry_run, json, locate } = self;
+        let which = Which::of_user(agents, dry_run, json, locate);
+        let (installer, surroundings) = which.open()?;
+        let copies = Copies::new(&which.locate.data_path()?);
+        let options = |agent: Agent| {
+            // What was chosen before stays.
+            let before = installer.installed(agent, Level::User).ok().flatten();
+            let before = before.unwrap_or_else(|| InstallOptions::new(""));
+            let options = InstallOptions { home: home_of(&surroundings), ..before };
+            with_program(&copies.path().to_string_lossy(), options, &surroundings)
+        };
+        let agents = found(&which, &installer)?;
+        which.permit(&agents, &installer)?;
+        let chosen = Chosen { guards: GUARDS.iter().collect(), preset, observe: false, force: false };
+        let guards = Plan::new(&which.locate, &chosen)?;
+        let is_recorded = !no_journal && !Own::find(&which.locate)?.settings()?.has_journal();
+        let planner = installer.clone().dry(true);
+        let planned: Vec<Planned> = agents
+            .iter()
+            .map(|agent| {
+                let options = options(*agent);
+                let change = planner.install(*agent, Level::User, &options);
+                Planned { agent: *agent, options, change }
+            })
+            .collect();
+        if !json || !yes {
+            show(&planned, &agents, &guards, is_recorded, &copies);
+        }
+        if dry_run {
+            return Ok(ExitCode::SUCCESS);
+        }
+        if !yes && !(approval::has_terminal() && approval::ask_with("Set this up?", true)) {
+            approval::confirm("", approval::has_terminal())?;
+            return Err(InputError::declined().into());
+        }
+        let program = keep(&which.locate, &copies)?;
+        let added = guards.carry_out(&which.locate).await?;
+        fix_git(&which.locate)?;
+        let is_recorded = is_recorded && Recording::on().accept(&which, false)?;
+        let hooks = entries(&which.locate).await;
+        let mut done = Vec::new();
+        for Planned { agent, options, .. } in planned {
+            // The copy may not be possible.
+            let options = with_program(&program, options, &surroundings);
+            let options = with_wanted_events(agent, &options, Some(&hooks));
+            done.push(Done {
+                agent,
+                change: installer.install(agent, Level::User, &options),
+                examined: None,
+            });
+        }
+        let manager = unless_interrupted(which.locate.manager()).await??;
+        let doctor = doctor::of(&which.locate, None, doctor::LINE)?;
+        for it in done.iter_mut().filter(|it| it.change.is_ok()) {
+            it.examined = Some(unless_interrupted(doctor.examine(it.agent, &manager)).await?);
+        }
+        if json {
+            let guards: Vec<&str> =
+                added.iter().filter(|it| it.is_written()).map(|it| it.guard.name).collect();
+            let agents: Vec<Value> = done.iter().map(Done::row).collect();
+            output::json(&json!({
+                "program": program, "guards_added": guards, "journal_enabled": is_recorded, "agents": agents,
+            }))?;
+        } else {
+            tell(&done, &added)?;
+        }
+        let is_well = done.iter().all(Done::is_guarded);
+        Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
+    }
+}
+
+/// Returns the agents that were named, or those that are on this machine.
+fn found(which: &Which, installer: &Installer) -> anyhow::Result<Vec<Agent>> {
+    if !which.agents.is_empty() {
+        return Ok(which.agents(installer)?);
+    }
+    let path = program::directories();
+    let found: Vec<Agent> = Agent::ALL.into_iter().filter(|it| installer.is_here(*it, &path)).collect();
+    if found.is_empty() {
+        let names = options::names(Agent::ALL);
+        let what =
+            "found no agent on this machine: no configuration directory in your home, and no program on PATH";
+        let hint =
+            format!("name the agent that you are going to use, such as --agent claude; there are {names}");
+        return Err(InputError::refused(what, hint).into());
+    }
+    Ok(found)
+}
+
+/// Shows what is going to be done.
+fn show(planned: &[Planned], agents: &[Agent], guards: &Plan, is_recorded: bool, copies: &Copies) {
+    say("agents:");
+    for Planned { agent, change, .. } in planned {
+        let change = match change {
+            Ok(it) if it.change == Change::Created => format!("create {}", shown(&it.path)),
+            Ok(it) if it.change == Change::Unchanged => format!("{} stays", shown(&it.path)),
+            Ok(it) => format!("add hookbox to {}", shown(&it.path)),
+            Err(failure) => format!("cannot be set up: {failure}"),
+        };
+        say(format_args!("  {:<12}  {change}", agent.title()));
+    }
+    let others: Vec<&str> =
+        Agent::ALL.into_iter().filter(|it| !agents.contains(it)).map(Agent::title).collect();
+    if !others.is_empty() {
+        say(format_args!("  not here: {}", others.join(", ")));
+    }
+    if !guards.is_empty() {
+        guards.show();
+    }
+    if is_recorded {
+        say(
+            "journal: record each event with its verdict on this machine, without secrets, for `hookbox log`",
+        );
+    }
+    say(format_args!("program: copy hookbox to {}", shown(&copies.path())));
+}
+
+/// Prints one line for each agent, and the next steps.
+fn tell(done: &[Done], added: &[Added]) -> anyhow::Result<()> {
+    let names: Vec<&str> = added.iter().filter(|it| it.is_written()).map(|it| it.guard.name).collect();
+    if !names.is_empty() {
+        output::line(&format!("guards: added {}", names.join(", ")))?;
+    }
+    for it in done {
+        let state = if it.is_guarded() { "guarded" } else { "NOT guarded" };
+        output::line(&format!("{}: {state}", it.agent.title()))?;
+        match &it.change {
+            Ok(change) if change.change != Change::Unchanged || !it.is_guarded() => {
+                change.next.iter().for_each(hint)
+            }
+            Ok(_) => {}
+            Err(failure) => hint(failure),
+        }
+    }
+    let failed: Vec<&str> = done.iter().filter(|it| !it.is_guarded()).map(|it| it.agent.as_str()).collect();
+    if !failed.is_empty() {
+        hint(format_args!("to see why: hookbox doctor {}", failed.join(" ")));
+    }
+    Ok(())
+}
+
+impl Done {
+    fn is_guarded(&self) -> bool {
+        self.examined.as_ref().is_some_and(|it| it.guarded)
+    }
+
+    fn row(&self) -> Value {
+        let (change, error) = match &self.change {
+            Ok(change) => (Some(change), None),
+            Err(failure) => (None, Some(failure.to_string())),
+        };
+        json!({
+            "agent": self.agent.as_str(),
+            "path": change.map(|it| &it.path),
+            "change": change.map(|it| it.change.as_str()),
+            "events": change.map(|it| &it.events),
+            "guarded": self.is_guarded(),
+            "next": change.map(|it| &it.next),
+            "error": error,
+        })
+    }
+}
