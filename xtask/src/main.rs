@@ -35,7 +35,7 @@ usage: cargo run -p xtask -- COMMAND
   test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm
   test-clients  run real agents against a mock model, with hookbox as their hook command
   bench       measure hookbox beside what people would use instead (`--quick`: in two minutes, without the network; `--unoptimized`: only to see that it works; `--guards`: the guards only)
-  wit-reference  write docs/src/wit.md from wit/
+  tables      write what is generated: docs/src/wit.md and the events of the SDKs from wit/
   guards      build every guard into target/guards/NAME.wasm
   corpus      measure the guards with labelled commands (`--misses`, `--dir DIR`, `--write`, `--check`, `--preset PRESET`, `--peer`, `--generate N`)
   lines       count the code of each crate, and compare it with ceilings.toml (`--lower`: write lower numbers there)
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
         ["test-hooks"] => tree.test_hooks(),
         ["test-clients", args @ ..] => tree.test_clients(args),
         ["bench", args @ ..] => tree.bench(args),
-        ["wit-reference"] => tree.wit_reference(),
+        ["tables"] => tree.tables(),
         ["guards"] => tree.components("guards", "guards"),
         ["corpus", args @ ..] => tree.corpus(args),
         ["lines", args @ ..] => tree.lines(args),
@@ -193,13 +193,13 @@ impl Tree {
         fs::write(&stamp, "").map_err(|error| format!("failed to write {}: {error}", stamp.display()).into())
     }
 
-    /// Writes the page of the book that is generated from `wit/`. Its writer is the test that compares it, because the
-    /// tests have a parser of WIT anyway.
-    fn wit_reference(&self) -> Result<(), Box<dyn Error>> {
+    /// Writes the files that are generated. Their writers are the tests that compare them, because the tests have a parser
+    /// of WIT anyway.
+    fn tables(&self) -> Result<(), Box<dyn Error>> {
         let mut command = cargo();
         command.current_dir(&self.root).env("HOOKBOX_WRITE_GOLDEN", "1");
-        command.args(["test", "--workspace", "--quiet", "--", "the_wit_page_is_the_one_that_is_generated"]);
-        run(&mut command, "write the page")
+        command.args(["test", "--workspace", "--quiet", "--", "is_the_one_that_is_generated"]);
+        run(&mut command, "write the files")
     }
 
     /// Runs the crate `lines`. It is a crate of its own because it has a parser of Rust, which no other task needs.

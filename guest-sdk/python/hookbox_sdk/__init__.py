@@ -12,16 +12,12 @@
 from . import facts, log, shell, state
 from .answers import Answer, allow, ask, block, callback, follow_up, inject, modify, mutate, warn
 from .events import (
-    JSON,
     AfterTurn,
     AgentStop,
     BudgetExceeded,
     Context,
-    Document,
     ErrorEvent,
     Event,
-    FailedHook,
-    FailedTurn,
     Message,
     OtherEvent,
     PostCompact,
@@ -34,12 +30,12 @@ from .events import (
     ToolKind,
     ToolResult,
     TurnEnd,
-    Usage,
     UserMessage,
 )
 from .hook import Give, Hook, Subscription
 from .settings import SettingsError, settings
 from .state import StateError
+from .values import JSON, Document, FailedHook, FailedTurn, Usage
 
 __all__ = [
     "JSON",

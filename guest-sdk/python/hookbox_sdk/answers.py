@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from .events import JSON, Message
+from .events import Message
+from .values import JSON
 
 
 @dataclass(frozen=True)

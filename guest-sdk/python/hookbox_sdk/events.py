@@ -1,36 +1,16 @@
 """The data of every event. A value that the agent did not give is `None`, never an invented default."""
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias, cast
+# Written by `cargo xtask tables`. Change wit/types.wit instead.
 
-JSON: TypeAlias = "None | bool | int | float | str | Sequence[JSON] | Mapping[str, JSON]"
-"""A JSON value."""
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .values import Document, FailedHook, FailedTurn, Usage
+
 
 InvokedBy = Literal["main", "subagent"]
-"""The cause of an event: the agent that the user talks to, or an agent that another agent started."""
-
-ToolKind = Literal["shell", "read", "write", "edit", "search", "fetch", "mcp", "agent", "other"]
-"""The kind of a tool, independent of the agent's name for it."""
-
-
-@dataclass(frozen=True)
-class Usage:
-    """The tokens that a conversation has used, and the room that is left."""
-
-    input_tokens: int = 0
-    """Tokens sent to the model so far."""
-    output_tokens: int = 0
-    """Tokens that the model produced so far."""
-    current_context_window: int = 0
-    """Tokens that the context window holds now."""
-    max_context_window: int = 0
-    """Tokens that it can hold."""
-
-    def ratio(self) -> float | None:
-        """Returns the used part of the context window; `None` if its size is not known."""
-        return self.current_context_window / self.max_context_window if self.max_context_window else None
+"""The cause of an event."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +30,7 @@ class Context:
     conversation_id: str = ""
     """The conversation."""
     cwd: str = ""
-    """The agent's working directory, absolute."""
+    """The agent's working directory, absolute. A component cannot open it unless that was granted."""
     invoked_by: InvokedBy = "main"
     """The main agent or a subagent."""
     recipe_name: str | None = None
@@ -79,80 +59,13 @@ class Message:
     """The text."""
 
 
-class Source(Protocol):
-    """A JSON value as text, which may stay in the host."""
-
-    def get(self, pointer: str, /) -> str | None: ...
-    def text(self, /) -> str: ...
-    def size(self, /) -> int: ...
-
-
-class Document:
-    """A JSON value: a tool's input or output, the messages of a conversation.
-
-    In a component the value stays in the host. A hook that reads one field pays for that field only.
-    """
-
-    def __init__(self, source: "Source | JSON" = None) -> None:
-        if source is None or isinstance(source, (bool, int, float, str, Sequence, Mapping)):
-            source = _Local(source)
-        self._source = source
-
-    def get(self, pointer: str) -> JSON:
-        """Returns the value at a JSON Pointer (RFC 6901); `None` if there is no value, or null."""
-        text = self._source.get(pointer)
-        return None if text is None else cast(JSON, json.loads(text))
-
-    def get_str(self, pointer: str) -> str | None:
-        """Returns the string at a JSON Pointer; `None` if there is no value, or another one."""
-        found = self.get(pointer)
-        return found if isinstance(found, str) else None
-
-    def value(self) -> JSON:
-        """Returns the whole value."""
-        return cast(JSON, json.loads(self.text()))
-
-    def text(self) -> str:
-        """Returns the whole value as JSON text."""
-        return self._source.text()
-
-    def size(self) -> int:
-        """Returns the length of `text`, in bytes, without copying the value."""
-        return self._source.size()
-
-
-class _Local:
-    """A value in this process, for tests."""
-
-    def __init__(self, value: JSON) -> None:
-        self._value = value
-
-    def get(self, pointer: str) -> str | None:
-        value = self._value
-        if pointer and not pointer.startswith("/"):
-            return None
-        for part in pointer.split("/")[1:]:
-            key = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(value, Mapping) and key in value:
-                value = value[key]
-            elif isinstance(value, Sequence) and not isinstance(value, str) and key.isdecimal():
-                if int(key) >= len(value):
-                    return None
-                value = value[int(key)]
-            else:
-                return None
-        return json.dumps(value)
-
-    def text(self) -> str:
-        return json.dumps(self._value)
-
-    def size(self) -> int:
-        return len(self.text().encode())
+ToolKind = Literal["shell", "read", "write", "edit", "search", "fetch", "mcp", "agent", "other"]
+"""The kind of a tool, independent of the agent's name for it."""
 
 
 @dataclass(frozen=True)
 class ResolvedPath:
-    """A path that a file tool names, resolved."""
+    """A path that a file tool names, resolved by the host."""
 
     path: str
     """Absolute, without `.` and `..`, with symlinks followed as far as they exist."""
@@ -162,10 +75,10 @@ class ResolvedPath:
 
 @dataclass(frozen=True)
 class ToolCall:
-    """`before_tool_call`: a tool is about to run.
+    """`before_tool_call`: a tool is about to run. The hook may block, ask, modify the input, inject and allow.
 
-    `kind`, `command` and `paths` are facts that hookbox derives, so that a guard need not handle every agent's
-    spelling. `name` and `input` come from the agent, unchanged.
+    A tool call. `kind`, `command` and `paths` are facts that hookbox derives, so that a guard need not handle
+    every agent's spelling. `name` and `input` come from the agent, unchanged.
     """
 
     id: str | None = None
@@ -184,7 +97,10 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ToolResult:
-    """`after_tool_call`: a tool has run, or was blocked (`success` is false, with the reason as `error`)."""
+    """`after_tool_call`: a tool has run, or was blocked. The hook may block, modify the output and inject.
+
+    A tool call that is over. That of a blocked call has `success` false, and the reason as `error`.
+    """
 
     call: ToolCall
     """The call, with the input that the tool really got."""
@@ -204,7 +120,7 @@ class ToolResult:
 
 @dataclass(frozen=True)
 class SessionStart:
-    """`session_start`: a session begins."""
+    """`session_start`: a session begins. The hook may inject."""
 
     source: str | None = None
     """The reason: `startup`, `resume`, `rotate` …"""
@@ -220,33 +136,31 @@ class SessionEnd:
 
 @dataclass(frozen=True)
 class UserMessage:
-    """`user_message_send`: the user sends a message."""
+    """`user_message_send`: the user sends a message. The hook may block, modify and inject.
+
+    A message of the user.
+    """
 
     message: str
     """The text."""
 
 
-@dataclass(frozen=True)
-class FailedTurn:
-    """A turn that failed."""
-
-    number: int | None = None
-    """Its number, if it is known."""
-
-
-@dataclass(frozen=True)
-class FailedHook:
-    """Another hook that failed."""
-
-    name: str
-    """Its name."""
+ErrorSource = (
+    ToolCall
+    | FailedTurn
+    | FailedHook
+)
+"""The source of an error."""
 
 
 @dataclass(frozen=True)
 class ErrorEvent:
-    """`on_error`: something failed."""
+    """`on_error`: a tool, a turn or a hook failed. The hook may modify the error's text and inject.
 
-    source: ToolCall | FailedTurn | FailedHook
+    A failure.
+    """
+
+    source: ErrorSource
     """The source."""
     message: str
     """The message."""
@@ -258,7 +172,7 @@ class ErrorEvent:
 
 @dataclass(frozen=True)
 class AfterTurn:
-    """`after_turn`: the model has answered, with or without tool calls."""
+    """`after_turn`: the model has answered, with or without tool calls. The hook may inject, mutate and call back."""
 
     turn_number: int | None = None
     """The turn, from 1."""
@@ -286,7 +200,7 @@ class TurnEnd:
 
 @dataclass(frozen=True)
 class AgentStop:
-    """`agent_stop`: the agent would stop, because it has no more tool calls to make."""
+    """`agent_stop`: the agent would stop, because it has no more tool calls to make. The hook may follow up, mutate and call back."""
 
     messages: Document = field(default_factory=lambda: Document([]))
     """The conversation, an array of messages; empty without the right `conversation`."""
@@ -304,7 +218,7 @@ class AgentStop:
 
 @dataclass(frozen=True)
 class PreCompact:
-    """`pre_compact`: the conversation is about to be compacted."""
+    """`pre_compact`: the conversation is about to be compacted. The hook may block and inject."""
 
     trigger: str | None = None
     """The reason: `auto`, `manual` …"""
@@ -316,7 +230,7 @@ class PreCompact:
 
 @dataclass(frozen=True)
 class PostCompact:
-    """`post_compact`: the conversation has been compacted."""
+    """`post_compact`: the conversation has been compacted. The hook may inject."""
 
     trigger: str | None = None
     """The reason: `auto`, `manual` …"""
@@ -328,7 +242,10 @@ class PostCompact:
 
 @dataclass(frozen=True)
 class BudgetExceeded:
-    """`on_budget_exceeded`: the token budget has passed a threshold."""
+    """`on_budget_exceeded`: the token budget has passed a threshold. The hook may block, inject and call back.
+
+    A threshold of the token budget.
+    """
 
     usage: Usage | None = None
     """Tokens."""
@@ -338,7 +255,10 @@ class BudgetExceeded:
 
 @dataclass(frozen=True)
 class OtherEvent:
-    """An event that this version has no class for."""
+    """`other`: an event of some agents, such as `notification`.
+
+    An event that this version of the interface has no case for.
+    """
 
     name: str
     """The name, in snake case."""

@@ -6,7 +6,7 @@ Every function raises `StateError` if the right was not granted, or if the store
 import json
 from typing import cast
 
-from .events import JSON
+from .values import JSON
 from .host import current
 
 

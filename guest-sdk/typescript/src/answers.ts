@@ -1,4 +1,5 @@
-import type { JSONValue, Message } from "./events.ts";
+import type { Message } from "./events.ts";
+import type { JSONValue } from "./values.ts";
 
 /** The decision of a hook. */
 export type Action =

@@ -1,20 +1,11 @@
 /** The data of every event. A value that the agent did not give is absent, never an invented default. */
 
-/** A JSON value. */
-export type JSONValue = null | boolean | number | string | JSONValue[] | { [key: string]: JSONValue };
+// Written by `cargo xtask tables`. Change wit/types.wit instead.
 
-/** A JSON value: a tool's input or output, the messages of a conversation. It stays in the host: a hook that reads
- * one field pays for that field only. */
-export interface Document {
-  /** Returns the value at a JSON Pointer (RFC 6901); undefined if there is no value, or null. */
-  get(pointer: string): JSONValue | undefined;
-  /** Returns the whole value. */
-  value(): JSONValue;
-  /** Returns the whole value as JSON text. */
-  text(): string;
-  /** Returns the length of the text, in bytes, without copying the value. */
-  size(): number;
-}
+import type { Document, ErrorSource } from "./values.ts";
+
+/** The cause of an event. */
+export type InvokedBy = "main" | "subagent";
 
 /** The tokens that a conversation has used, and the room that is left. */
 export interface Usage {
@@ -28,14 +19,22 @@ export interface Usage {
   maxContextWindow: number;
 }
 
+/** The used part of the context window, for guards of a budget. */
+export interface TokenBudget {
+  /** Tokens in the context window now. */
+  usedTokens: number;
+  /** Tokens at which it is full. */
+  effectiveLimit: number;
+}
+
 /** The context of an event. It comes with every event. */
 export interface Context {
   /** The conversation. */
   conversationId: string;
-  /** The agent's working directory, absolute. */
+  /** The agent's working directory, absolute. A component cannot open it unless that was granted. */
   cwd: string;
-  /** The agent that the user talks to, or an agent that another agent started. */
-  invokedBy: "main" | "subagent";
+  /** The main agent or a subagent. */
+  invokedBy: InvokedBy;
   /** The recipe that the conversation runs, if any. */
   recipeName?: string;
   /** The agent's name, such as `backend-dev`. */
@@ -49,12 +48,7 @@ export interface Context {
   /** The time, in milliseconds since 1970. */
   timestampMs: number;
   /** The token budget, if the agent gives it. */
-  budget?: {
-    /** Tokens in the context window now. */
-    usedTokens: number;
-    /** Tokens at which it is full. */
-    effectiveLimit: number;
-  };
+  budget?: TokenBudget;
 }
 
 /** One message of a conversation. */
@@ -68,8 +62,16 @@ export interface Message {
 /** The kind of a tool, independent of the agent's name for it. */
 export type ToolKind = "shell" | "read" | "write" | "edit" | "search" | "fetch" | "mcp" | "agent" | "other";
 
-/** A tool call. `kind`, `command` and `paths` are facts that hookbox derives, so that a guard need not handle every
- * agent's spelling. `name` and `input` come from the agent, unchanged. */
+/** A path that a file tool names, resolved by the host. */
+export interface ResolvedPath {
+  /** Absolute, without `.` and `..`, with symlinks followed as far as they exist. */
+  path: string;
+  /** True if it is in the working directory. */
+  inside: boolean;
+}
+
+/** A tool call. `kind`, `command` and `paths` are facts that hookbox derives, so that a guard need not handle
+ * every agent's spelling. `name` and `input` come from the agent, unchanged. */
 export interface ToolCall {
   /** The call's id, if the agent gave one. */
   id?: string;
@@ -79,19 +81,18 @@ export interface ToolCall {
   kind: ToolKind;
   /** The shell line of a shell tool. */
   command?: string;
-  /** The paths of a file tool, absolute, with symlinks followed; `inside` is true in the working directory. */
-  paths: { path: string; inside: boolean }[];
+  /** The paths of a file tool; empty for a shell line. */
+  paths: ResolvedPath[];
   /** The input. Input that is not JSON is a JSON string. */
   input: Document;
 }
 
-/** A tool is about to run. The hook may block, ask, modify the input and inject. */
+/** A tool is about to run. The hook may block, ask, modify the input, inject and allow. */
 export interface BeforeToolCall extends ToolCall {
   event: "before_tool_call";
 }
 
-/** A tool has run, or was blocked (`success` is false, with the reason as `error`). The hook may block, modify the
- * output and inject. */
+/** A tool has run, or was blocked. The hook may block, modify the output and inject. */
 export interface AfterToolCall {
   event: "after_tool_call";
   /** The call, with the input that the tool really got. */
@@ -131,13 +132,7 @@ export interface UserMessageSend {
   message: string;
 }
 
-/** The source of an error: a tool call, a turn with its number if it is known, or another hook by its name. */
-export type ErrorSource =
-  | { type: "tool"; call: ToolCall }
-  | { type: "turn"; number?: number }
-  | { type: "hook"; name: string };
-
-/** Something failed. The hook may modify the error's text and inject. */
+/** A tool, a turn or a hook failed. The hook may modify the error's text and inject. */
 export interface OnError {
   event: "on_error";
   /** The source. */

@@ -1,6 +1,7 @@
 import type { Action, Answer } from "./answers.ts";
-import type { Context, Document, Event, JSONValue, ToolCall, Usage } from "./events.ts";
+import type { Context, Event, ToolCall, Usage } from "./events.ts";
 import { type Defaults, schema, settings, type Widened } from "./settings.ts";
+import type { Document, JSONValue } from "./values.ts";
 
 /** The name of an event: one of this package, or one of some agents, such as `notification`. */
 export type EventName = Exclude<Event["event"], "other"> | (string & {});

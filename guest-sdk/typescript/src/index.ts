@@ -9,3 +9,4 @@ export * as log from "./log.ts";
 export { settings } from "./settings.ts";
 export * as shell from "./shell.ts";
 export * as state from "./state.ts";
+export type * from "./values.ts";

@@ -1,6 +1,6 @@
 /// <reference path="./wasi.d.ts" />
 import { getAll } from "wasi:config/store@0.2.0-rc.1";
-import type { JSONValue } from "./events.ts";
+import type { JSONValue } from "./values.ts";
 
 /** Settings with their defaults. */
 export type Defaults = Record<string, JSONValue>;

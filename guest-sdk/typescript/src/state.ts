@@ -3,7 +3,7 @@
 /// <reference path="./wasi.d.ts" />
 import * as atomics from "wasi:keyvalue/atomics@0.2.0-draft";
 import * as store from "wasi:keyvalue/store@0.2.0-draft";
-import type { JSONValue } from "./events.ts";
+import type { JSONValue } from "./values.ts";
 
 /** Uses the hook's own bucket, which has no name. */
 function inBucket<T>(use: (bucket: store.Bucket) => T): T {

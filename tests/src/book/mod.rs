@@ -8,7 +8,19 @@ mod answers;
 mod events;
 mod first_hook;
 mod languages;
+mod sdk_events;
 mod wit_reference;
+
+/// Checks that a generated file has this text, or writes it if the variable is set.
+#[track_caller]
+fn assert_is_generated(file: &str, text: &str) {
+    let path = repository().join(file);
+    if std::env::var_os("HOOKBOX_WRITE_GOLDEN").is_some() {
+        return fs::write(&path, text).unwrap();
+    }
+    let is_new = fs::read_to_string(&path).is_ok_and(|it| it == text);
+    assert!(is_new, "{file} is old; hint: cargo xtask tables");
+}
 
 /// Returns a page of the book.
 fn page(name: &str) -> String {

@@ -1,4 +1,4 @@
-//! The page `docs/src/wit.md` is generated from `wit/`: `cargo xtask wit-reference`.
+//! The page `docs/src/wit.md` is generated from `wit/`: `cargo xtask tables`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,24 +9,17 @@ use wit_parser::{
     WorldKey,
 };
 
+use super::assert_is_generated;
 use crate::environment::repository;
 
 const PAGE: &str = "docs/src/wit.md";
-
-/// Set to write the page instead of comparing it.
-const WRITE: &str = "HOOKBOX_WRITE_GOLDEN";
 
 #[test]
 fn the_wit_page_is_the_one_that_is_generated() {
     let mut resolve = Resolve::default();
     let (package, _) = resolve.push_dir(repository().join("wit")).unwrap();
     let text = Reference { resolve: &resolve, package }.page();
-    let path = repository().join(PAGE);
-    if std::env::var_os(WRITE).is_some() {
-        return fs::write(&path, text).unwrap();
-    }
-    let is_new = fs::read_to_string(&path).is_ok_and(|it| it == text);
-    assert!(is_new, "{PAGE} is old; hint: cargo xtask wit-reference");
+    assert_is_generated(PAGE, &text);
 }
 
 /// mdBook makes an anchor of a heading as GitHub does; a second one with the same text would get a number.
@@ -61,7 +54,7 @@ impl Reference<'_> {
         let package = &self.resolve.packages[self.package];
         let mut out = format!(
             "# WIT\n\n\
-            <!-- Written by `cargo xtask wit-reference`. Change wit/ instead. -->\n\n\
+            <!-- Written by `cargo xtask tables`. Change wit/ instead. -->\n\n\
             This page lists the package `{}`, which [components](component-hooks.md) use.\n\
             The source is in [`wit/`](https://github.com/hookbox/hookbox/tree/main/wit). Each SDK has these types in its own language.\n\n\
             A component exports [`hook`](#interface-hook). Build it for the world [`hook-component`](#world-hook-component), \

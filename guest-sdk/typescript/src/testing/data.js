@@ -78,7 +78,7 @@ function named(fields) {
 
 /**
  * @param {any} value
- * @returns {import("../events.ts").Document}
+ * @returns {import("../values.ts").Document}
  */
 function documentOf(value = null) {
   const text = JSON.stringify(value);

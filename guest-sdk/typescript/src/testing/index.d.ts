@@ -1,7 +1,7 @@
 /** Tests of a hook in node 18 or later: its cases, and its answer to one event. */
 
 import type { Answer } from "../answers.ts";
-import type { JSONValue } from "../events.ts";
+import type { JSONValue } from "../values.ts";
 
 /** Runs the cases of a directory or of a file with `hookbox test`, for the component that is built. Each case is a test of
  * `node:test`; one that failed has its differences as `hookbox test` shows them.
