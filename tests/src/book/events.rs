@@ -96,12 +96,27 @@ fn the_rules_and_the_script_answer_every_event() {
     }
 }
 
-/// The table of the page has a row and a section for each event, and each section of data names the examples.
 #[test]
-fn each_event_has_a_row_and_a_section() {
+fn each_event_has_a_section_and_a_row_with_its_names_and_answers() {
     let page = page("events.md");
     for event in EventName::ALL {
-        assert!(page.contains(&format!("\n| [`{event}`](#")), "{event} has no row");
+        let row = page.lines().find(|line| line.starts_with(&format!("| [`{event}`](#")));
+        let row: Vec<&str> = row.unwrap_or_else(|| panic!("{event} has no row")).split('|').collect();
+        assert_eq!(row[2].trim().trim_matches('`'), event.base_coat().unwrap_or_default(), "{event}");
+        let it = event.allows();
+        let answers = [
+            ("block", it.block),
+            ("ask", it.ask),
+            ("modify", it.modify),
+            ("inject", it.inject),
+            ("follow-up", it.follow_up),
+            ("mutate", it.mutate),
+            ("callback", it.callback),
+            ("allow", it.allow),
+        ];
+        for (answer, is_taken) in answers {
+            assert_eq!(row[4].split([',', '(']).any(|it| it.trim() == answer), is_taken, "{event}: {answer}");
+        }
         let is_heading = |line: &str| line.starts_with("### ") && line.contains(event.as_str());
         assert!(page.lines().any(is_heading), "{event} has no section");
     }
