@@ -26,7 +26,10 @@ const MAX_FAULT_TEXT: usize = 400;
 /// The schema of a rules file.
 const RULES: &str = "rules";
 
-/// Print a JSON Schema, or check JSON or rules against one.
+/// The schemas of files that are TOML.
+const OF_TOML: [&str; 2] = [RULES, "settings"];
+
+/// Print a JSON Schema, or check JSON, rules or settings against one.
 ///
 /// Without a name all of them are listed.
 #[derive(Args, Debug)]
@@ -142,9 +145,9 @@ fn check(
     Ok(ExitCode::from(EXIT_FAILED))
 }
 
-/// Reads a file as JSON; rules are TOML.
+/// Reads a file as JSON, or as TOML if its schema is for that.
 fn value(schema: &schema::Schema, bytes: &[u8]) -> Result<Value, String> {
-    if schema.name != RULES {
+    if !OF_TOML.contains(&schema.name) {
         return serde_json::from_slice(bytes).map_err(|error| format!("not JSON: {error}"));
     }
     let text = str::from_utf8(bytes).map_err(|_| "not UTF-8 text".to_owned())?;

@@ -1,7 +1,7 @@
-//! The JSON Schemas (draft 2020-12) of events and answers in each dialect, of the program's output, and of
+//! The JSON Schemas (draft 2020-12) of events and answers in each dialect, of the program's output, of settings, and of
 //! the files that declare hooks or are rules.
 //!
-//! They are written by hand, in `host/schema/`. Tests make up answers, and fail if a schema and a reader
+//! They are in `host/schema/`, written by hand except that of settings. Tests make up answers, and fail if a schema and a reader
 //! disagree.
 
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ macro_rules! schemas {
 }
 
 /// Every schema, sorted by name.
-pub const ALL: [Schema; 15] = schemas![
+pub const ALL: [Schema; 16] = schemas![
     "base-coat-answer",
     "base-coat-event",
     "claude-answer",
@@ -42,6 +42,7 @@ pub const ALL: [Schema; 15] = schemas![
     "record",
     "report",
     "rules",
+    "settings",
     "test",
     "verdict",
 ];

@@ -2,6 +2,7 @@
 
 mod readers;
 mod rules;
+mod settings;
 
 use std::collections::BTreeSet;
 use std::fs;

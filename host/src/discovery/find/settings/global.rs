@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::{Reader, Table};
+use super::Table;
 use crate::builtin::{self, Builtin, BuiltinSettings};
 use crate::discovery::Problem;
 use crate::discovery::find::Options;
@@ -14,10 +14,9 @@ use crate::discovery::find::absolute;
 use crate::discovery::find::roots::RootDir;
 use crate::hook::{Origin, Settings};
 use crate::journal_settings::{DAY, JournalSettings};
-use crate::thresholds::{AtThreshold, Thresholds, is_threshold};
+use crate::thresholds::{AtThreshold, Thresholds};
 use hookbox_system::files::FileAccess;
 use hookbox_system::text;
-use hookbox_system::toml_value::{SpannedValue, typed};
 
 /// The settings of a file for all hooks together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,85 +47,9 @@ pub(crate) struct Top {
 }
 
 impl Top {
-    /// The known keys, for the message about an unknown one.
-    pub(super) const KEYS: &'static str =
-        "[hooks.\"NAME\"], no_hooks, skip_commands, redact_context, [budget], [git], [journal] or [plugins]";
-
     /// Returns the line of this key.
     pub(crate) fn line(&self, key: &str) -> usize {
         self.keys.iter().find(|(it, _)| *it == key).map_or(1, |(_, line)| *line)
-    }
-}
-
-/// Returns the address without a slash at its end, if names of repositories can follow it.
-fn host(text: &str) -> Option<&str> {
-    let host = text.trim_end_matches('/');
-    let rest =
-        ["https://", "http://", "ssh://", "file://"].iter().find_map(|scheme| host.strip_prefix(scheme))?;
-    let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !"?#\\".contains(c);
-    let fits = !rest.is_empty() && !rest.starts_with('-') && rest.chars().all(is_plain);
-    fits.then_some(host)
-}
-
-impl Reader {
-    /// Reads this key, if it is one of them.
-    pub(super) fn top(&mut self, top: &mut Top, key: &str, at: usize, value: &SpannedValue<'_>) -> bool {
-        let known = ["no_hooks", "skip_commands", "redact_context", "budget", "git", "journal", "plugins"];
-        let Some(key) = known.into_iter().find(|it| *it == key) else {
-            return false;
-        };
-        top.keys.push((key, at));
-        match key {
-            "no_hooks" => top.no_hooks = self.get(key, "true or false", value),
-            "skip_commands" => {
-                let expected = "a list of commands such as [\"commit\", \"pr\"]";
-                let items = self.checked(key, expected, value, value.get_ref().as_array());
-                top.skip_commands = items.map(|items| self.names(key, "command", items, |it| !it.is_empty()));
-            }
-            "redact_context" => top.redact_context = self.get(key, "true or false", value),
-            section => self.section(top, section, value),
-        }
-        true
-    }
-
-    /// Reads the table of this name.
-    fn section(&mut self, top: &mut Top, section: &str, value: &SpannedValue<'_>) {
-        for (key, at, value) in self.keys(section, value) {
-            let name = format!("{section}.{}", text::prefix(key, 80));
-            match name.as_str() {
-                "budget.warn" => top.warn = self.share(&name, value),
-                "budget.rotate" => top.rotate = self.share(&name, value),
-                "budget.at_threshold" => top.at = self.get(&name, "\"compact\" or \"rotate\"", value),
-                "git.program" => {
-                    let path = value.get_ref().as_str().map(Path::new).filter(|path| path.is_absolute());
-                    let expected = "an absolute path such as \"/opt/git/bin/git\"";
-                    top.git = self.checked(&name, expected, value, path.map(Path::to_owned));
-                }
-                "journal.enabled" => top.journal = self.get(&name, "true or false", value),
-                "journal.keep_days" => top.keep_days = self.get(&name, "a number of days above 0", value),
-                "journal.max_size" => top.journal_size = self.size(&name, value),
-                "plugins.git_host" => {
-                    let host = value.get_ref().as_str().and_then(host).map(str::to_owned);
-                    let expected = "an address such as \"https://github.com\"";
-                    top.git_host = self.checked(&name, expected, value, host);
-                }
-                _ => {
-                    let known = match section {
-                        "budget" => "warn, rotate or at_threshold",
-                        "git" => "program",
-                        "journal" => "enabled, keep_days or max_size",
-                        _ => "git_host",
-                    };
-                    self.unknown(at, &name, known);
-                }
-            }
-        }
-    }
-
-    fn share(&mut self, key: &str, value: &SpannedValue<'_>) -> Option<f64> {
-        let share = typed(value).filter(|share| is_threshold(*share));
-        let expected = "a share of the context window above 0 and at most 1, such as 0.7";
-        self.checked(key, expected, value, share)
     }
 }
 

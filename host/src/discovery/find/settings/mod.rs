@@ -4,18 +4,18 @@
 //! not lose its `on_failure = "block"` to a typing error two lines below.
 
 mod global;
+mod keys;
+
+#[cfg(test)]
+mod published;
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
-use std::num::{NonZeroU64, NonZeroUsize};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
 pub(crate) use self::global::{GlobalSettings, Top, builtin_settings, global};
@@ -24,8 +24,6 @@ use crate::discovery::Problem;
 use crate::hook::{Limits, Mode, OnFailure, Settings};
 use hookbox_system::files::{self, FileAccess};
 use hookbox_system::text;
-use hookbox_system::toml_value::{SpannedValue, found, to_json, typed};
-use hookbox_system::units;
 
 /// The name of the file in a root.
 pub(crate) const FILE: &str = "hookbox.toml";
@@ -198,21 +196,16 @@ fn parse(text: &str) -> Parsed {
                         }
                         for (name, table) in hooks.iter().take(MAX_TABLES) {
                             let name = name.get_ref().as_ref();
-                            if let Some(table) = reader.table(name, table) {
+                            if let Some(table) = reader.hook(name, table) {
                                 file.tables.insert(name.to_owned(), table);
                             }
                         }
                     }
                     ("hooks", _) => {
                         reader.breaks(&value.span(), "hooks is not a table".to_owned());
-                        reader.wrong_type("hooks", "a table for each hook", value);
+                        reader.wrong_type("hooks", &keys::HOOKS, value);
                     }
-                    (other, _) => {
-                        let line = reader.line(&key.span());
-                        if !reader.top(&mut file.top, other, line, value) {
-                            reader.unknown(key.span(), other, Top::KEYS);
-                        }
-                    }
+                    (other, _) => reader.top(&mut file.top, other, key.span(), value),
                 }
             }
         }
@@ -258,96 +251,6 @@ impl Reader {
         self.faults
     }
 
-    /// Reads a value of this type. Any other value is a fault with the expected type.
-    fn get<T: DeserializeOwned>(&mut self, key: &str, expected: &str, value: &SpannedValue<'_>) -> Option<T> {
-        self.checked(key, expected, value, typed(value))
-    }
-
-    /// Passes on a value that was read; `None` is a fault.
-    fn checked<T>(
-        &mut self,
-        key: &str,
-        expected: &str,
-        value: &SpannedValue<'_>,
-        read: Option<T>,
-    ) -> Option<T> {
-        if read.is_none() {
-            self.wrong_type(key, expected, value);
-        }
-        read
-    }
-
-    /// Reads a size in bytes above 0.
-    fn size<T: TryFrom<u64>>(&mut self, key: &str, value: &SpannedValue<'_>) -> Option<T> {
-        let size = match value.get_ref() {
-            DeValue::String(text) => units::parse_size(text).ok(),
-            _ => typed(value).map(NonZeroU64::get),
-        };
-        let size = size.and_then(|bytes| T::try_from(bytes).ok());
-        self.checked(key, "a size such as \"64MiB\", or a number of bytes", value, size)
-    }
-
-    /// Reads the keys of a table.
-    fn keys<'v, 'i>(
-        &mut self,
-        key: &str,
-        value: &'v SpannedValue<'i>,
-    ) -> impl Iterator<Item = (&'v str, Range<usize>, &'v SpannedValue<'i>)> + use<'v, 'i> {
-        let table = self.checked(key, "a table", value, value.get_ref().as_table());
-        table.into_iter().flatten().map(|(key, value)| (key.get_ref().as_ref(), key.span(), value))
-    }
-
-    /// Reads a value that is taken as another one, which is stricter, if it cannot be read: its author wanted something
-    /// else than the default.
-    fn strict<T>(
-        &mut self,
-        key: &str,
-        expected: &str,
-        value: &SpannedValue<'_>,
-        read: Option<T>,
-        (strict, shown): (T, &str),
-    ) -> T {
-        read.unwrap_or_else(|| {
-            let found = found(value.get_ref());
-            let message = format!("{key}: expected {expected}, found {found}; taken as {shown}");
-            self.fault(value.span(), message);
-            strict
-        })
-    }
-
-    /// Reads a list of names of things. An item that cannot be a name is a fault and is left out.
-    fn names<'v, 'i: 'v>(
-        &mut self,
-        key: &str,
-        thing: &str,
-        items: impl IntoIterator<Item = &'v SpannedValue<'i>>,
-        is_name: fn(&str) -> bool,
-    ) -> Vec<String> {
-        let mut names = Vec::new();
-        for item in items {
-            match item.get_ref().as_str().filter(|name| is_name(name)) {
-                Some(name) => names.push(name.to_owned()),
-                None => {
-                    let found = found(item.get_ref());
-                    let message =
-                        format!("{key}: expected the name of a {thing}, found {found}, which is left out");
-                    self.fault(item.span(), message);
-                }
-            }
-        }
-        names
-    }
-
-    fn wrong_type(&mut self, key: &str, expected: &str, value: &SpannedValue<'_>) {
-        let key = text::escape(key, 80);
-        self.fault(value.span(), format!("{key}: expected {expected}, found {}", found(value.get_ref())));
-    }
-
-    fn unknown(&mut self, at: Range<usize>, key: &str, known: &str) {
-        let key = text::escape(key, 80);
-        self.fault(at, format!("unknown key {key:?}, which is left out: expected {known}"));
-    }
-
     /// Notes why whole tables are missing.
     fn breaks(&mut self, at: &Range<usize>, why: String) {
         let line = self.line(at);
@@ -365,86 +268,4 @@ impl Reader {
     fn line(&self, at: &Range<usize>) -> usize {
         1 + self.ends.partition_point(|end| *end < at.start)
     }
-}
-
-impl Reader {
-    /// Reads the table of this hook.
-    pub(super) fn table(&mut self, name: &str, value: &SpannedValue<'_>) -> Option<Table> {
-        // The name is shown in messages, also if no hook can have it.
-        self.hook = Some(text::escape(name, 255));
-        let line = self.line(&value.span());
-        if !value.get_ref().is_table() {
-            self.breaks(&value.span(), format!("{} is not a table", text::escape(name, 80)));
-            self.wrong_type(name, "a table", value);
-            self.hook = None;
-            return None;
-        }
-        let count = "a whole number above zero";
-        let mut table = Table { line, ..Table::default() };
-        let limits = &mut table.limits;
-        for (key, at, value) in self.keys(name, value) {
-            match key {
-                "enabled" => table.enabled = self.get(key, "true or false", value),
-                "priority" => table.priority = self.get(key, "a whole number of 32 bits", value),
-                "on_failure" => {
-                    let block = (OnFailure::Block, "\"block\"");
-                    let policy = self.strict(key, "\"pass\" or \"block\"", value, typed(value), block);
-                    table.on_failure = Some(policy);
-                }
-                "mode" => {
-                    let enforce = (Mode::Enforce, "\"enforce\"");
-                    let mode = self.strict(key, "\"enforce\" or \"observe\"", value, typed(value), enforce);
-                    table.mode = Some(mode);
-                }
-                "allow" => table.allow = self.get(key, "true or false", value),
-                "timeout" => limits.timeout = self.timeout(value),
-                "fuel" => limits.fuel = self.get(key, count, value).map(NonZeroU64::get),
-                "memory" => limits.memory = self.size(key, value),
-                "output" => limits.output = self.size(key, value),
-                "log" => limits.log = self.size(key, value),
-                "copies" => limits.copies = self.size(key, value),
-                "handles" => limits.handles = self.get(key, count, value).map(NonZeroUsize::get),
-                "tables" => limits.tables = self.get(key, count, value).map(NonZeroUsize::get),
-                "env" => table.environment = Some(self.environment(value)),
-                "settings" => (table.settings, table.settings_lines) = self.settings(value),
-                other => self.unknown(
-                    at,
-                    other,
-                    "enabled, priority, on_failure, mode, allow, timeout, fuel, memory, output, log, \
-                     copies, handles, tables, env or settings",
-                ),
-            }
-        }
-        self.hook = None;
-        Some(table)
-    }
-
-    fn timeout(&mut self, value: &SpannedValue<'_>) -> Option<Duration> {
-        let time = value.get_ref().as_str().and_then(|text| units::parse_duration(text).ok());
-        let expected = "a time in quotes such as \"2s\", \"500ms\" or \"1m\"";
-        self.checked("timeout", expected, value, time)
-    }
-
-    fn environment(&mut self, value: &SpannedValue<'_>) -> Vec<String> {
-        let expected = "a list of names of variables such as [\"PATH\", \"HOME\"]";
-        let items = value.get_ref().as_array().map(|items| items.iter().collect());
-        let items: Vec<_> = self.strict("env", expected, value, items, (Vec::new(), "[]"));
-        self.names("env", "variable", items, is_variable)
-    }
-
-    /// Reads the hook's own settings, and their lines.
-    fn settings(&mut self, value: &SpannedValue<'_>) -> (Settings, BTreeMap<String, usize>) {
-        let text = |value: &DeValue<'_>| match to_json(value) {
-            Value::String(text) => text,
-            other => other.to_string(),
-        };
-        let keys = self.keys("settings", value);
-        keys.map(|(key, at, it)| ((key.to_owned(), text(it.get_ref())), (key.to_owned(), self.line(&at))))
-            .unzip()
-    }
-}
-
-/// Returns true if a variable of an environment can have this name.
-fn is_variable(name: &str) -> bool {
-    !name.is_empty() && !name.contains(['=', '\0'])
 }
