@@ -5,13 +5,15 @@
 //! functions that they use, and the second one has these together.
 
 use std::collections::HashSet;
+use std::env::consts::{ARCH, OS};
 use std::error::Error;
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::tools::Venv;
 use crate::{Tree, cargo, run};
 
 /// The sample that judges the events.
@@ -20,16 +22,46 @@ const GUARD: &str = "guardrail";
 impl Tree {
     /// Builds `target/dist/hookbox`. If its functions cannot be traced or put in order, it is linked once.
     pub(crate) fn dist(&self) -> Result<(), Box<dyn Error>> {
+        Dist { tree: self, cross: None }.build().map(drop)
+    }
+
+    /// Builds the program for a target, with the tools of this environment. Returns its path.
+    pub(crate) fn dist_for(&self, target: &str, venv: &Venv) -> Result<PathBuf, Box<dyn Error>> {
+        Dist { tree: self, cross: Some((target, venv)) }.build()
+    }
+}
+
+/// A build of the program as packages have it.
+struct Dist<'a> {
+    tree: &'a Tree,
+    /// The target, with the environment that has zig; `None` for this system.
+    cross: Option<(&'a str, &'a Venv)>,
+}
+
+impl Dist<'_> {
+    /// Builds the program, and returns its path.
+    fn build(&self) -> Result<PathBuf, Box<dyn Error>> {
         crate::nested::require_target()?;
-        self.component("sample-hooks", "hooks", GUARD)?;
-        if !trace::IS_SUPPORTED {
-            return self.link(&[]);
+        if let Some((target, _)) = self.cross {
+            run(Command::new("rustup").args(["target", "add", target]), "add the target")?;
         }
+        let runs_here = self.cross.is_none_or(|(it, _)| it.starts_with(ARCH) && it.contains(OS));
+        if !trace::IS_SUPPORTED || !runs_here {
+            self.link(&[])?;
+            return Ok(self.program());
+        }
+        self.tree.component("sample-hooks", "hooks", GUARD)?;
         self.link(&["-Cstrip=none".to_owned()])?;
         self.link_in_order().or_else(|error| {
             eprintln!("warning: {error}: the functions stay in any order");
             self.link(&[])
-        })
+        })?;
+        Ok(self.program())
+    }
+
+    fn program(&self) -> PathBuf {
+        let target = self.cross.map_or("", |(target, _)| target);
+        self.tree.target.join(target).join("dist/hookbox")
     }
 
     /// Links the program again, with the functions of an event side by side. Only lld can do this: rustc's linker here,
@@ -37,18 +69,29 @@ impl Tree {
     fn link_in_order(&self) -> Result<(), Box<dyn Error>> {
         let order = self.hot_functions()?;
         eprintln!("{} functions serve an event; they are put side by side", order.len());
-        let list = self.target.join("dist/functions.txt");
+        let list = self.program().with_file_name("functions.txt");
         fs::write(&list, order.join("\n"))?;
-        let order = format!("--no-warn-symbol-ordering,--symbol-ordering-file={}", list.display());
-        self.link(&[format!("-Clink-arg=-Wl,{order}")])
+        let options =
+            ["--no-warn-symbol-ordering".to_owned(), format!("--symbol-ordering-file={}", list.display())];
+        // The linker itself, or the C compiler before it.
+        let before = if self.cross.is_some() { "" } else { "-Wl," };
+        self.link(&options.map(|it| format!("-Clink-arg={before}{it}")))
     }
 
     /// Links the program, with these options of rustc.
     fn link(&self, options: &[String]) -> Result<(), Box<dyn Error>> {
-        let mut command = cargo();
-        command.current_dir(&self.root);
-        command.args(["rustc", "--profile", "dist", "--package", "hookbox-cli", "--bin", "hookbox", "--"]);
-        run(command.args(options), "build the program")
+        let mut command = match self.cross {
+            None => cargo(),
+            Some((_, venv)) => venv.command("cargo-zigbuild"),
+        };
+        command.current_dir(&self.tree.root);
+        command.args(["rustc", "--profile", "dist", "--package", "hookbox-cli", "--bin", "hookbox"]);
+        if let Some((target, _)) = self.cross {
+            // zig's linker puts no functions in order.
+            let linker = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"));
+            command.args(["--target", target]).env(linker, "rust-lld");
+        }
+        run(command.arg("--").args(options), "build the program")
     }
 
     /// Runs events with the program, and returns the functions that they use, each once, in the order of their first use.
@@ -65,8 +108,11 @@ impl Tree {
     fn hot_functions_in(&self, home: &Path) -> Result<Vec<String>, Box<dyn Error>> {
         let hooks = home.join(".hookbox/hooks");
         fs::create_dir_all(&hooks)?;
-        fs::copy(self.target.join("hooks").join(GUARD).with_extension("wasm"), hooks.join("guard.wasm"))?;
-        let program = self.target.join("dist/hookbox");
+        fs::copy(
+            self.tree.target.join("hooks").join(GUARD).with_extension("wasm"),
+            hooks.join("guard.wasm"),
+        )?;
+        let program = self.program();
         let mut warm = Command::new(&program);
         warm.args(["cache", "warm"]).current_dir(home).env_clear().env("HOME", home);
         run(warm.stdout(Stdio::null()), "compile the guard")?;

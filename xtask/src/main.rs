@@ -9,6 +9,7 @@ mod dist;
 #[path = "../../crates/guards/build/nested.rs"]
 mod nested;
 mod package;
+mod release;
 mod tests;
 mod tools;
 
@@ -40,6 +41,7 @@ usage: cargo run -p xtask -- COMMAND
   corpus      measure the guards with labelled commands (`--misses`, `--dir DIR`, `--write`, `--check`, `--preset PRESET`, `--peer`, `--generate N`)
   lines       count the code of each crate, and compare it with ceilings.toml (`--lower`: write lower numbers there)
   dist        build the program as packages have it, into target/dist/hookbox
+  release     make the files of a release in target/release-files, for each target that can be built here (`TARGET…`: for these; `--check`: the packages of this system with the program of the tests, installed and used; `--join DIR`: with the programs of archives below a directory)
   tools       install what the tests of Python, TypeScript and the report need into target/tools
   package     package every published crate, and compile the packages together, outside the repository's tree";
 
@@ -75,6 +77,9 @@ fn main() -> ExitCode {
         ["corpus", args @ ..] => tree.corpus(args),
         ["lines", args @ ..] => tree.lines(args),
         ["dist"] => tree.dist(),
+        ["release", "--check"] => tree.check_release(),
+        ["release", "--join", directory] => tree.join_release(directory),
+        ["release", targets @ ..] => tree.release(targets),
         ["tools"] => tree.tools(),
         ["package"] => tree.package(),
         _ => {

@@ -2,10 +2,11 @@
 //!
 //! The packages stay in `wheels` and `npm-cache` there, so that a test can install them again without the network.
 
+use std::env;
 use std::error::Error;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::{Tree, run};
@@ -60,25 +61,67 @@ fn pins() -> String {
 
 /// Makes `venv`, with its packages from `wheels`.
 fn python(dir: &Path) -> Result<(), Box<dyn Error>> {
-    require("python3", "--version", "apt-get install python3-venv")?;
-    // Debian has this module in a package of its own. Its own message names a file of the venv, and not the package.
-    let mut ensurepip = Command::new("python3");
-    ensurepip.args(["-c", "import ensurepip"]).stderr(Stdio::null());
-    if !ensurepip.status().is_ok_and(|status| status.success()) {
-        return Err("python3 cannot make a venv\nhint: apt-get install python3-venv".into());
-    }
-    let mut command = Command::new("python3");
-    command.args(["-m", "venv", "--clear", "venv"]).current_dir(dir);
-    run(&mut command, "make target/tools/venv")?;
-
+    let venv = Venv::make(dir.join("venv"))?;
     let pip = |args: &[&str]| {
-        let mut command = Command::new(dir.join("venv/bin/pip"));
-        command.args(["--quiet", "--disable-pip-version-check"]).args(args).args(PYTHON).current_dir(dir);
+        let mut command = venv.pip();
+        command.args(args).args(PYTHON).current_dir(dir);
         command
     };
     run(&mut pip(&["download", "--dest", "wheels"]), "download the packages of Python")?;
     let install = ["install", "--no-index", "--find-links", "wheels"];
     run(&mut pip(&install), "install the packages of Python")
+}
+
+/// A virtual environment of Python.
+pub(super) struct Venv {
+    directory: PathBuf,
+}
+
+impl Venv {
+    /// Returns the environment in this directory, with these packages. Makes it, if it is not there with them.
+    pub(super) fn with(directory: PathBuf, packages: &[&str]) -> Result<Self, Box<dyn Error>> {
+        let stamp = directory.join(STAMP);
+        let pins = packages.join("\n");
+        if fs::read_to_string(&stamp).is_ok_and(|text| text == pins) {
+            return Ok(Self { directory });
+        }
+        let venv = Self::make(directory)?;
+        run(venv.pip().arg("install").args(packages), "install packages of Python")?;
+        fs::write(&stamp, pins)?;
+        Ok(venv)
+    }
+
+    /// Makes an empty environment.
+    fn make(directory: PathBuf) -> Result<Self, Box<dyn Error>> {
+        require("python3", "--version", "apt-get install python3-venv")?;
+        // Debian has this module in a package of its own. Its own message names a file of the venv, and not the package.
+        let mut ensurepip = Command::new("python3");
+        ensurepip.args(["-c", "import ensurepip"]).stderr(Stdio::null());
+        if !ensurepip.status().is_ok_and(|status| status.success()) {
+            return Err("python3 cannot make a venv\nhint: apt-get install python3-venv".into());
+        }
+        let mut command = Command::new("python3");
+        run(command.args(["-m", "venv", "--clear"]).arg(&directory), "make a venv")?;
+        Ok(Self { directory })
+    }
+
+    fn pip(&self) -> Command {
+        let mut pip = self.command("pip");
+        pip.args(["--quiet", "--disable-pip-version-check"]);
+        pip
+    }
+
+    /// Returns a command of the environment, which finds the other ones.
+    pub(super) fn command(&self, name: &str) -> Command {
+        let bin = self.directory.join("bin");
+        let mut command = Command::new(bin.join(name));
+        let path = env::var_os("PATH").unwrap_or_default();
+        let path = env::join_paths([bin].into_iter().chain(env::split_paths(&path)));
+        if let Ok(path) = path {
+            command.env("PATH", path);
+        }
+        command
+    }
 }
 
 /// Makes `node_modules`, with its packages from `npm-cache`.
@@ -98,7 +141,7 @@ fn npm(dir: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 /// Fails with a hint if a program does not run.
-fn require(program: &str, arg: &str, install: &str) -> Result<(), Box<dyn Error>> {
+pub(super) fn require(program: &str, arg: &str, install: &str) -> Result<(), Box<dyn Error>> {
     let mut command = Command::new(program);
     match command.arg(arg).stdout(Stdio::null()).stderr(Stdio::null()).status() {
         Ok(status) if status.success() => Ok(()),

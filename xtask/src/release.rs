@@ -1,0 +1,182 @@
+//! `cargo xtask release`: everything that a release is made of, in `target/release-files`.
+//!
+//! The programs for Linux are static: they start on every distribution. zig compiles their C code, also for another processor,
+//! and Rust's own linker links them. The programs for macOS need its SDK and are built there.
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::tools::{Venv, require};
+use super::{Tree, run};
+
+/// The targets of Linux.
+const LINUX: [&str; 2] = ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"];
+
+/// The targets of macOS.
+const MACOS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-apple-darwin"];
+
+/// The packages of Python that make a release, pinned.
+const PYTHON: [&str; 4] = ["auditwheel==6.8.2", "cargo-zigbuild==0.24.1", "wheel==0.48.0", "ziglang==0.17.1"];
+
+/// The program that writes the list of a program's crates, pinned.
+const SBOM: (&str, &str) = ("cargo-cyclonedx", "0.5.9");
+
+impl Tree {
+    /// Makes the files of a release, for these targets, or for all that can be built here.
+    pub(super) fn release(&self, targets: &[&str]) -> Result<(), Box<dyn Error>> {
+        let all: Vec<&str> = if cfg!(target_os = "macos") {
+            MACOS.to_vec()
+        } else {
+            eprintln!("left out: {}: their SDK is on macOS only", MACOS.join(", "));
+            LINUX.to_vec()
+        };
+        let targets = if targets.is_empty() { &all } else { targets };
+        let venv = self.release_venv()?;
+        let mut programs = Vec::new();
+        for target in targets {
+            eprintln!("{target}: build");
+            programs.push(((*target).to_owned(), self.dist_for(target, &venv)?));
+        }
+        self.finish(&venv, &programs)
+    }
+
+    /// Makes the files of a release with the programs of archives that several machines made.
+    pub(super) fn join_release(&self, directory: &str) -> Result<(), Box<dyn Error>> {
+        let unpacked = self.target.join("release-joined");
+        let mut programs = Vec::new();
+        let prefix = format!("hookbox-{}-", env!("CARGO_PKG_VERSION"));
+        for archive in files(Path::new(directory), "gz")? {
+            let name = archive.file_name().and_then(|it| it.to_str()).unwrap_or_default();
+            let Some(target) = name.strip_prefix(&prefix).and_then(|it| it.strip_suffix(".tar.gz")) else {
+                continue;
+            };
+            fs::create_dir_all(&unpacked)?;
+            run(Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&unpacked), "unpack an archive")?;
+            programs.push((target.to_owned(), unpacked.join(format!("{prefix}{target}/hookbox"))));
+        }
+        if programs.is_empty() {
+            return Err(format!("{directory}: expected archives {prefix}TARGET.tar.gz, found none").into());
+        }
+        self.finish(&self.release_venv()?, &programs)
+    }
+
+    fn finish(&self, venv: &Venv, programs: &[(String, PathBuf)]) -> Result<(), Box<dyn Error>> {
+        let out = self.pack(venv, programs)?;
+        for wheel in files(&out, "whl")? {
+            run(venv.command("auditwheel").arg("show").arg(&wheel), "check the tags of a wheel")?;
+        }
+        self.sbom(&out)?;
+        println!("{}", out.display());
+        Ok(())
+    }
+
+    /// Makes the wheel and the packages of npm with the program of the tests, installs them, and uses them.
+    pub(super) fn check_release(&self) -> Result<(), Box<dyn Error>> {
+        let venv = self.release_venv()?;
+        let program = self.target.join("debug/hookbox");
+        let stripped = self.target.join("debug/hookbox-stripped");
+        let mut strip = Command::new("strip");
+        run(strip.arg("-o").arg(&stripped).arg(&program), "strip the program")?;
+        let target = format!("{}-unknown-linux-gnu", env::consts::ARCH);
+        let out = self.pack(&venv, &[(target, stripped)])?;
+
+        let home = self.target.join("release-check");
+        if home.exists() {
+            fs::remove_dir_all(&home)?;
+        }
+        fs::create_dir_all(&home)?;
+        let python = home.join("python");
+        run(Command::new("python3").args(["-m", "venv"]).arg(&python), "make a venv")?;
+        let mut pip = Command::new(python.join("bin/pip"));
+        pip.args(["--quiet", "--disable-pip-version-check", "install", "--no-index", "--find-links"])
+            .arg(&out);
+        run(pip.arg("hookbox"), "install the wheel")?;
+        try_out(&python.join("bin/hookbox"), &home.join("of-python"))?;
+
+        let node = home.join("node");
+        fs::create_dir_all(&node)?;
+        fs::write(node.join("package.json"), "{\"private\":true}\n")?;
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--offline", "--no-audit", "--no-fund", "--silent"]).args(files(&out, "tgz")?);
+        run(npm.current_dir(&node), "install the packages of npm")?;
+        try_out(&node.join("node_modules/.bin/hookbox"), &home.join("of-node"))?;
+        fs::remove_dir_all(&home)?;
+        Ok(())
+    }
+
+    /// Makes the environment with the tools of a release.
+    fn release_venv(&self) -> Result<Venv, Box<dyn Error>> {
+        Venv::with(self.root.join("target/tools/release"), &PYTHON)
+    }
+
+    /// Writes the files of a release with these programs.
+    fn pack(&self, venv: &Venv, programs: &[(String, PathBuf)]) -> Result<PathBuf, Box<dyn Error>> {
+        require("npm", "--version", "apt-get install npm")?;
+        self.texts()?;
+        let out = self.target.join("release-files");
+        let mut pack = venv.command("python");
+        pack.arg(self.root.join("xtask/release/pack.py"))
+            .arg(&out)
+            .arg(env!("CARGO_PKG_VERSION"))
+            .arg(&self.root);
+        for (target, program) in programs {
+            pack.arg(format!("{target}={}", program.display()));
+        }
+        run(&mut pack, "pack the programs")?;
+        Ok(out)
+    }
+
+    /// Writes the completions and the manual pages, with the program of the tests.
+    fn texts(&self) -> Result<(), Box<dyn Error>> {
+        let texts = self.target.join("release-texts");
+        let (completions, man) = (texts.join("completions"), texts.join("man"));
+        fs::create_dir_all(&completions)?;
+        fs::create_dir_all(&man)?;
+        let program = self.target.join("debug/hookbox");
+        for (shell, name) in [("bash", "hookbox.bash"), ("zsh", "_hookbox"), ("fish", "hookbox.fish")] {
+            let output = Command::new(&program).args(["completions", shell]).output()?;
+            fs::write(completions.join(name), output.stdout)?;
+        }
+        run(Command::new(&program).args(["man", "--write"]).arg(&man), "write the manual pages")
+    }
+
+    /// Writes the list of the program's crates.
+    fn sbom(&self, out: &Path) -> Result<(), Box<dyn Error>> {
+        let (name, version) = SBOM;
+        let root = self.root.join("target/tools/release");
+        if !root.join("bin").join(name).exists() {
+            let mut install = super::cargo();
+            install.args(["install", "--quiet", "--locked", name, "--version", version, "--root"]).arg(&root);
+            run(install.env("CARGO_TARGET_DIR", root.join("build")), "install the writer of the SBOM")?;
+        }
+        let mut write = Command::new(root.join("bin").join(name));
+        write.args(["cyclonedx", "--format", "json", "--manifest-path", "cli/Cargo.toml"]);
+        write.args(["--override-filename", "hookbox"]);
+        run(write.current_dir(&self.root).stdout(Stdio::null()), "write the SBOM")?;
+        fs::rename(self.root.join("cli/hookbox.json"), out.join("hookbox.cdx.json"))?;
+        Ok(())
+    }
+}
+
+/// Guards an agent in an empty home directory, and tries it.
+fn try_out(program: &Path, home: &Path) -> Result<(), Box<dyn Error>> {
+    fs::create_dir_all(home.join(".claude"))?;
+    let hookbox = || {
+        let mut command = Command::new(program);
+        command.current_dir(home).env_clear().env("HOME", home);
+        command.env("PATH", env::var_os("PATH").unwrap_or_default());
+        command
+    };
+    run(hookbox().args(["setup", "--yes", "--agent", "claude"]), "set up Claude Code")?;
+    run(hookbox().args(["doctor", "claude"]).stdout(Stdio::null()), "check Claude Code")?;
+    run(hookbox().args(["remove", "--all", "--yes"]).stdout(Stdio::null()), "remove hookbox")
+}
+
+/// Returns the files of a directory with this ending.
+fn files(directory: &Path, ending: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let all = super::files(directory)?.into_iter().map(|name| directory.join(name));
+    Ok(all.filter(|path| path.extension().is_some_and(|it| it == ending)).collect())
+}
