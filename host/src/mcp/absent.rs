@@ -43,7 +43,7 @@ impl ToolHook {
 
     /// Adds a check before each call.
     #[must_use]
-    pub(crate) fn with_verify(self, _verify: Verify) -> Self {
+    pub(crate) fn with_verify(self, _verify: Option<Verify>) -> Self {
         match *self.0 {}
     }
 }

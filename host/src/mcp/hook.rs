@@ -41,8 +41,8 @@ impl ToolHook {
     /// Checks the hook before each call, also if the server runs already: its files may have changed since it
     /// was trusted.
     #[must_use]
-    pub(crate) fn with_verify(mut self, verify: Verify) -> Self {
-        self.verify = Some(verify);
+    pub(crate) fn with_verify(mut self, verify: Option<Verify>) -> Self {
+        self.verify = verify;
         self
     }
 }

@@ -309,8 +309,8 @@ impl CommandHook {
 
     /// Checks the hook before each run, as [`super::NativeHook::with_verify`].
     #[must_use]
-    pub fn with_verify(mut self, verify: Verify) -> Self {
-        self.verify = Some(verify);
+    pub fn with_verify(mut self, verify: Option<Verify>) -> Self {
+        self.verify = verify;
         self
     }
 

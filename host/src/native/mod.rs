@@ -72,8 +72,8 @@ impl NativeHook {
     /// Checks the hook before each run: its files may have changed since it was trusted. Some milliseconds
     /// pass between the check and the start, in which a user who may write to a file can still replace it.
     #[must_use]
-    pub fn with_verify(mut self, verify: Verify) -> Self {
-        self.verify = Some(verify);
+    pub fn with_verify(mut self, verify: Option<Verify>) -> Self {
+        self.verify = verify;
         self
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use hookbox::Hint;
-use hookbox::discovery::document::{Document, Form, Member, Node, Object, at};
+use hookbox::discovery::document::{Document, Form, Member, Node, Object, STRICT, at};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::CstRootNode;
 use regex::{Captures, Regex};
@@ -45,8 +45,7 @@ impl<'a> ConfigText<'a> {
         if self.strict.trim().is_empty() {
             return Ok(None);
         }
-        let document = Document::parse(&self.strict).map_err(|(spot, why)| {
-            let why = why.trim_start_matches("is not JSON: ");
+        let document = Document::parse(&self.strict).map_err(|why| {
             let hint = match Document::parse(&strict(self.text)) {
                 Ok(_) if !self.spec.config.reads_comments => format!(
                     "{} reads no comments and no comma after the last value: it runs no hook of this file",
@@ -54,7 +53,7 @@ impl<'a> ConfigText<'a> {
                 ),
                 _ => BY_HAND.to_owned(),
             };
-            DocumentError::new(format!("expected JSON, found {}", at(spot, why)), hint)
+            DocumentError::new(format!("expected JSON, found {}", why.replacen("is not JSON: ", "", 1)), hint)
         })?;
         match document.root().form() {
             Form::Object(_) => {}
@@ -66,18 +65,8 @@ impl<'a> ConfigText<'a> {
     /// Parses the text into a tree that can be edited, and that keeps comments and blanks.
     pub(crate) fn tree(&self) -> Result<CstRootNode, DocumentError> {
         let is_lenient = self.spec.config.reads_comments;
-        let options = ParseOptions {
-            allow_comments: is_lenient,
-            allow_trailing_commas: is_lenient,
-            allow_loose_object_property_names: false,
-            allow_missing_commas: false,
-            allow_single_quoted_strings: false,
-            allow_hexadecimal_numbers: false,
-            allow_unary_plus_numbers: false,
-            allow_bare_decimal_point_numbers: false,
-            allow_non_finite_numbers: false,
-            allow_extended_string_escapes: false,
-        };
+        let options =
+            ParseOptions { allow_comments: is_lenient, allow_trailing_commas: is_lenient, ..STRICT };
         CstRootNode::parse(self.text, &options).map_err(|error| {
             let what = format!("expected JSON, found {}", text::escape(&error.to_string(), 200));
             DocumentError::new(what, BY_HAND)
@@ -107,7 +96,7 @@ pub(crate) fn only<'o, 'a>(
         None => Ok(object.members.iter().find(|it| it.name == name)),
         Some(second) => {
             let what = format!("expected \"{}\" once, found it again", text::escape(name, 64));
-            Err(DocumentError::new(at(second.at.spot(), &what), "keep one of the two; nothing was changed"))
+            Err(DocumentError::new(at(second.at, &what), "keep one of the two; nothing was changed"))
         }
     }
 }

@@ -92,12 +92,10 @@ pub(super) fn parse(text: &str, outside: &Outside) -> Result<ForeignFile, String
         _ if takes_comments => without_comments(text),
         _ => Cow::Borrowed(text),
     };
-    let document = Document::parse(&text).map_err(|(spot, why)| {
+    let document = Document::parse(&text).map_err(|why| {
         let has_comments = !takes_comments && without_comments(&text) != text;
         let agent = outside.agent.title();
-        let why =
-            if has_comments { format!("{why} (it has comments, which {agent} does not take)") } else { why };
-        at(spot, &why)
+        if has_comments { format!("{why} (it has comments, which {agent} does not take)") } else { why }
     })?;
     let mut file = File {
         outside,
@@ -239,7 +237,7 @@ impl File<'_> {
     fn event(&mut self, member: &Member<'_>) {
         let (key, value) = (member.name.as_str(), member.value);
         let event = event_name(self.outside.agent, key);
-        let mut why = event.as_ref().err().map(|error| at(member.at.spot(), &error.to_string()));
+        let mut why = event.as_ref().err().map(|error| at(member.at, &error.to_string()));
         let items = match value.form() {
             Form::Array(items) => items,
             _ => {

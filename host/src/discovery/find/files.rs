@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::MAX_OF_REPOSITORY;
-use super::declared::{self, Contents, MAX_FILE};
-use super::settings::{self, Broken, File};
+use super::declared::{Contents, MAX_FILE};
+use super::settings::{self, Fault, File, Parsed};
 use crate::discovery::Problem;
 use crate::hook::Origin;
 use crate::trust;
@@ -21,22 +21,12 @@ const MAX_NAMES: usize = 65_536;
 /// The number of bytes of declarations of a repository that are read, over all its files.
 const MAX_DECLARED: usize = 4 << 20;
 
-/// The files that a discovery could read, for the next one.
-#[derive(Default)]
-pub(crate) struct LastRead {
-    /// Settings, by file.
-    pub(crate) settings: HashMap<PathBuf, Since<File>>,
-    /// The text of each file that declares hooks.
-    pub(crate) declarations: HashMap<PathBuf, Since<String>>,
-}
+/// The contents of a file, and the consequence if it cannot be read.
+const HOOKS: [&str; 2] = ["hooks", "none of its hooks run"];
+const SETTINGS: [&str; 2] = ["settings", "no settings apply here"];
 
-impl LastRead {
-    /// Adds the files of another repository.
-    pub(crate) fn take(&mut self, other: Self) {
-        self.settings.extend(other.settings);
-        self.declarations.extend(other.declarations);
-    }
-}
+/// The texts of settings and declarations that a discovery could read, for the next one.
+pub(crate) type LastRead = HashMap<PathBuf, Since<String>>;
 
 /// A broken file whose last state stays in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,22 +121,34 @@ impl Files {
         self.problems.extend(messages.map(|message| Problem::new(repo, message)));
     }
 
-    /// Reads the settings of a root. Of a broken file, the last settings that could be read stay in force.
+    /// Reads the settings of a root. Of a broken file, the last settings that could be read stay in force, else the part
+    /// that can be read. A root without a file has no settings.
     pub(super) fn settings(&mut self, access: &FileAccess, path: &Path) -> File {
-        let last = Arc::clone(&self.last);
-        let last = last.settings.get(path);
-        let file = match settings::read(access, path, last.map(|it| it.since.as_str()), &mut self.problems) {
-            Ok(file) => Since::new(file, last),
-            Err(Broken { why, rest }) => match last {
-                None => return *rest,
-                Some(last) => {
-                    self.kept.push(Kept::new(path, None, &last.since, why));
-                    last.clone()
-                }
-            },
+        let (is_known, kept) = (self.last.contains_key(path), self.kept.len());
+        let parse = |text: &str| match settings::parse(text) {
+            Parsed { broken: Some(why), .. } if is_known => Err(why),
+            parsed => Ok(parsed),
         };
-        self.next.settings.insert(path.to_owned(), file.clone());
-        file.value
+        let Parsed { mut file, faults, broken } =
+            match self.last_good(access, (false, &SETTINGS), path, settings::MAX_FILE, parse) {
+                ReadFile::Read(parsed) => parsed,
+                ReadFile::Unusable => return File::default(),
+                ReadFile::Missing => {
+                    let none = Since::new(String::new(), self.last.get(path));
+                    self.next.insert(path.to_owned(), none);
+                    return File::default();
+                }
+            };
+        if broken.is_some() {
+            self.next.remove(path);
+        }
+        // Those of an earlier text have been reported.
+        for Fault { line, hook, message } in faults.into_iter().filter(|_| self.kept.len() == kept) {
+            let problem = Problem { hook, ..Problem::new(path, format!("line {line}: {message}")) };
+            self.problems.push(if broken.is_some() { problem.hiding(access) } else { problem });
+        }
+        file.tables.values_mut().for_each(|table| path.clone_into(&mut table.file));
+        file
     }
 
     /// Reads the declarations of a file. Of a broken file, the last declarations stay in force.
@@ -173,13 +175,27 @@ impl Files {
         max: u64,
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> ReadFile<T> {
+        self.last_good(access, (is_counted, &HOOKS), path, max, parse)
+    }
+
+    /// Reads a file, or its last text that could be read.
+    fn last_good<T>(
+        &mut self,
+        access: &FileAccess,
+        (is_counted, [what, without]): (bool, &[&str; 2]),
+        path: &Path,
+        max: u64,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> ReadFile<T> {
         let last = Arc::clone(&self.last);
-        let last = last.declarations.get(path);
+        let last = last.get(path);
         if is_counted && self.declared >= MAX_DECLARED {
             self.unread += usize::from(matches!(access.entry_kind(path), Ok(EntryKind::File { .. })));
             return ReadFile::Unusable;
         }
-        let Some(read) = declared::read(access, path, max) else { return ReadFile::Missing };
+        let Some(read) = access.read_if_exists(path, max) else { return ReadFile::Missing };
+        let read = read.map_err(|error| files::explain(&error));
+        let read = read.and_then(|it| String::from_utf8(it).map_err(|_| "is not UTF-8 text".to_owned()));
         if let (Ok(text), true) = (&read, is_counted) {
             self.declared += text.len();
         }
@@ -188,17 +204,16 @@ impl Files {
             Err(why) => {
                 let before = last.and_then(|last| Some((last, parse(&last.value).ok()?)));
                 let Some((last, parsed)) = before else {
-                    let message = format!("{why}: none of its hooks run");
-                    self.problems.push(Problem::new(path, message).hiding(access));
+                    self.problems.push(Problem::new(path, format!("{why}: {without}")).hiding(access));
                     return ReadFile::Unusable;
                 };
-                let message = format!("{why}: the hooks of {} stay in force", last.since);
+                let message = format!("{why}: the {what} of {} stay in force", last.since);
                 self.problems.push(Problem::new(path, message));
                 self.kept.push(Kept::new(path, None, &last.since, why));
                 (last.clone(), parsed)
             }
         };
-        self.next.declarations.insert(path.to_owned(), text);
+        self.next.insert(path.to_owned(), text);
         ReadFile::Read(parsed)
     }
 

@@ -17,9 +17,10 @@ use std::time::Duration;
 pub use self::candidate::{MANIFEST, MARKETPLACE};
 pub use self::declared::{Declared, Handler, PluginFile, SourceFile, WiredCommand, document, group};
 use self::files::LastRead;
-use self::roots::{Repositories, Search};
+use self::roots::Repositories;
 use self::scan::Scan;
 use self::source::HookSource;
+use crate::discovery::Problem;
 use crate::hook::{COMPILE, Digest, Kind, Limits, MAX_COMPONENT};
 use crate::inputs::Recording;
 use crate::thresholds::Thresholds;
@@ -34,29 +35,27 @@ pub(crate) const MAX_CANDIDATES: usize = 256;
 /// and reported.
 pub(crate) const MAX_OF_REPOSITORY: usize = 512;
 
-/// The candidates of all repositories and of the user.
-pub(super) struct Scanned {
+/// The candidates of all repositories and of the user, found or judged.
+pub(super) struct Scanned<S = Scan> {
     pub(super) repositories: Repositories,
     /// The settings for all hooks together.
     pub(super) global: settings::GlobalSettings,
     /// The settings and declarations that could be read.
     pub(super) read: Arc<LastRead>,
     /// The outermost repository first; the nearest one last, with the user's own candidates.
-    pub(super) scans: Vec<Scan>,
+    pub(super) scans: Vec<S>,
 }
 
-/// Finds the candidates. The options have absolute paths and [`roots::valid`].
+/// Finds the candidates. The options are [`valid`].
 pub(super) fn find(options: &Options, last: &Arc<LastRead>) -> Scanned {
     let repositories = roots::repositories(&options.cwd, options.home.as_deref(), &options.roots);
-    let search = options.search();
-    let mut nearest = scan::scan(search, repositories.nearest.as_deref(), Arc::clone(last));
-    let scan_outer = |repo: &PathBuf| scan::scan_outer(search, repo, Arc::clone(last));
+    let scan_outer = |repo: &PathBuf| Scan::new(last).repository(repo, &options.roots);
     let mut outer: Vec<_> = repositories.outer.iter().map(scan_outer).collect();
-    source::run_sources(&options.sources, search, &repositories, &mut outer, &mut nearest);
+    let mut nearest = scan::scan(options, repositories.nearest.as_deref(), last);
+    source::run_sources(options, &repositories, &mut outer, &mut nearest);
     let global = settings::global(&nearest.roots, options, &mut nearest.files.problems);
     let mut scans: Vec<Scan> = outer.into_iter().chain([nearest]).collect();
-    let mut read = LastRead::default();
-    scans.iter_mut().for_each(|scan| read.take(std::mem::take(&mut scan.files.next)));
+    let read: LastRead = scans.iter_mut().flat_map(|scan| std::mem::take(&mut scan.files.next)).collect();
     Scanned { repositories, global, read: Arc::new(read), scans }
 }
 
@@ -92,11 +91,15 @@ pub fn components(options: &Options) -> Vec<FoundComponent> {
 }
 
 fn scans(options: &Options) -> Vec<Scan> {
-    let mut options = options.clone();
-    options.cwd = absolute(&options.cwd);
-    options.home = options.home.as_deref().map(absolute);
-    options.roots = roots::valid(&options.roots, &options.cwd, &mut Vec::new());
-    find(&options, &Arc::default()).scans
+    find(&valid(options, &mut Vec::new()), &Arc::default()).scans
+}
+
+/// Returns the options with absolute paths and [`roots::valid`].
+pub(super) fn valid(options: &Options, problems: &mut Vec<Problem>) -> Options {
+    let (cwd, home) = (absolute(&options.cwd), options.home.as_deref().map(absolute));
+    let here = if cwd.as_os_str().is_empty() { Path::new(".") } else { &cwd };
+    let roots = roots::valid(&options.roots, here, problems);
+    Options { cwd, home, roots, ..options.clone() }
 }
 
 /// Returns the repository of a working directory: the nearest ancestor with `.git` or a root, else the directory
@@ -221,12 +224,6 @@ impl Options {
             progress: Progress::default(),
             recording: Recording::default(),
         }
-    }
-
-    /// Returns the directories to search.
-    pub(crate) fn search(&self) -> Search<'_> {
-        let Self { cwd, home, roots, directories, .. } = self;
-        Search { cwd, home: home.as_deref(), roots, directories }
     }
 
     /// Returns true if a source would find a hook of this name.

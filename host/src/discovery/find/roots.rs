@@ -6,6 +6,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::candidate::Candidate;
 use super::declared::{Servers, Source};
 use super::settings::{self, Tables, Top};
 use crate::discovery::Problem;
@@ -13,16 +14,6 @@ use crate::hook::{Origin, Tier};
 use crate::lockfile::{self, InstalledFiles, Lock};
 use hookbox_system::files::{self, FileAccess};
 use hookbox_system::text;
-
-/// The directories to search.
-#[derive(Clone, Copy)]
-pub(crate) struct Search<'a> {
-    pub(crate) cwd: &'a Path,
-    pub(crate) home: Option<&'a Path>,
-    pub(crate) roots: &'a [String],
-    /// The embedder's own hooks directories.
-    pub(crate) directories: &'a [PathBuf],
-}
 
 /// A root, with its settings.
 pub(crate) struct RootDir {
@@ -38,6 +29,12 @@ pub(crate) struct RootDir {
 }
 
 impl RootDir {
+    /// Returns true if a candidate may be in its settings: it is of this root, or of a source, which belongs to none.
+    pub(crate) fn covers(&self, candidate: &Candidate) -> bool {
+        let is_outside = candidate.declared.as_ref().is_some_and(|it| it.outside.is_some());
+        (is_outside || candidate.dir.root == self.root) && candidate.dir.tier.origin() == self.origin
+    }
+
     /// Returns the file that declares its servers.
     pub(crate) fn mcp_file(&self) -> PathBuf {
         self.path.join(Source::McpJson.file())

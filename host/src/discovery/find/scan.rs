@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::MAX_CANDIDATES;
 use super::candidate::{Candidate, HooksDir, State, kind_by_name, not_executable};
 use super::declared::{self, Contents, Source};
 use super::files::{Files, LastRead};
-use super::roots::{Installed, RootDir, Search};
+use super::roots::{Installed, RootDir};
 use super::settings::{self, File, Table};
+use super::{MAX_CANDIDATES, Options};
 use crate::discovery::Problem;
 use crate::hook::{Origin, Tier};
 use crate::lockfile::OWN;
@@ -28,22 +28,16 @@ pub(crate) struct Scan {
     pub(crate) repository: Option<FileAccess>,
 }
 
-/// Searches a repository that contains the nearest one.
-pub(crate) fn scan_outer(search: Search<'_>, repo: &Path, last: Arc<LastRead>) -> Scan {
-    let mut scan = Scan { files: Files::new(last), ..Scan::default() };
-    scan.repository(repo, search.roots);
-    scan
-}
-
 /// Searches the nearest repository and the user's tiers, in their order. The roots are
 /// [`roots::valid`](super::roots::valid).
-pub(crate) fn scan(search: Search<'_>, repo: Option<&Path>, last: Arc<LastRead>) -> Scan {
-    let mut scan = Scan { files: Files::new(last), ..Scan::default() };
+pub(crate) fn scan(options: &Options, repo: Option<&Path>, last: &Arc<LastRead>) -> Scan {
+    let Options { cwd, home, roots, directories, .. } = options;
+    let mut scan = Scan::new(last);
     if let Some(repo) = repo {
-        scan.repository(repo, search.roots);
+        scan = scan.repository(repo, roots);
     }
-    let own: Vec<PathBuf> = search.directories.iter().map(|dir| search.cwd.join(dir)).collect();
-    let (base, roots) = search.home.map_or((search.cwd, &[][..]), |home| (home, search.roots));
+    let own: Vec<PathBuf> = directories.iter().map(|dir| cwd.join(dir)).collect();
+    let (base, roots) = home.as_ref().map_or((cwd, &[][..]), |home| (home, roots));
     scan.tiers(&FileAccess::Global, Origin::User, base, roots, &own);
     scan
 }
@@ -61,20 +55,18 @@ pub(crate) fn scan_plugin(dir: &Path, called: &str, tier: Tier) -> Scan {
 }
 
 impl Scan {
+    pub(crate) fn new(last: &Arc<LastRead>) -> Self {
+        Self { files: Files::new(Arc::clone(last)), ..Self::default() }
+    }
+
     /// Returns the settings of a candidate.
     pub(crate) fn table_of(&self, candidate: &Candidate) -> Option<&Table> {
-        let HooksDir { tier, root, .. } = &*candidate.dir;
-        // A hook of a source belongs to no root: the settings of each root apply to it.
-        if candidate.declared.as_ref().is_some_and(|it| it.outside.is_some()) {
-            let mut roots = self.roots.iter().filter(|it| it.origin == tier.origin());
-            return roots.find_map(|root| root.tables.get(&candidate.name));
-        }
-        let root = self.roots.iter().find(|it| it.origin == tier.origin() && it.root == *root)?;
-        root.tables.get(&candidate.name)
+        let mut roots = self.roots.iter().filter(|root| root.covers(candidate));
+        roots.find_map(|root| root.tables.get(&candidate.name))
     }
 
     /// Searches a repository.
-    fn repository(&mut self, repo: &Path, roots: &[String]) {
+    pub(crate) fn repository(mut self, repo: &Path, roots: &[String]) -> Self {
         match FileAccess::repository(repo) {
             Ok(access) => {
                 self.tiers(&access, Origin::Repo, repo, roots, &[]);
@@ -85,6 +77,7 @@ impl Scan {
                 self.files.problems.push(Problem { hides, ..Problem::new(repo, files::explain(&error)) });
             }
         }
+        self
     }
 
     /// Searches the two tiers of a base directory: the hooks directories first, then the plugins. `own` are the
@@ -151,10 +144,7 @@ impl Scan {
             };
             plugins += 1;
             if plugins > MAX_CANDIDATES {
-                let message = format!(
-                    "has more than {MAX_CANDIDATES} plugins: only the first {MAX_CANDIDATES} by name are used"
-                );
-                self.files.problems.push(Problem::new(path, message).hiding(access));
+                self.files.problems.push(too_many("plugins", path, access));
                 break;
             }
             if let Some(problem) = unusable {
@@ -235,10 +225,7 @@ impl Scan {
                 Err(error) => State::Unreachable(error),
             };
             if taken == MAX_CANDIDATES {
-                let message = format!(
-                    "has more than {MAX_CANDIDATES} hooks: only the first {MAX_CANDIDATES} by name are used"
-                );
-                self.files.problems.push(Problem::new(&dir.path, message).hiding(&dir.access));
+                self.files.problems.push(too_many("hooks", &dir.path, &dir.access));
                 break;
             }
             taken += 1;
@@ -285,6 +272,12 @@ impl Scan {
             self.candidates.push(Candidate::of_entry(dir, path, hook));
         }
     }
+}
+
+fn too_many(what: &str, path: &Path, access: &FileAccess) -> Problem {
+    let message =
+        format!("has more than {MAX_CANDIDATES} {what}: only the first {MAX_CANDIDATES} by name are used");
+    Problem::new(path, message).hiding(access)
 }
 
 const NOT_UTF8: &str = "is ignored: its name is not UTF-8, so that it cannot be named";

@@ -9,12 +9,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::MAX_CANDIDATES;
 use super::candidate::{Candidate, HooksDir};
 use super::declared::{Declared, SourceFile};
 use super::files::ReadFile;
-use super::roots::{Repositories, Search};
+use super::roots::Repositories;
 use super::scan::Scan;
+use super::{MAX_CANDIDATES, Options};
 use crate::discovery::Problem;
 use crate::hook::Tier;
 use hookbox_system::files::{self, FileAccess};
@@ -78,7 +78,7 @@ impl Area {
 
 /// Reads the files of a source, and takes its hooks.
 pub struct Finder<'a> {
-    search: Search<'a>,
+    options: &'a Options,
     /// The outer repositories, the outermost first, and the nearest one, which also takes the user's hooks.
     scans: Vec<&'a mut Scan>,
     repositories: Vec<Option<&'a Path>>,
@@ -105,13 +105,13 @@ impl<'a> Finder<'a> {
 
     /// Returns the home directory, if there is one.
     pub fn home(&self) -> Option<Area> {
-        let base = self.search.home?.to_owned();
+        let base = self.options.home.clone()?;
         Some(Area { scan: self.last(), access: FileAccess::Global, tier: Tier::Global, base })
     }
 
     /// Returns the working directory.
     pub fn cwd(&self) -> &Path {
-        self.search.cwd
+        &self.options.cwd
     }
 
     /// Returns the directory of a plugin of the user's, or adds a problem if it cannot be used.
@@ -192,8 +192,7 @@ impl<'a> Finder<'a> {
 
 /// Lets the sources find their hooks, and puts the candidates into the order of registration.
 pub(crate) fn run_sources(
-    sources: &[Arc<dyn HookSource>],
-    search: Search<'_>,
+    options: &Options,
     repositories: &Repositories,
     outer: &mut [Scan],
     nearest: &mut Scan,
@@ -201,8 +200,8 @@ pub(crate) fn run_sources(
     let paths = repositories.outer.iter().map(|path| Some(path.as_path()));
     let repositories: Vec<_> = paths.chain([repositories.nearest.as_deref()]).collect();
     let scans = outer.iter_mut().chain([nearest]).collect();
-    let mut finder = Finder { search, scans, repositories };
-    for source in sources {
+    let mut finder = Finder { options, scans, repositories };
+    for source in &options.sources {
         source.find(&mut finder);
     }
     for (scan, repository) in finder.scans.into_iter().zip(finder.repositories) {

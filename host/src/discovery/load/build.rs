@@ -7,15 +7,14 @@ use super::entry::{Entry, EntryStatus};
 use super::examine::{Described, Examined, Examiner, Ready};
 use super::gate::Gate;
 use super::judged::{Judged, NEVER_ALLOWS};
-use super::launch::Launcher;
-use super::missing::{self, BLOCKS, Built, Listed};
+use super::missing::{self, BLOCKS};
 use super::select::{Selection, select};
 use super::tighten::Wishes;
 use super::{Discovery, JudgedScan, LastGood};
 use crate::capability::Capability;
 use crate::discovery::Problem;
 use crate::discovery::find::Options;
-use crate::discovery::find::candidate::{Candidate, State};
+use crate::discovery::find::candidate::{Candidate, Position, State};
 use crate::discovery::find::declared::Declared;
 use crate::discovery::find::files::{Kept, Since};
 use crate::discovery::find::settings;
@@ -31,33 +30,32 @@ use hookbox_system::text;
 pub(super) async fn build(
     scan: JudgedScan,
     options: &Options,
-    examiner: &Examiner,
-    last: &Arc<LastGood>,
+    examiner: &Arc<Examiner>,
+    last: &LastGood,
     wishes: &Wishes,
 ) -> Discovery {
     let JudgedScan { scan, gate, judged } = scan;
     let selections = select(&judged, examiner, last).await;
     let mut builder = Builder {
         gate: &gate,
+        judged: &judged,
         options,
         wishes,
-        launcher: Launcher::new(options, gate.repository(), last),
-        listed: Listed { problems: scan.files.problems, rows: Vec::new() },
+        rows: Vec::new(),
+        problems: scan.files.problems,
         kept: scan.files.kept,
         last,
         next: LastGood::default(),
     };
     for (judged, selection) in judged.iter().zip(selections) {
-        builder.listed.problems.extend(judged.notes());
+        builder.problems.extend(judged.notes());
         let built = builder.built(judged, selection);
-        builder.listed.push(judged.candidate.position(), built);
+        builder.push(judged.candidate.position(), built);
     }
-    let Builder { launcher, mut listed, kept, mut next, .. } = builder;
-    next.servers = launcher.into_servers();
-    missing::guards(&scan.roots, &judged, options, wishes, &mut listed);
-    missing::written(&scan.roots, &judged, options, &gate, &mut listed);
-    let Listed { mut rows, mut problems } = listed;
-    problems.extend(missing::gone(&gate, &judged, options));
+    scan.roots.iter().for_each(|root| builder.tables_of_missing(root));
+    builder.written(&scan.roots);
+    builder.gone();
+    let Builder { mut rows, mut problems, kept, next, .. } = builder;
     rows.sort_by(|(a, _), (b, _)| a.cmp(b));
     let (mut entries, hooks): (Vec<_>, Vec<_>) = rows.into_iter().map(|(_, built)| built).unzip();
     entries.sort_by_key(|entry| (entry.tier.origin(), entry.priority));
@@ -74,18 +72,29 @@ pub(super) async fn build(
 }
 
 /// Builds the entries and hooks of a scan, one candidate after another.
-struct Builder<'a> {
-    gate: &'a Gate,
-    options: &'a Options,
-    wishes: &'a Wishes,
-    launcher: Launcher,
-    listed: Listed,
+pub(super) struct Builder<'a> {
+    pub(super) gate: &'a Gate,
+    pub(super) judged: &'a [Arc<Judged>],
+    pub(super) options: &'a Options,
+    pub(super) wishes: &'a Wishes,
+    rows: Vec<(Position, Built)>,
+    pub(super) problems: Vec<Problem>,
     kept: Vec<Kept>,
-    last: &'a LastGood,
-    next: LastGood,
+    /// The state of the last discovery: its servers may be running.
+    pub(super) last: &'a LastGood,
+    pub(super) next: LastGood,
 }
 
+/// The entry of a hook, and the hook that runs for it.
+pub(super) type Built = (Entry, Option<Arc<dyn Hook>>);
+
 impl Builder<'_> {
+    /// Adds the next hook in the order of registration.
+    pub(super) fn push(&mut self, position: Position, (mut entry, hook): Built) {
+        entry.found.order = self.rows.len();
+        self.rows.push((position, (entry, hook)));
+    }
+
     fn built(&mut self, judged: &Judged, selection: Selection) -> Built {
         let mut descriptor = judged.descriptor(&self.options.limits);
         let Examined { digest, result, policy, subscriptions, kept } = match selection {
@@ -101,14 +110,14 @@ impl Builder<'_> {
             }
             Selection::Examined(examined) => examined,
         };
-        self.listed.problems.extend(missing::observing(judged));
+        self.problems.extend(missing::observing(judged));
         descriptor.digest = digest;
         let path = &judged.candidate.path;
         let mut written = self.gate.written().filter(|(of, _)| kept.is_none() && of == path);
         if written.any(|(_, digest)| descriptor.digest.as_ref() != Some(digest)) {
             descriptor.on_failure = judged.on_failure().unwrap_or(OnFailure::Block);
             let error = HookError::new(Cause::Incompatible, missing::CHANGED);
-            self.listed.problems.push(missing::guard_problem(path, missing::CHANGED));
+            self.problems.push(missing::guard_problem(path, missing::CHANGED));
             return failing(judged, descriptor, error, EntryStatus::Invalid);
         }
         if result.is_err() && judged.speaks_for_itself() {
@@ -117,7 +126,7 @@ impl Builder<'_> {
         }
         match result {
             Ok(Ready::Refused) => {
-                self.listed.problems.extend(missing::changed(judged));
+                self.problems.extend(missing::changed(judged));
                 failing(judged, descriptor, judged.untrusted(), EntryStatus::Untrusted)
             }
             Ok(Ready::Native(event)) => {
@@ -125,18 +134,16 @@ impl Builder<'_> {
                 judged.may_answer(&mut descriptor);
                 settle(&mut descriptor, judged);
                 let entry = entry(judged, &descriptor, EntryStatus::Active);
-                let mut hook = crate::native::NativeHook::new(descriptor, path.clone())
+                let hook = crate::native::NativeHook::new(descriptor, path.clone())
                     .with_settings(&judged.table.settings)
-                    .with_environment(judged.table.environment.clone());
-                if let Some(verify) = judged.verify() {
-                    hook = hook.with_verify(verify);
-                }
+                    .with_environment(judged.table.environment.clone())
+                    .with_verify(judged.verify());
                 (entry, Some(Arc::new(hook)))
             }
             Ok(Ready::Declared) => {
                 judged.may_answer(&mut descriptor);
                 settle(&mut descriptor, judged);
-                match self.launcher.hook(judged, descriptor.clone()) {
+                match self.launched(judged, descriptor.clone()) {
                     Ok(hook) => (entry(judged, &descriptor, EntryStatus::Active), Some(hook)),
                     Err(error) => self.invalid(judged, descriptor, error, BLOCKED),
                 }
@@ -168,18 +175,18 @@ impl Builder<'_> {
         let faults = judged.settings_problems(&manifest);
         if let (Some(fault), OnFailure::Block) = (faults.first(), descriptor.on_failure) {
             let error = HookError::new(Cause::Incompatible, format!("cannot use its settings: {fault}"));
-            self.listed.problems.extend(faults);
+            self.problems.extend(faults);
             let (mut entry, hook) = failing(judged, descriptor, error, EntryStatus::Invalid);
             entry.found.manifest = Some(manifest);
             return (entry, hook);
         }
-        self.listed.problems.extend(faults);
+        self.problems.extend(faults);
         let mut entry = entry(judged, &descriptor, EntryStatus::Active);
         if let Some(kept) = kept {
             let message = format!("{}: the one of {} stays in force", kept.why, kept.since);
             entry.problem = Some(message.clone());
             let problem = Problem::new(&kept.path, message);
-            self.listed.problems.push(Problem { hook: kept.hook.clone(), ..problem });
+            self.problems.push(Problem { hook: kept.hook.clone(), ..problem });
             self.kept.push(kept);
         }
         self.remember(judged, &described);
@@ -197,7 +204,7 @@ impl Builder<'_> {
                 Arc::new(RulesHook::new(descriptor, *rules, home).with_counters(counters))
             }
         };
-        self.listed.problems.extend(lost(judged, &bytes));
+        self.problems.extend(lost(judged, &bytes));
         entry.found.manifest = Some(manifest);
         (entry, Some(hook))
     }
@@ -213,7 +220,7 @@ impl Builder<'_> {
     /// Reports why a hook does not run, if its user relies on it.
     fn lapsed(&mut self, entry: Entry, problem: Option<Problem>) -> Entry {
         let message = problem.as_ref().map(|it| it.message.clone());
-        self.listed.problems.extend(problem);
+        self.problems.extend(problem);
         Entry { problem: message, ..entry }
     }
 
@@ -222,7 +229,7 @@ impl Builder<'_> {
         let mut settings = judged.table.settings.clone();
         let (tightened, problems) =
             self.wishes.apply(&judged.candidate, manifest.settings.as_ref(), &mut settings);
-        self.listed.problems.extend(problems);
+        self.problems.extend(problems);
         entry.tightened = tightened;
         entry.found.settings.clone_from(&settings);
         settings
@@ -240,7 +247,7 @@ impl Builder<'_> {
             );
             Problem::new(path, message).of(name)
         });
-        self.listed.problems.extend(refused);
+        self.problems.extend(refused);
         access
     }
 
@@ -287,7 +294,7 @@ impl Builder<'_> {
         let is_reported =
             judged.declared().is_some_and(|it| it.is_reported) && descriptor.on_failure == OnFailure::Pass;
         if !is_reported {
-            self.listed.problems.push(problem.of(name));
+            self.problems.push(problem.of(name));
         }
         if descriptor.on_failure == OnFailure::Block {
             if is_undeclared {

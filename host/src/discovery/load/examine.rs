@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use super::blocking;
-use super::hook_cache::HookCache;
+use super::hook_cache::{self, HookCache};
 use super::judged::Judged;
 use crate::discovery::find::candidate::Candidate;
 use crate::discovery::find::files::Kept;
@@ -98,10 +98,15 @@ impl Examined {
 
 /// Examines the files of hooks, several at once.
 pub(super) struct Examiner {
-    file: FileExaminer,
-    slots: Arc<Semaphore>,
+    cache: Option<HookCache>,
+    /// The process answers one event, and nothing else waits for this thread.
+    one_event: bool,
+    /// The end of the wait for the user's components that are not compiled; without it their own limit of time counts.
+    compiled_by: Option<Instant>,
+    runtime: Runtime,
+    slots: Semaphore,
     /// The same for components.
-    processors: Arc<Semaphore>,
+    processors: Semaphore,
     progress: Progress,
     /// The time limit for a component that the user trusts.
     own: Duration,
@@ -111,31 +116,19 @@ pub(super) struct Examiner {
     untrusted: AtomicUsize,
 }
 
-/// Examines one file.
-#[derive(Clone)]
-struct FileExaminer {
-    cache: Option<Arc<HookCache>>,
-    /// The process answers one event, and nothing else waits for this thread.
-    one_event: bool,
-    /// The end of the wait for the user's components that are not compiled; without it their own limit of time counts.
-    compiled_by: Option<Instant>,
-    runtime: Runtime,
-}
-
 impl Examiner {
     pub(super) fn new(options: &Options, runtime: &Runtime) -> Self {
-        let cache = options.cache.as_deref().map(|cache| Arc::new(HookCache::open(cache, options.reread)));
-        let (one_event, compile_wait) = (options.one_event, options.compile_wait);
-        let compiled_by = compile_wait.and_then(|wait| Instant::now().checked_add(wait));
-        let file = FileExaminer { cache, one_event, compiled_by, runtime: runtime.clone() };
         Self {
-            file,
-            slots: Arc::new(Semaphore::new(AT_ONCE)),
+            cache: options.cache.as_deref().map(|cache| HookCache::open(cache, options.reread)),
+            one_event: options.one_event,
+            compiled_by: options.compile_wait.and_then(|wait| Instant::now().checked_add(wait)),
+            runtime: runtime.clone(),
+            slots: Semaphore::new(AT_ONCE),
             // One thread examines for one event. To ask for the number of processors takes twenty system calls.
-            processors: Arc::new(Semaphore::new(match options.one_event {
+            processors: Semaphore::new(match options.one_event {
                 true => AT_ONCE,
                 false => available_parallelism().map_or(1, NonZero::get),
-            })),
+            }),
             progress: options.progress.clone(),
             own: options.component_timeout,
             together: options.untrusted_timeout,
@@ -146,9 +139,7 @@ impl Examiner {
 
     /// Writes the cache for the next process.
     pub(super) fn save_cache(&self) {
-        if let Some(cache) = &self.file.cache {
-            cache.save();
-        }
+        self.cache.iter().for_each(HookCache::save);
     }
 
     /// Returns the time that untrusted files took.
@@ -157,7 +148,7 @@ impl Examiner {
     }
 
     /// Examines the files of these hooks; the results have their order.
-    pub(super) async fn examine(&self, jobs: Vec<Arc<Judged>>) -> Vec<Examined> {
+    pub(super) async fn examine(self: &Arc<Self>, jobs: Vec<Arc<Judged>>) -> Vec<Examined> {
         let mut results: Vec<Examined> = Vec::new();
         let mut tasks = JoinSet::new();
         let mut untrusted = Vec::new();
@@ -169,11 +160,11 @@ impl Examiner {
                 untrusted.push((at, job));
                 continue;
             }
-            let slots = if job.candidate.kind == Kind::Component { &self.processors } else { &self.slots };
-            let (slots, file, own) = (Arc::clone(slots), self.file.clone(), self.own);
+            let it = Arc::clone(self);
             tasks.spawn(async move {
-                let _slot = slots.acquire_owned().await;
-                (at, file.examine(&job, own).await)
+                let slots = if job.candidate.kind == Kind::Component { &it.processors } else { &it.slots };
+                let _slot = slots.acquire().await;
+                (at, it.examine_file(&job, it.own).await)
             });
         }
         let mut set = |at: usize, examined| {
@@ -196,7 +187,7 @@ impl Examiner {
 
     /// Examines an untrusted file, in the rest of the time for all of them. A refused file is not run, only its digest is
     /// taken.
-    async fn examine_untrusted(&self, job: &Judged) -> Examined {
+    async fn examine_untrusted(self: &Arc<Self>, job: &Judged) -> Examined {
         let Candidate { kind, path, .. } = &job.candidate;
         if job.standing == TrustLevel::Refused {
             // It fails in every event, also without a digest.
@@ -209,17 +200,17 @@ impl Examiner {
                 );
                 return Examined::failed(HookError::new(Cause::Incompatible, what));
             }
-            if let Some(examined) = self.file.remembered(job, false, self.together).await {
+            if let Some(examined) = self.remembered(job, false, self.together).await {
                 return examined;
             }
         }
         let left = self.together.saturating_sub(self.untrusted_time());
-        let known = self.file.components().filter(|_| *kind == Kind::Component);
+        let known = self.components().filter(|_| *kind == Kind::Component);
         let stamp = known.and_then(|known| known.stamp(path));
         if !left.is_zero() {
             let began = Instant::now();
             // In a box, because the futures of discovery are large.
-            let examined = timeout(left, Box::pin(self.file.examine(job, self.together))).await;
+            let examined = timeout(left, Box::pin(self.examine_file(job, self.together))).await;
             *self.used.lock().unwrap_or_else(PoisonError::into_inner) += began.elapsed();
             if let Ok(examined) = examined {
                 return examined;
@@ -241,11 +232,9 @@ impl Examiner {
         );
         HookError::new(Cause::Timeout, what)
     }
-}
 
-impl FileExaminer {
     /// Examines a hook's file; a component within this time.
-    async fn examine(&self, job: &Judged, within: Duration) -> Examined {
+    async fn examine_file(self: &Arc<Self>, job: &Judged, within: Duration) -> Examined {
         // The time of untrusted files is limited, and a read in this thread could not be stopped.
         let here = self.one_event && job.standing.is_trusted();
         match job.candidate.kind {
@@ -253,12 +242,12 @@ impl FileExaminer {
             Kind::Rules => examine_rules(job, here).await,
             // Its events are declared: there is nothing to ask.
             Kind::Command | Kind::Tool => Examined::new(job.digest(), Ok(Ready::Declared)),
-            _ => native(job, here, self.cache.as_deref()).await,
+            _ => native(job, here, self.cache.as_ref()).await,
         }
     }
 
     /// Returns the cache if it can have components.
-    fn components(&self) -> Option<&Arc<HookCache>> {
+    fn components(&self) -> Option<&HookCache> {
         self.cache.as_ref().filter(|_| RUNS_COMPONENTS)
     }
 
@@ -270,28 +259,29 @@ impl FileExaminer {
 
     /// Returns the result for a component whose file is unchanged since it was last examined: nothing of it is read or
     /// loaded now.
-    async fn remembered(&self, job: &Judged, here: bool, within: Duration) -> Option<Examined> {
-        let known = Arc::clone(self.components()?);
-        let (runtime, one_event, wait) = (self.runtime.clone(), self.one_event, self.wait(job, here));
+    async fn remembered(self: &Arc<Self>, job: &Judged, here: bool, within: Duration) -> Option<Examined> {
+        self.components()?;
+        let (it, wait) = (Arc::clone(self), self.wait(job, here));
         let (path, access) = (job.candidate.path.clone(), job.candidate.dir.access.clone());
         let look = move || {
+            let known = it.components()?;
             let row = known.row(&path)?;
-            let failure = known.failure(&row, within, |digest| runtime.has_code(digest));
+            let failure = known.failure(&row, within, |digest| it.runtime.has_code(digest));
             // A process that serves many events tries it again: it has the time.
-            if let Some(error) = failure.filter(|_| one_event) {
+            if let Some(error) = failure.filter(|_| it.one_event) {
                 tracing::debug!(path = %path.display(), %error, "a component failed before");
                 return Some(Examined { policy: row.on_failure, ..Examined::new(row.digest, Err(error)) });
             }
             let (digest, size) = known.usable(&row)?;
             tracing::debug!(path = %path.display(), %digest, "a component is unchanged");
             let read = Arc::new(move || access.read(&path, MAX_COMPONENT));
-            let component = runtime.load_later(digest, size, wait, read)?;
+            let component = it.runtime.load_later(digest, size, wait, read)?;
             Some(Examined::new(row.digest, Ok(Ready::Described(Described::Component(component)))))
         };
         blocking(here, look).await.ok()?
     }
 
-    async fn component(&self, job: &Judged, here: bool, within: Duration) -> Examined {
+    async fn component(self: &Arc<Self>, job: &Judged, here: bool, within: Duration) -> Examined {
         let path = &job.candidate.path;
         let Some(known) = self.components() else {
             return self.examined(job, self.load(job, here, within).await);
@@ -359,8 +349,8 @@ async fn native(job: &Judged, here: bool, cache: Option<&HookCache>) -> Examined
             digest.ok().and_then(Result::ok)
         }
     };
-    let kept = cache.zip(digest.as_ref());
-    if let Some(event) = kept.and_then(|(cache, digest)| cache.answer(path, digest, environment)) {
+    let kept = cache.zip(digest.as_ref().map(|digest| hook_cache::key(path, digest, environment)));
+    if let Some(event) = kept.as_ref().and_then(|(cache, key)| cache.answer(key)) {
         return Examined::new(digest, Ok(Ready::Native(event)));
     }
     let verify = job.verify();
@@ -371,8 +361,8 @@ async fn native(job: &Judged, here: bool, cache: Option<&HookCache>) -> Examined
     }
     let variables: Vec<_> = crate::native::no_bytecode(verify.as_ref()).into_iter().collect();
     let result = crate::native::query(path, environment, &variables, QUERY_DEADLINE).await;
-    if let (Ok(event), Some((cache, digest))) = (&result, kept) {
-        cache.learn_answer(path, digest, environment, event);
+    if let (Ok(event), Some((cache, key))) = (&result, kept) {
+        cache.learn_answer(key, event);
     }
     Examined::new(digest, result.map(Ready::Native))
 }

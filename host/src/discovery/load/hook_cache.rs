@@ -171,30 +171,19 @@ impl HookCache {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the event that the program with these bytes answered at this path, with these variables.
-    pub(super) fn answer(
-        &self,
-        program: &Path,
-        digest: &Digest,
-        environment: Option<&[String]>,
-    ) -> Option<EventName> {
-        self.state().contents.answers.get(&key(program, digest, environment)).cloned()
+    /// Returns the event that a program with this [`key`] answered.
+    pub(super) fn answer(&self, key: &str) -> Option<EventName> {
+        self.state().contents.answers.get(key).cloned()
     }
 
     /// Remembers an answer. A failure is not remembered: the hook may do better next time.
-    pub(super) fn learn_answer(
-        &self,
-        program: &Path,
-        digest: &Digest,
-        environment: Option<&[String]>,
-        event: &EventName,
-    ) {
+    pub(super) fn learn_answer(&self, key: String, event: &EventName) {
         let mut state = self.state();
         // A full cache starts anew: its hooks are asked once more.
         if state.contents.answers.len() >= MAX_ANSWERS {
             state.contents.answers.clear();
         }
-        state.contents.answers.insert(key(program, digest, environment), event.clone());
+        state.contents.answers.insert(key, event.clone());
         state.is_changed = true;
     }
 
@@ -258,13 +247,12 @@ impl HookCache {
     }
 
     fn insert(&self, path: &Path, row: Row) {
-        // The file is text.
-        if path.to_str().is_none() {
-            return;
-        }
         let mut state = self.state();
-        state.contents.components.insert(path.to_owned(), row);
-        state.is_changed = true;
+        // The file is text.
+        if path.to_str().is_some() {
+            state.contents.components.insert(path.to_owned(), row);
+            state.is_changed = true;
+        }
     }
 
     /// Writes the cache, if anything was learned. If that fails, or another process writes at the same time, some of it
@@ -300,7 +288,7 @@ impl Contents {
 
 /// Returns the digest of everything that an answer depends on. A script may behave by its own path (`$0`) and by its
 /// environment: by the names of the variables that it gets, in any order.
-fn key(program: &Path, digest: &Digest, environment: Option<&[String]>) -> String {
+pub(super) fn key(program: &Path, digest: &Digest, environment: Option<&[String]>) -> String {
     let mut key = digest.to_string().into_bytes();
     key.push(0);
     key.extend_from_slice(program.as_os_str().as_bytes());

@@ -1,51 +1,24 @@
 //! Makes hooks of declared commands and tools.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hookbox_system::text;
 
-use super::LastGood;
+use super::build::Builder;
 use super::judged::Judged;
-use crate::discovery::find::Options;
 use crate::discovery::find::declared::{Declared, Handler, PLUGIN_DATA_VARIABLE, Server, WiredCommand};
 use crate::hook::{Cause, Descriptor, Hook, HookError};
 use crate::mcp::{self, ServerConfig, ToolHook, Transport};
 use crate::native::command::{CommandHook, CommandLine};
 
-/// Makes the hooks of declarations. Servers are not started, and the hooks of one root share them.
-pub(super) struct Launcher {
-    /// The repository, or the working directory.
-    project: PathBuf,
-    /// The directory with the data of plugins, each in a directory of its own.
-    plugin_data: Option<PathBuf>,
-    servers: HashMap<(PathBuf, usize, String), Arc<mcp::Server>>,
-    /// The state of the last discovery: its servers may be running.
-    last: Arc<LastGood>,
-}
-
-impl Launcher {
-    pub(super) fn new(options: &Options, repo: Option<&Path>, last: &Arc<LastGood>) -> Self {
-        Self {
-            project: repo.unwrap_or(&options.cwd).to_owned(),
-            plugin_data: options.data.as_ref().map(|data| data.join("plugin-data")),
-            servers: HashMap::new(),
-            last: Arc::clone(last),
-        }
-    }
-
-    /// Returns the servers of these hooks, for the next discovery.
-    pub(super) fn into_servers(self) -> HashMap<(PathBuf, usize, String), Arc<mcp::Server>> {
-        self.servers
-    }
-
-    /// Makes the hook of this declaration.
+impl Builder<'_> {
+    /// Makes the hook of this declaration. A server is not started, and the hooks of one root share it.
     ///
     /// # Errors
     ///
     /// `not_found` if its command is missing; `incompatible` if its server cannot be configured.
-    pub(super) fn hook(
+    pub(super) fn launched(
         &mut self,
         judged: &Judged,
         descriptor: Descriptor,
@@ -72,10 +45,11 @@ impl Launcher {
         descriptor: Descriptor,
         it: &WiredCommand,
     ) -> Result<CommandHook, HookError> {
-        let base = it.directory.as_ref().unwrap_or(&self.project);
+        let project = self.gate.repository().unwrap_or(&self.options.cwd);
+        let base = it.directory.as_deref().unwrap_or(project);
         let directory = it.cwd.as_ref().map_or_else(|| base.to_owned(), |cwd| base.join(cwd));
         let mut values: Vec<(&str, &Path)> =
-            it.project_variables.iter().map(|name| (*name, self.project.as_path())).collect();
+            it.project_variables.iter().map(|name| (*name, project)).collect();
         values.extend(it.variables.iter().map(|(name, path)| (*name, path.as_path())));
         let dir = &judged.candidate.dir;
         let own = dir.plugin.as_ref().map(|_| dir.base.as_path());
@@ -87,7 +61,7 @@ impl Launcher {
             return Err(HookError::new(Cause::Incompatible, message));
         }
         let name = dir.plugin.as_ref().map(|_| text::plain_name(&dir.plugin_dir));
-        let data = name.and_then(|name| Some(self.plugin_data.as_ref()?.join(name)));
+        let data = name.and_then(|name| Some(self.options.data.as_ref()?.join("plugin-data").join(name)));
         values.extend(data.iter().map(|data| (PLUGIN_DATA_VARIABLE, data.as_path())));
         let line = it.line.clone().with_values(&values);
         let mut hook =
@@ -121,7 +95,7 @@ impl Launcher {
             None => dir.base.as_path(),
         };
         let key = (root.to_owned(), dir.root, name.to_owned());
-        let server = match (self.servers.get(&key), &declared.server) {
+        let server = match (self.next.servers.get(&key), &declared.server) {
             (Some(server), _) => Arc::clone(server),
             (None, Some(server)) => {
                 let config = config(name, server, root)?;
@@ -130,16 +104,12 @@ impl Launcher {
                     Some(last) => Arc::clone(last),
                     None => mcp::Server::shared(config)?,
                 };
-                self.servers.insert(key, Arc::clone(&server));
+                self.next.servers.insert(key, Arc::clone(&server));
                 server
             }
             (None, None) => return Err(HookError::new(Cause::Internal, "its server was not declared")),
         };
-        let hook = ToolHook::new(descriptor, server, tool.to_owned());
-        Ok(Arc::new(match judged.verify() {
-            Some(verify) => hook.with_verify(verify),
-            None => hook,
-        }))
+        Ok(Arc::new(ToolHook::new(descriptor, server, tool.to_owned()).with_verify(judged.verify())))
     }
 }
 
@@ -151,16 +121,13 @@ fn command(
     values: &[(&str, &Path)],
 ) -> Result<CommandHook, HookError> {
     line.look(&directory, values)?;
-    let mut hook = CommandHook::new(descriptor, line.clone(), directory)
+    let declared = judged.declared();
+    Ok(CommandHook::new(descriptor, line.clone(), directory)
         .with_settings(&judged.table.settings)
-        .with_environment(judged.table.environment.clone());
-    if let Some(declared) = &judged.candidate.declared {
-        hook = hook.in_background(declared.background).with_condition(declared.condition.clone());
-    }
-    Ok(match judged.verify() {
-        Some(verify) => hook.with_verify(verify),
-        None => hook,
-    })
+        .with_environment(judged.table.environment.clone())
+        .with_verify(judged.verify())
+        .in_background(declared.is_some_and(|it| it.background))
+        .with_condition(declared.and_then(|it| it.condition.clone())))
 }
 
 /// Fills in the values of the variables that a declaration names.

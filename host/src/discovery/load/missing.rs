@@ -8,14 +8,14 @@ use async_trait::async_trait;
 use hookbox_system::files::EntryKind;
 use hookbox_system::text;
 
+use super::build::{Builder, Built};
 use super::entry::{Entry, EntryStatus, Found};
-use super::gate::Gate;
 use super::judged::{Judged, budget};
 use super::select::Shadower;
-use super::tighten::{Wishes, has};
+use super::tighten::has;
 use crate::discovery::Problem;
 use crate::discovery::find::Options;
-use crate::discovery::find::candidate::{Candidate, HooksDir, Position, State, kind_by_name};
+use crate::discovery::find::candidate::{Candidate, HooksDir, State, kind_by_name};
 use crate::discovery::find::declared::Source;
 use crate::discovery::find::roots::RootDir;
 use crate::discovery::find::settings::Table;
@@ -31,9 +31,6 @@ use crate::{builtin, rules};
 /// The consequence of a missing or broken guard.
 pub(super) const BLOCKS: &str = "on_failure is \"block\", so it fails in every event";
 
-/// The entry of a hook, and the hook that runs for it.
-pub(super) type Built = (Entry, Option<Arc<dyn Hook>>);
-
 /// Returns the entry of a hook with this descriptor, and one in its place that fails in its known events, else in all
 /// of them.
 pub(super) fn failing(
@@ -47,20 +44,6 @@ pub(super) fn failing(
     let hook = FailingHook::new(descriptor, priority, error);
     let entry = Entry { found, problem, ..Entry::new(hook.descriptor(), status) };
     (entry, Some(Arc::new(hook)))
-}
-
-/// The rows and the problems of a scan.
-pub(super) struct Listed {
-    pub(super) rows: Vec<(Position, Built)>,
-    pub(super) problems: Vec<Problem>,
-}
-
-impl Listed {
-    /// Adds the next hook in the order of registration.
-    pub(super) fn push(&mut self, position: Position, (mut entry, hook): Built) {
-        entry.found.order = self.rows.len();
-        self.rows.push((position, (entry, hook)));
-    }
 }
 
 /// A hook that does not run and fails in every event: an untrusted one, or a guard that is missing or broken.
@@ -121,33 +104,154 @@ pub(crate) fn unreadable_guard(problems: &[Problem]) -> Option<Arc<dyn Hook>> {
     Some(Arc::new(FailingHook::new(descriptor, Some(i32::MAX), HookError::new(Cause::NotFound, message))))
 }
 
-/// Finds the tables of missing hooks. One with `on_failure = "block"` is a guard that somebody removed: it
-/// fails in every event. Any other is a problem, because its name may be misspelt.
-pub(super) fn guards(
-    roots: &[RootDir],
-    judged: &[Arc<Judged>],
-    options: &Options,
-    wishes: &Wishes,
-    listed: &mut Listed,
-) {
-    for root in roots {
-        let here = |name: &str| has(judged, root, name);
+impl Builder<'_> {
+    /// Finds the tables of a root for missing hooks. One with `on_failure = "block"` is a guard that somebody removed: it
+    /// fails in every event. Any other is a problem, because its name may be misspelt.
+    pub(super) fn tables_of_missing(&mut self, root: &RootDir) {
         for (name, table) in &root.tables {
-            // A hook renamed to `….disable` is switched off, not lost.
-            let is_there = here(name) || here(&format!("{name}.disable"));
             // Built-in hooks have no file, and their settings are read elsewhere. A source that was not given finds no
             // hooks.
-            let is_searched = !source::is_name(name) || options.covers(name);
-            let is_wish = root.origin == Origin::Repo && wishes.covers(name, table);
-            if !is_there && !is_wish && !builtin::is_builtin(name) && is_searched {
-                let candidates = judged.iter().map(|it| &it.candidate);
-                let names = candidates.filter(|it| {
-                    it.dir.root == root.root && it.dir.tier.origin() == root.origin && it.declared.is_none()
-                });
-                let meant = meant(name, names.map(|it| it.name.as_str()));
-                missing(root, name, table, meant, options, listed);
+            let is_searched = !source::is_name(name) || self.options.covers(name);
+            let is_wish = root.origin == Origin::Repo && self.wishes.covers(name, table);
+            if !self.is_there(root, name) && !is_wish && !builtin::is_builtin(name) && is_searched {
+                self.missing(root, name, table);
             }
         }
+    }
+
+    /// Returns true if a root has a hook of this name. One renamed to `….disable` is switched off, not lost.
+    fn is_there(&self, root: &RootDir, name: &str) -> bool {
+        has(self.judged, root, name) || has(self.judged, root, &format!("{name}.disable"))
+    }
+
+    /// Finds the guards that hookbox wrote and that are gone: each fails in every event.
+    pub(super) fn written(&mut self, roots: &[RootDir]) {
+        for (path, _) in self.gate.written() {
+            let Some(name) = path.file_name().and_then(|it| it.to_str()) else { continue };
+            let is_its = |root: &&RootDir| {
+                root.origin == Origin::User && path.parent() == Some(&*root.path.join("hooks"))
+            };
+            let Some(root) = roots.iter().find(is_its) else { continue };
+            let table = root.tables.get(name).cloned().unwrap_or_default();
+            // A table that blocks is reported as one of a missing hook.
+            let is_reported = table.on_failure == Some(OnFailure::Block);
+            if self.is_there(root, name) || table.enabled == Some(false) || is_reported {
+                continue;
+            }
+            self.problems.push(guard_problem(path, GONE));
+            let on_failure = table.on_failure.unwrap_or(OnFailure::Block);
+            self.absent(expected(root, name), &table, (on_failure, GONE));
+        }
+    }
+
+    /// Reports the table of a missing hook.
+    fn missing(&mut self, root: &RootDir, name: &str, table: &Table) {
+        // The name would be shown in every report; so a name that no hook can have is only a problem.
+        let about = |max: usize, what: &str| {
+            let message = format!("line {}: {:?} {what}", table.line, text::escape(name, max));
+            Problem::new(root.settings_file(), message)
+        };
+        let is_repo = root.origin == Origin::Repo;
+        if is_repo && !can_be_a_name(name) {
+            return self.problems.push(about(80, "cannot be a hook's name"));
+        }
+        if is_repo && source::is_users(name) {
+            let hint = "a repository cannot set a user's hook: take its table out";
+            return self.problems.push(about(200, "is a hook of the user's").of(name).hint(hint));
+        }
+        let (expected, source) = expected(root, name);
+        let blocks = table.on_failure == Some(OnFailure::Block);
+        let is_guard = blocks && table.enabled != Some(false) && !table.makes_observer();
+        let what = if is_guard { format!("; {BLOCKS}") } else { String::new() };
+        let problem = about(200, &format!("is not a hook of this root{what}")).of(name);
+        let path = text::escape(&expected.path.to_string_lossy(), 4096);
+        let Options { whole_paths, .. } = self.options;
+        let approve = is_repo.then(|| {
+            let flags = self.options.flags();
+            format!(" and {}", trust::approve(&flags, name, Some(&expected.path), !whole_paths))
+        });
+        let approve = approve.unwrap_or_default();
+        self.problems.push(match root.access.entry_kind(&expected.path) {
+            _ if name.starts_with("builtin:") => {
+                let known: Vec<&str> = builtin::ALL.iter().map(|builtin| builtin.name).collect();
+                problem.hint(format!("built-in hooks are {}", known.join(", ")))
+            }
+            _ if source::is_name(name) => {
+                let file = text::escape(name.split('#').next().unwrap_or(name), 200);
+                problem.hint(format!("configure it in {file}, or take its table out"))
+            }
+            _ if expected.kind != kind_by_name(&expected.file) => {
+                problem.hint(format!("declare it in {path}, or take its table out"))
+            }
+            Ok(EntryKind::File { executable: false, .. }) => {
+                problem.hint(format!("make it executable: chmod +x {path}{approve}"))
+            }
+            _ => match self.meant(root, name) {
+                Some(meant) => problem.hint(format!(
+                    "did you mean \"{0}\"? then write [hooks.\"{0}\"]",
+                    text::escape(meant, 200)
+                )),
+                None => problem.hint(format!("put the hook at {path}{approve}, or take its table out")),
+            },
+        });
+        if is_guard {
+            let why = "does not exist, but its settings say that it must";
+            self.absent((expected, source), table, (OnFailure::Block, why));
+        }
+    }
+
+    /// Returns the hook that a table probably means: its name without its ending or its plugin, or misspelt.
+    fn meant(&self, root: &RootDir, name: &str) -> Option<&str> {
+        let in_root = self.judged.iter().map(|it| &it.candidate);
+        let in_root = in_root.filter(|it| it.declared.is_none() && root.covers(it));
+        let hooks = in_root.map(|it| it.name.as_str());
+        let whole = without_ending(name);
+        let is_it = |hook: &&str| without_ending(hook.rsplit('/').next().unwrap_or(hook)) == whole;
+        hooks.clone().find(is_it).or_else(|| {
+            let nearest = text::nearest(name, hooks)?;
+            (text::distance(name, nearest) <= MAX_TYPOS && name.len() > 2 * MAX_TYPOS).then_some(nearest)
+        })
+    }
+
+    /// Lists a hook that does not exist, and lets it fail in every event.
+    fn absent(
+        &mut self,
+        (expected, source): (Candidate, Source),
+        table: &Table,
+        (on_failure, why): (OnFailure, &str),
+    ) {
+        let Candidate { kind, ref dir, .. } = expected;
+        let descriptor = Descriptor {
+            tier: dir.tier,
+            path: Some(expected.path.clone()),
+            plugin: dir.plugin.clone(),
+            on_failure,
+            budget: budget(Budget::for_kind(kind), dir.tier, table, &self.options.limits),
+            answers: Answers::NONE,
+            trusted: TrustLevel::of(self.options.trust, dir.tier, kind).is_trusted(),
+            ..Descriptor::new(&expected.name, kind)
+        };
+        let error = HookError::new(Cause::NotFound, why);
+        let mut position = expected.position();
+        position.source = source;
+        let built = failing(Found::default(), descriptor, table.priority, error, EntryStatus::Invalid);
+        self.push(position, built);
+    }
+
+    /// Reports the guards that the user trusted in the repository and that are missing.
+    pub(super) fn gone(&mut self) {
+        let Some(repo) = self.gate.repository() else { return };
+        let options = self.options;
+        // A source may not be given any more, and a root may not be a root any more.
+        let is_searched = |record: &Record| match source::is_name(&record.name) {
+            true => options.covers(&record.name),
+            false => options.roots.iter().any(|root| record.path.starts_with(root)),
+        };
+        let guards = self.gate.gone(self.judged, is_searched);
+        self.problems.extend(guards.filter(|record| record.on_failure == OnFailure::Block).map(|record| {
+            let message = "no longer exists, and you trusted it as a guard: it does not run";
+            untrust(Problem::new(repo.join(&record.path), message).off(), &record.name)
+        }));
     }
 }
 
@@ -156,32 +260,6 @@ pub(super) const CHANGED: &str = "is not the guard that hookbox wrote: it was ch
 
 /// The message about a guard whose file is gone.
 const GONE: &str = "does not exist, and hookbox wrote a guard there: somebody removed it";
-
-/// Finds the guards that hookbox wrote and that are gone: each fails in every event.
-pub(super) fn written(
-    roots: &[RootDir],
-    judged: &[Arc<Judged>],
-    options: &Options,
-    gate: &Gate,
-    listed: &mut Listed,
-) {
-    for (path, _) in gate.written() {
-        let Some(name) = path.file_name().and_then(|it| it.to_str()) else { continue };
-        let is_its =
-            |root: &&RootDir| root.origin == Origin::User && path.parent() == Some(&*root.path.join("hooks"));
-        let Some(root) = roots.iter().find(is_its) else { continue };
-        let table = root.tables.get(name).cloned().unwrap_or_default();
-        // A table that blocks is reported as one of a missing hook.
-        let is_reported = table.on_failure == Some(OnFailure::Block);
-        let is_there = has(judged, root, name) || has(judged, root, &format!("{name}.disable"));
-        if is_there || table.enabled == Some(false) || is_reported {
-            continue;
-        }
-        listed.problems.push(guard_problem(path, GONE));
-        let on_failure = table.on_failure.unwrap_or(OnFailure::Block);
-        absent(expected(root, name), &table, (on_failure, GONE), options, listed);
-    }
-}
 
 /// Returns the problem of a guard that hookbox wrote.
 pub(super) fn guard_problem(path: &Path, message: &str) -> Problem {
@@ -193,20 +271,6 @@ pub(super) fn guard_problem(path: &Path, message: &str) -> Problem {
     Problem::new(path, message).of(&name).off().hint(hint)
 }
 
-/// Returns the hook that a table probably means: its name without its ending or its plugin, or
-/// misspelt.
-fn meant<'a>(name: &str, hooks: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
-    let stem = |name: &'a str| {
-        let file = name.rsplit('/').next().unwrap_or(name);
-        without_ending(file)
-    };
-    let whole = without_ending(name);
-    hooks.clone().find(|hook| stem(hook) == whole).or_else(|| {
-        let nearest = text::nearest(name, hooks)?;
-        (text::distance(name, nearest) <= MAX_TYPOS && name.len() > 2 * MAX_TYPOS).then_some(nearest)
-    })
-}
-
 /// Returns the name of a component or a rules file without its ending.
 fn without_ending(file: &str) -> &str {
     file.strip_suffix(".wasm").or_else(|| file.strip_suffix(rules::ENDING)).unwrap_or(file)
@@ -214,95 +278,6 @@ fn without_ending(file: &str) -> &str {
 
 /// The letters by which a misspelt name differs at most.
 const MAX_TYPOS: usize = 2;
-
-fn missing(
-    root: &RootDir,
-    name: &str,
-    table: &Table,
-    meant: Option<&str>,
-    options: &Options,
-    listed: &mut Listed,
-) {
-    // The name would be shown in every report; so a name that no hook can have is only a problem.
-    if root.origin == Origin::Repo && !can_be_a_name(name) {
-        let message = format!("line {}: {:?} cannot be a hook's name", table.line, text::escape(name, 80));
-        listed.problems.push(Problem::new(root.settings_file(), message));
-        return;
-    }
-    if root.origin == Origin::Repo && source::is_users(name) {
-        let message = format!("line {}: {:?} is a hook of the user's", table.line, text::escape(name, 200));
-        let hint = "a repository cannot set a user's hook: take its table out";
-        listed.problems.push(Problem::new(root.settings_file(), message).of(name).hint(hint));
-        return;
-    }
-    let (expected, source) = expected(root, name);
-    let is_guard =
-        table.on_failure == Some(OnFailure::Block) && table.enabled != Some(false) && !table.makes_observer();
-    let shown = text::escape(name, 200);
-    let message = format!("line {}: {shown:?} is not a hook of this root", table.line);
-    let message = if is_guard { format!("{message}; {BLOCKS}") } else { message };
-    let problem = Problem::new(root.settings_file(), message).of(name);
-    let path = text::escape(&expected.path.to_string_lossy(), 4096);
-    let approve = match root.origin {
-        Origin::Repo => format!(
-            " and {}",
-            trust::approve(&options.flags(), name, Some(&expected.path), !options.whole_paths)
-        ),
-        _ => String::new(),
-    };
-    listed.problems.push(match root.access.entry_kind(&expected.path) {
-        _ if name.starts_with("builtin:") => {
-            let known: Vec<&str> = builtin::ALL.iter().map(|builtin| builtin.name).collect();
-            problem.hint(format!("built-in hooks are {}", known.join(", ")))
-        }
-        _ if source::is_name(name) => {
-            let file = text::escape(name.split('#').next().unwrap_or(name), 200);
-            problem.hint(format!("configure it in {file}, or take its table out"))
-        }
-        _ if expected.kind != kind_by_name(&expected.file) => {
-            problem.hint(format!("declare it in {path}, or take its table out"))
-        }
-        Ok(EntryKind::File { executable: false, .. }) => {
-            problem.hint(format!("make it executable: chmod +x {path}{approve}"))
-        }
-        _ => match meant {
-            Some(meant) => problem
-                .hint(format!("did you mean \"{0}\"? then write [hooks.\"{0}\"]", text::escape(meant, 200))),
-            None => problem.hint(format!("put the hook at {path}{approve}, or take its table out")),
-        },
-    });
-    if !is_guard {
-        return;
-    }
-    let why = "does not exist, but its settings say that it must";
-    absent((expected, source), table, (OnFailure::Block, why), options, listed);
-}
-
-/// Lists a hook that does not exist, and lets it fail in every event.
-fn absent(
-    (expected, source): (Candidate, Source),
-    table: &Table,
-    (on_failure, why): (OnFailure, &str),
-    options: &Options,
-    listed: &mut Listed,
-) {
-    let Candidate { kind, ref dir, .. } = expected;
-    let descriptor = Descriptor {
-        tier: dir.tier,
-        path: Some(expected.path.clone()),
-        plugin: dir.plugin.clone(),
-        on_failure,
-        budget: budget(Budget::for_kind(kind), dir.tier, table, &options.limits),
-        answers: Answers::NONE,
-        trusted: TrustLevel::of(options.trust, dir.tier, kind).is_trusted(),
-        ..Descriptor::new(&expected.name, kind)
-    };
-    let error = HookError::new(Cause::NotFound, why);
-    let mut position = expected.position();
-    position.source = source;
-    let built = failing(Found::default(), descriptor, table.priority, error, EntryStatus::Invalid);
-    listed.push(position, built);
-}
 
 /// Returns true if a hook can have this full name: a printable file name, perhaps after its plugin's name.
 fn can_be_a_name(name: &str) -> bool {
@@ -376,23 +351,6 @@ pub(super) fn shadowed(judged: &Judged, shadower: &Shadower) -> Option<Problem> 
         let problem = Problem::new(&judged.candidate.path, message).of(&judged.candidate.name).off();
         problem.hint("give one of them another name")
     })
-}
-
-/// Returns problems for the guards that the user trusted in the repository and that are missing.
-pub(super) fn gone(gate: &Gate, judged: &[Arc<Judged>], options: &Options) -> Vec<Problem> {
-    let Some(repo) = gate.repository() else { return Vec::new() };
-    // A source may not be given any more, and a root may not be a root any more.
-    let is_searched = |record: &Record| match source::is_name(&record.name) {
-        true => options.covers(&record.name),
-        false => options.roots.iter().any(|root| record.path.starts_with(root)),
-    };
-    let guards = gate.gone(judged, is_searched).filter(|record| record.on_failure == OnFailure::Block);
-    guards
-        .map(|record| {
-            let message = "no longer exists, and you trusted it as a guard: it does not run";
-            untrust(Problem::new(repo.join(&record.path), message).off(), &record.name)
-        })
-        .collect()
 }
 
 /// Adds the name and, for a user who agrees with the change, the command to withdraw trust.

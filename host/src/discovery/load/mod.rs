@@ -29,7 +29,7 @@ use self::tighten::Wishes;
 use super::Problem;
 use super::find::Options;
 use super::find::files::{Kept, LastRead, Since};
-use super::find::roots::{self, Repositories};
+use super::find::roots::Repositories;
 use super::find::scan::{self, Scan};
 use super::find::settings::GlobalSettings;
 use super::find::{self, Scanned, absolute};
@@ -116,20 +116,15 @@ impl LastGood {
 /// Finds the hooks. `last` is the working state of the last time: a file that is broken now stays in force in
 /// its last version, unless that is against the user's will.
 pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &Runtime) -> Discovery {
-    let mut options = options.clone();
-    options.cwd = absolute(&options.cwd);
-    options.home = options.home.map(|home| absolute(&home));
     let mut problems = Vec::new();
-    let here = if options.cwd.as_os_str().is_empty() { Path::new(".") } else { &options.cwd };
-    options.roots = roots::valid(&options.roots, here, &mut problems);
-    let options = Arc::new(options);
+    let options = Arc::new(find::valid(options, &mut problems));
 
     // Reading files blocks the thread, and other tasks of the agent must go on.
     let judged = {
         let (options, last, runtime) = (Arc::clone(&options), Arc::clone(&last.read), runtime.clone());
         blocking(options.one_event, move || find_and_judge(&options, &last, &runtime)).await
     };
-    let Judgements { repositories, global, read, mut scans } = match judged {
+    let Scanned { repositories, global, read, mut scans } = match judged {
         Ok(judged) => judged,
         Err(error) => {
             problems.push(not_searched(&options, &error).hiding(&FileAccess::Global));
@@ -154,7 +149,7 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
         let last_good = Some(LastGood { read, ..LastGood::default() });
         return Discovery { problems, repo, outer, global, kept, last_good, ..Discovery::default() };
     }
-    let examiner = Examiner::new(&options, runtime);
+    let examiner = Arc::new(Examiner::new(&options, runtime));
     let mut discovery = Discovery::default();
     let wishes = Wishes::of(&scans);
     // The outermost first: an inner repository takes nothing away from it, no time either.
@@ -182,16 +177,6 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
     discovery
 }
 
-/// The candidates of all repositories and of the user, judged.
-struct Judgements {
-    repositories: Repositories,
-    global: GlobalSettings,
-    /// The files that could be read.
-    read: Arc<LastRead>,
-    /// The outermost repository first; the nearest one last, with the user's own candidates.
-    scans: Vec<JudgedScan>,
-}
-
 /// A scan whose candidates are judged.
 struct JudgedScan {
     scan: Scan,
@@ -217,7 +202,7 @@ fn names(scans: &[Scan]) -> HashMap<String, usize> {
 }
 
 /// Finds the candidates and judges them. None of them runs.
-fn find_and_judge(options: &Options, last: &Arc<LastRead>, runtime: &Runtime) -> Judgements {
+fn find_and_judge(options: &Options, last: &Arc<LastRead>, runtime: &Runtime) -> Scanned<JudgedScan> {
     let Scanned { repositories, global, read, mut scans } = find::find(options, last);
     let mut problems = Vec::new();
     let granted = Granted::read(options, runtime, global.git.as_deref(), &mut problems);
@@ -232,7 +217,7 @@ fn find_and_judge(options: &Options, last: &Arc<LastRead>, runtime: &Runtime) ->
         JudgedScan::new(scan, gate, &names, options)
     };
     let scans = of_scans.zip(scans).map(judge).collect();
-    Judgements { repositories, global, read, scans }
+    Scanned { repositories, global, read, scans }
 }
 
 fn not_searched(options: &Options, error: &tokio::task::JoinError) -> Problem {
@@ -270,6 +255,6 @@ pub async fn examine_plugin(dir: &Path, called: &str, tier: Tier, runtime: &Runt
             return Discovery { problems: vec![not_searched(&options, &error)], ..Discovery::default() };
         }
     };
-    let (examiner, last) = (Examiner::new(&options, runtime), Arc::default());
+    let (examiner, last) = (Arc::new(Examiner::new(&options, runtime)), Arc::default());
     build::build(scan, &options, &examiner, &last, &Wishes::default()).await
 }

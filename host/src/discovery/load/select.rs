@@ -32,7 +32,7 @@ pub(super) struct Shadower {
 
 /// Examines the candidates in rounds. A later hook is examined only after no earlier hook of its name turned
 /// out usable, so that no shadowed hook runs.
-pub(super) async fn select(all: &[Arc<Judged>], examiner: &Examiner, last: &LastGood) -> Vec<Selection> {
+pub(super) async fn select(all: &[Arc<Judged>], examiner: &Arc<Examiner>, last: &LastGood) -> Vec<Selection> {
     let undecided = || HookError::new(Cause::Internal, "could not be examined");
     let mut selections: Vec<Selection> =
         all.iter().map(|_| Selection::Examined(Examined::failed(undecided()))).collect();

@@ -111,9 +111,5 @@ fn can_be_tightened(candidate: &Candidate) -> bool {
 
 /// Returns true if a root has a hook of this name.
 pub(super) fn has(judged: &[Arc<Judged>], root: &RootDir, name: &str) -> bool {
-    judged.iter().map(|it| &it.candidate).any(|it| {
-        // A hook of a source belongs to no root: the settings of each root may name it.
-        let is_outside = it.declared.as_ref().is_some_and(|it| it.outside.is_some());
-        (is_outside || it.dir.root == root.root) && it.dir.tier.origin() == root.origin && it.name == name
-    })
+    judged.iter().any(|it| it.candidate.name == name && root.covers(&it.candidate))
 }

@@ -89,7 +89,7 @@ impl File<'_> {
             size += it.name.len() + value.len();
             if size > MAX_ENVIRONMENT {
                 let what = format!("env: has more than {MAX_ENVIRONMENT} bytes: the rest is left out");
-                self.reader.fault(|| at(it.at.spot(), &what));
+                self.reader.fault(|| at(it.at, &what));
                 break;
             }
             all.push((it.name.clone(), value));
@@ -109,7 +109,7 @@ impl File<'_> {
             return true;
         };
         let what = format!("env: {} {why}; it is left out", text::escape(name, 80));
-        self.reader.fault(|| at(member.at.spot(), &what));
+        self.reader.fault(|| at(member.at, &what));
         false
     }
 }

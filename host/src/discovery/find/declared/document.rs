@@ -17,16 +17,20 @@ const MAX_NESTED: usize = 32;
 /// The number of members of an object. Readers compare them with each other.
 const MAX_MEMBERS: usize = 4096;
 
-/// A position in a text, counted from 1; the column in characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spot {
-    line: usize,
-    column: usize,
+/// A position in a text. Its line and column are counted when it is shown: from 1, the column in characters.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot<'a> {
+    document: &'a Document<'a>,
+    at: usize,
 }
 
-impl fmt::Display for Spot {
+impl fmt::Display for Spot<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}", self.line, self.column)
+        let Document { text, lines, .. } = self.document;
+        let line = lines.partition_point(|start| *start <= self.at);
+        let start = lines.get(line.saturating_sub(1)).copied().unwrap_or_default();
+        let before = text.get(start..self.at).unwrap_or_default();
+        write!(f, "line {line}, column {}", 1 + before.chars().count())
     }
 }
 
@@ -44,28 +48,26 @@ impl<'a> Document<'a> {
     ///
     /// # Errors
     ///
-    /// The position of the first mistake, and what it is.
-    pub fn parse(text: &'a str) -> Result<Self, (Spot, String)> {
+    /// The first mistake, with its position.
+    pub fn parse(text: &'a str) -> Result<Self, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         let mut document = Self { text, root: Value::NullKeyword(NULL), lines };
+        let fault = |document: &Self, at: usize, what: &str| Err(self::at(Spot { document, at }, what));
         // Before the parser: its recursion takes stack.
         if json::nested(text) > MAX_NESTED {
-            let what = format!("is nested more than {MAX_NESTED} levels deep");
-            return Err((document.spot(0), what));
+            return fault(&document, 0, &format!("is nested more than {MAX_NESTED} levels deep"));
         }
         match parse_to_ast(text, &Default::default(), &STRICT).map(|parsed| parsed.value) {
             Ok(Some(root)) => document.root = root,
-            Ok(None) => return Err((document.spot(0), "is not JSON: it is empty".to_owned())),
+            Ok(None) => return fault(&document, 0, "is not JSON: it is empty"),
             Err(error) => {
-                let what = text::escape(&error.kind().to_string(), 200);
-                return Err((document.spot(error.range().start), format!("is not JSON: {what}")));
+                let what = format!("is not JSON: {}", text::escape(&error.kind().to_string(), 200));
+                return fault(&document, error.range().start, &what);
             }
         }
         match crowded(&document.root) {
-            Some(at) => {
-                Err((document.spot(at), format!("has more than {MAX_MEMBERS} members in one object")))
-            }
+            Some(at) => fault(&document, at, &format!("has more than {MAX_MEMBERS} members in one object")),
             None => Ok(document),
         }
     }
@@ -74,20 +76,13 @@ impl<'a> Document<'a> {
     pub fn root(&self) -> Node<'_> {
         Node { document: self, value: &self.root }
     }
-
-    fn spot(&self, at: usize) -> Spot {
-        let line = self.lines.partition_point(|start| *start <= at);
-        let start = self.lines.get(line.saturating_sub(1)).copied().unwrap_or_default();
-        let before = self.text.get(start..at).unwrap_or_default();
-        Spot { line, column: 1 + before.chars().count() }
-    }
 }
 
 const NULL: jsonc_parser::ast::NullKeyword =
     jsonc_parser::ast::NullKeyword { range: jsonc_parser::common::Range { start: 0, end: 0 } };
 
 /// JSON and no extension of it.
-const STRICT: ParseOptions = ParseOptions {
+pub const STRICT: ParseOptions = ParseOptions {
     allow_comments: false,
     allow_loose_object_property_names: false,
     allow_trailing_commas: false,
@@ -110,19 +105,6 @@ fn crowded(value: &Value<'_>) -> Option<usize> {
     }
 }
 
-/// A position whose line and column are counted when they are needed.
-#[derive(Clone, Copy, Debug)]
-pub struct Position<'a> {
-    document: &'a Document<'a>,
-    at: usize,
-}
-
-impl Position<'_> {
-    pub fn spot(self) -> Spot {
-        self.document.spot(self.at)
-    }
-}
-
 /// A value with its position.
 #[derive(Clone, Copy, Debug)]
 pub struct Node<'a> {
@@ -134,7 +116,7 @@ pub struct Node<'a> {
 #[derive(Clone)]
 pub struct Member<'a> {
     /// The position of the name.
-    pub at: Position<'a>,
+    pub at: Spot<'a>,
     pub name: String,
     pub value: Node<'a>,
 }
@@ -164,12 +146,8 @@ impl<'a> Node<'a> {
     }
 
     /// The beginning of the value.
-    pub fn position(self) -> Position<'a> {
-        Position { document: self.document, at: self.value.start() }
-    }
-
-    pub fn spot(self) -> Spot {
-        self.position().spot()
+    pub fn spot(self) -> Spot<'a> {
+        Spot { document: self.document, at: self.value.start() }
     }
 
     /// Returns true if it is this text.
@@ -218,7 +196,7 @@ impl<'a> Node<'a> {
     fn object(self, object: &'a jsonc_parser::ast::Object<'a>) -> Object<'a> {
         let mut names = HashSet::new();
         let member = |it: &'a jsonc_parser::ast::ObjectProp<'a>| Member {
-            at: Position { document: self.document, at: it.range.start },
+            at: Spot { document: self.document, at: it.range.start },
             name: match &it.name {
                 ObjectPropName::String(name) => name.value.to_string(),
                 ObjectPropName::Word(name) => name.value.to_owned(),
@@ -266,7 +244,7 @@ pub fn wrong(key: &str, expected: &str, value: Node<'_>) -> String {
 }
 
 /// Puts the position before a description.
-pub fn at(spot: Spot, what: &str) -> String {
+pub fn at(spot: Spot<'_>, what: &str) -> String {
     format!("{spot}: {what}")
 }
 
@@ -307,7 +285,7 @@ pub fn words(value: Node<'_>) -> Option<Vec<String>> {
 pub fn unknown(member: &Member<'_>, known: &[&str]) -> String {
     let nearest = text::nearest(&member.name, known.iter().copied()).unwrap_or_default();
     let key = text::escape(&member.name, 80);
-    at(member.at.spot(), &format!("unknown key \"{key}\": the nearest is \"{nearest}\""))
+    at(member.at, &format!("unknown key \"{key}\": the nearest is \"{nearest}\""))
 }
 
 impl Reader {
@@ -361,7 +339,7 @@ impl Reader {
 /// Describes a key that appears twice.
 pub fn twice(member: &Member<'_>) -> String {
     let key = text::escape(&member.name, 80);
-    at(member.at.spot(), &format!("\"{key}\" appears twice: the first one counts"))
+    at(member.at, &format!("\"{key}\" appears twice: the first one counts"))
 }
 
 #[cfg(test)]
@@ -376,9 +354,10 @@ mod tests {
         let Form::Array(items) = members[0].value.form() else { panic!() };
         let Form::Object(Object { members: inner, .. }) = items[1].form() else { panic!() };
         let (name, inside) = (members[0].at, inner[0].at);
-        let nodes = [members[0].value, items[0], items[1], inner[0].value].map(Node::position);
-        let spots = [name, inside].into_iter().chain(nodes).map(|it| (it.spot().line, it.spot().column));
-        assert_eq!(spots.collect::<Vec<_>>(), [(2, 2), (3, 4), (2, 7), (2, 8), (3, 3), (3, 9)]);
+        let nodes = [members[0].value, items[0], items[1], inner[0].value].map(Node::spot);
+        let spots: Vec<String> = [name, inside].into_iter().chain(nodes).map(|it| it.to_string()).collect();
+        let want = [(2, 2), (3, 4), (2, 7), (2, 8), (3, 3), (3, 9)];
+        assert_eq!(spots, want.map(|(line, column)| format!("line {line}, column {column}")));
         assert_eq!(members[0].name, "é");
     }
 
@@ -393,14 +372,15 @@ mod tests {
             ("{a: 1}", 1, 2),
             ("\u{feff}\u{feff}{}", 1, 1),
         ] {
-            let (spot, what) = Document::parse(text).unwrap_err();
-            assert_eq!((spot.line, spot.column), (line, column), "{text:?}: {what}");
-            assert!(what.starts_with("is not JSON: "), "{what}");
+            let what = Document::parse(text).unwrap_err();
+            let want = format!("line {line}, column {column}: is not JSON: ");
+            assert!(what.starts_with(&want), "{text:?}: {what}");
         }
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        assert_eq!(Document::parse(&deep).unwrap_err().1, "is nested more than 32 levels deep");
+        let want = "line 1, column 1: is nested more than 32 levels deep";
+        assert_eq!(Document::parse(&deep).unwrap_err(), want);
         let full = (0..=MAX_MEMBERS).map(|n| format!("\"{n}\":1")).collect::<Vec<_>>().join(",");
-        let (spot, what) = Document::parse(&format!("[{{{full}}}]")).unwrap_err();
-        assert_eq!((spot.column, what.as_str()), (2, "has more than 4096 members in one object"));
+        let what = Document::parse(&format!("[{{{full}}}]")).unwrap_err();
+        assert_eq!(what, "line 1, column 2: has more than 4096 members in one object");
     }
 }

@@ -18,6 +18,9 @@ use crate::native::command::CommandLine;
 use hookbox_system::text;
 use hookbox_system::units;
 
+/// The keys of an action.
+const ACTIONS: [&str; 3] = ["command", "component", "tool"];
+
 /// The keys of an entry.
 const KEYS: [&str; 9] =
     ["command", "component", "tool", "name", "priority", "matcher", "timeout", "on_failure", "observe"];
@@ -47,55 +50,45 @@ impl Reader {
         };
         let Object { members, again } = object;
         hook.on_failure = policy(members.iter().chain(&again));
-        let mut actions = Vec::new();
-        let mut unknowns = Vec::new();
+        let (mut actions, mut unknowns) = (Vec::new(), Vec::new());
         for member in &members {
+            let value = member.value;
             match member.name.as_str() {
-                "command" => {
-                    actions.push((member, Kind::Command, command_line(member.value).map(Handler::Command)))
-                }
-                "component" => actions.push((member, Kind::Component, component(member.value))),
-                "tool" => actions.push((member, Kind::Tool, tool(member.value))),
-                "matcher" => hook.tools = self.tools(member.value),
-                _ if self.common(member, &mut hook) => {}
+                "command" => actions.push((member, Kind::Command, command_line(value).map(Handler::Command))),
+                "component" => actions.push((member, Kind::Component, component(value))),
+                "tool" => actions.push((member, Kind::Tool, tool(value))),
+                "matcher" => hook.tools = self.tools(value),
+                _ if self.common(member, &mut hook) || is_harmless(&member.name) => {}
                 _ => unknowns.push(member),
             }
         }
-        unknowns.retain(|it| !is_harmless(&it.name));
-        // A repeated key has two values: the stricter one counts, because the entry may be a guard.
-        for member in &again {
-            match member.name.as_str() {
-                "command" | "component" | "tool" => actions.push((member, Kind::Command, Err(twice(member)))),
-                _ => self.fault(|| twice(member)),
+        // A repeated action has two values, and the entry may be a guard: it does not run.
+        let (repeated, others): (Vec<_>, Vec<_>) = again.iter().partition(|it| ACTIONS.contains(&&*it.name));
+        others.into_iter().for_each(|member| self.fault(|| twice(member)));
+        let mut actions = actions.into_iter();
+        let first = actions.next();
+        hook.kind = first.as_ref().map_or(hook.kind, |(_, kind, _)| *kind);
+        hook.handler = match (first, actions.next(), repeated.first()) {
+            (None, ..) => {
+                let misspelt = unknowns.iter().take(MAX_WORDS).position(|it| is_action(it));
+                let misspelt = misspelt.or_else(|| unknowns.iter().position(|it| !is_policy(&it.name)));
+                let none = "expected one of command, component and tool, found none of them";
+                // The missing key is the misspelt one.
+                Err(misspelt
+                    .map_or_else(|| at(node.spot(), none), |which| unknown(unknowns.remove(which), &KEYS)))
             }
-        }
-        if let Some((_, kind, _)) = actions.first() {
-            hook.kind = *kind;
-        }
-        let misspelt = unknowns.iter().take(MAX_WORDS).position(|it| is_action(it));
-        let misspelt = misspelt.or_else(|| unknowns.iter().position(|it| !is_policy(&it.name)));
-        hook.handler = match (actions.as_mut_slice(), misspelt) {
-            ([(_, kind, _)], _) if source == Source::McpJson && *kind != Kind::Tool => {
+            (Some((first, ..)), Some((second, ..)), _) => {
+                let (first, found) = (&first.name, &second.name);
+                let what = format!("expected one of command, component and tool, found {first} and {found}");
+                Err(at(second.at, &what))
+            }
+            (_, _, Some(second)) => Err(twice(second)),
+            (Some((_, kind, _)), ..) if source == Source::McpJson && kind != Kind::Tool => {
                 let what =
                     "mcp.json sends events to tools only: a command or component belongs into hooks.json";
                 Err(at(node.spot(), what))
             }
-            ([(_, _, handler)], _) => std::mem::replace(handler, Err(String::new())),
-            // The missing key is the misspelt one.
-            ([], Some(which)) => Err(unknown(unknowns.remove(which), &KEYS)),
-            ([], None) => {
-                Err(at(node.spot(), "expected one of command, component and tool, found none of them"))
-            }
-            ([_, (second, _, Err(_))], _) if again.iter().any(|it| std::ptr::eq(it, *second)) => {
-                Err(twice(second))
-            }
-            ([(first, ..), (second, ..), ..], _) => {
-                let what = format!(
-                    "expected one of command, component and tool, found {} and {}",
-                    first.name, second.name
-                );
-                Err(at(second.at.spot(), &what))
-            }
+            (Some((_, _, handler)), ..) => handler,
         };
         self.unknowns(unknowns, &KEYS, &mut hook);
         hook
@@ -158,7 +151,7 @@ impl Reader {
 
 /// Returns true if an unknown key is a misspelt action.
 fn is_action(member: &Member<'_>) -> bool {
-    matches!(text::nearest(&member.name, KEYS), Some("command" | "component" | "tool"))
+    text::nearest(&member.name, KEYS).is_some_and(|nearest| ACTIONS.contains(&nearest))
 }
 
 /// Reads a whole number of 32 bits. 20.0 and 2e1 are whole numbers, too.

@@ -13,7 +13,6 @@ use crate::dialect::claude::{self, ClaudeWire, Matcher};
 use crate::event::EventName;
 use crate::hook::OnFailure;
 use crate::mcp::Transport;
-use hookbox_system::files::{self, FileAccess};
 use hookbox_system::text;
 
 /// The size limit of a file, in bytes.
@@ -37,23 +36,13 @@ pub(crate) struct Contents {
     pub(crate) files: Vec<String>,
 }
 
-/// Reads the text of a file; `None` if it does not exist.
-///
-/// # Errors
-///
-/// The reason why it cannot be read, in words that follow the path.
-pub(crate) fn read(access: &FileAccess, path: &Path, max: u64) -> Option<Result<String, String>> {
-    let bytes = access.read_if_exists(path, max)?.map_err(|error| files::explain(&error));
-    Some(bytes.and_then(|bytes| String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())))
-}
-
 /// Reads the declarations in a text.
 ///
 /// # Errors
 ///
 /// The reason why it is not JSON, so that its hooks are not known.
 pub(crate) fn parse(text: &str, source: Source) -> Result<Contents, String> {
-    let document = Document::parse(text).map_err(|(spot, what)| at(spot, &what))?;
+    let document = Document::parse(text)?;
     let mut file = File::new(source, String::new());
     match source {
         Source::Manifest => file.manifest(document.root()),
@@ -68,7 +57,7 @@ pub(crate) fn parse(text: &str, source: Source) -> Result<Contents, String> {
 ///
 /// As for [`parse`].
 pub(crate) fn parse_further(text: &str, path: &Path) -> Result<Contents, String> {
-    let document = Document::parse(text).map_err(|(spot, what)| at(spot, &what))?;
+    let document = Document::parse(text)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut file = File::new(Source::Manifest, format!("{}:", text::plain_name(text::prefix(&name, 64))));
     file.whole(document.root());
@@ -232,7 +221,7 @@ impl File {
                 let (shown, nearest) = (text::escape(key, 80), EventName::nearest(key));
                 let what =
                     format!("unknown event \"{shown}\": the nearest is {nearest}; its hooks do not run");
-                at(member.at.spot(), &what)
+                at(member.at, &what)
             });
             return self.leave_out(value);
         };
@@ -359,7 +348,7 @@ impl Reader {
             if servers.len() == MAX_SERVERS {
                 let what =
                     format!("has more than {MAX_SERVERS} servers: only the first {MAX_SERVERS} are used");
-                self.fault(|| at(member.at.spot(), &what));
+                self.fault(|| at(member.at, &what));
                 break;
             }
             let server = server(member.value);
@@ -433,7 +422,7 @@ fn map(key: &str, value: Node<'_>) -> Result<BTreeMap<String, String>, String> {
         Some(text) if !text.contains('\0') && is_a_name(key, &member.name) => Ok((member.name, text)),
         Some(_) => {
             let what = format!("{key}: {:?} cannot be a name", text::escape(&member.name, 80));
-            Err(at(member.at.spot(), &what))
+            Err(at(member.at, &what))
         }
         None => Err(wrong(&member.name, "a text", member.value)),
     };

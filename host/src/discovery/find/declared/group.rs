@@ -349,5 +349,5 @@ impl Reader {
 /// Describes a key that appears twice, in a file in which the first value does not count.
 fn again_counts(member: &Member<'_>, what: &str) -> String {
     let key = text::escape(&member.name, 80);
-    at(member.at.spot(), &format!("\"{key}\" appears twice: {what}"))
+    at(member.at, &format!("\"{key}\" appears twice: {what}"))
 }

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use self::file::{Contents, MAX_FILE, Server, Servers, parse, parse_further, read};
+pub(crate) use self::file::{Contents, MAX_FILE, Server, Servers, parse, parse_further};
 pub use self::plugin_file::PluginFile;
 
 use crate::dialect::{Condition, Wire};

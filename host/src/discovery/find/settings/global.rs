@@ -11,6 +11,7 @@ use crate::builtin::{self, Builtin, BuiltinSettings};
 use crate::discovery::Problem;
 use crate::discovery::find::Options;
 use crate::discovery::find::absolute;
+use crate::discovery::find::files::Files;
 use crate::discovery::find::roots::RootDir;
 use crate::hook::{Origin, Settings};
 use crate::journal_settings::{DAY, JournalSettings};
@@ -67,21 +68,18 @@ pub fn git_host(options: &Options) -> Result<Option<String>, Problem> {
     let Some(home) = options.home.as_deref().map(absolute) else { return Ok(None) };
     for root in &options.roots {
         let file = home.join(root).join(super::FILE);
-        let mut problems = Vec::new();
-        let file_settings = match super::read(&FileAccess::Global, &file, None, &mut problems) {
-            Ok(file_settings) => file_settings,
-            Err(broken) => return Err(Problem::new(&file, broken.why)),
-        };
-        match file_settings.top.git_host {
-            Some(host) => return Ok(Some(host)),
-            None if file_settings.top.keys.iter().any(|(key, _)| *key == "plugins") => {
-                let what = "says nothing usable of plugins.git_host".to_owned();
-                return Err(problems
-                    .into_iter()
-                    .find(|it| it.message.contains("plugins"))
-                    .unwrap_or_else(|| Problem::new(&file, what)));
-            }
+        let mut files = Files::default();
+        let top = files.settings(&FileAccess::Global, &file).top;
+        let is_set = top.keys.iter().any(|(key, _)| *key == "plugins");
+        let is_unusable = is_set && top.git_host.is_none();
+        let matters = |it: &Problem| it.hides || is_unusable && it.message.contains("plugins");
+        if let Some(problem) = files.problems.into_iter().find(matters) {
+            return Err(problem);
+        }
+        match top.git_host {
+            None if is_set => return Err(Problem::new(&file, "says nothing usable of plugins.git_host")),
             None => {}
+            host => return Ok(host),
         }
     }
     Ok(None)

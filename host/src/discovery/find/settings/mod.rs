@@ -14,22 +14,20 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use toml::de::{DeTable, DeValue};
 
 pub(crate) use self::global::{GlobalSettings, Top, builtin_settings, global};
 pub use self::global::{SwitchedOff, git_host};
-use crate::discovery::Problem;
 use crate::hook::{Limits, Mode, OnFailure, Settings};
-use hookbox_system::files::{self, FileAccess};
 use hookbox_system::text;
 
 /// The name of the file in a root.
 pub(crate) const FILE: &str = "hookbox.toml";
 
 /// A settings file beyond this size is not read.
-const MAX_FILE: u64 = 1 << 20;
+pub(super) const MAX_FILE: u64 = 1 << 20;
 
 /// The number of faults of a file that are named one by one.
 const MAX_FAULTS: usize = 32;
@@ -115,63 +113,15 @@ impl Table {
     }
 }
 
-/// A settings file that cannot be read as a whole.
-pub(crate) struct Broken {
-    pub(crate) why: String,
-    /// The part that could be read.
-    pub(crate) rest: Box<File>,
-}
-
-/// Reads the settings file of a root. A root without a file has no settings. A broken file is a problem,
-/// and the settings of `since` stay in force, if there are any.
-pub(crate) fn read(
-    access: &FileAccess,
-    path: &Path,
-    since: Option<&str>,
-    problems: &mut Vec<Problem>,
-) -> Result<File, Broken> {
-    let follows = since.map_or_else(
-        || "no settings apply here".to_owned(),
-        |since| format!("the settings of {since} stay in force"),
-    );
-    let mut broken = |why: String| {
-        let problem = Problem::new(path, format!("{why}: {follows}"));
-        problems.push(if since.is_none() { problem.hiding(access) } else { problem });
-        Err(Broken { why, rest: Box::default() })
-    };
-    let bytes = match access.read_if_exists(path, MAX_FILE) {
-        None => return Ok(File::default()),
-        Some(Ok(bytes)) => bytes,
-        Some(Err(error)) => return broken(files::explain(&error)),
-    };
-    let Ok(text) = str::from_utf8(&bytes) else {
-        return broken("is not UTF-8 text".to_owned());
-    };
-    let Parsed { mut file, faults, broken: why } = parse(text);
-    file.tables.values_mut().for_each(|table| path.clone_into(&mut table.file));
-    if let (Some(why), Some(_)) = (&why, since) {
-        return broken(why.clone());
-    }
-    problems.extend(faults.into_iter().map(|fault| {
-        let problem = Problem::new(path, format!("line {}: {}", fault.line, fault.message));
-        let problem = if why.is_some() { problem.hiding(access) } else { problem };
-        Problem { hook: fault.hook, ..problem }
-    }));
-    match why {
-        None => Ok(file),
-        Some(why) => Err(Broken { why, rest: Box::new(file) }),
-    }
-}
-
 /// The result of parsing a settings file.
-struct Parsed {
-    file: File,
-    faults: Vec<Fault>,
+pub(super) struct Parsed {
+    pub(super) file: File,
+    pub(super) faults: Vec<Fault>,
     /// The reason why tables are missing: the file as a whole is broken.
-    broken: Option<String>,
+    pub(super) broken: Option<String>,
 }
 
-fn parse(text: &str) -> Parsed {
+pub(super) fn parse(text: &str) -> Parsed {
     let mut reader = Reader::new(text);
     let mut file = File::default();
     match DeTable::parse(text) {
@@ -216,10 +166,10 @@ fn parse(text: &str) -> Parsed {
 
 /// A fault in a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Fault {
-    line: usize,
-    hook: Option<String>,
-    message: String,
+pub(super) struct Fault {
+    pub(super) line: usize,
+    pub(super) hook: Option<String>,
+    pub(super) message: String,
 }
 
 /// Reads the values of a file and collects faults.

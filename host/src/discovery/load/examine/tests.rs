@@ -42,6 +42,7 @@ async fn the_users_hooks_never_wait_for_what_is_not_trusted_and_results_keep_the
     examiner.together = Duration::from_millis(200);
     // Something untrusted has used it up.
     *examiner.used.lock().unwrap() = examiner.together;
+    let examiner = Arc::new(examiner);
     for _round in 0..2 {
         let jobs = vec![
             job(at("hook"), Kind::Component, TrustLevel::Confined),
@@ -86,7 +87,7 @@ async fn hooks_are_asked_at_the_same_time_and_once_for_all_processes() {
         let mut options = Options::new(temp.path(), None);
         (options.cache, options.one_event) = (Some(at("cache")), one_event);
         for _process in 0..2 {
-            let examiner = Examiner::new(&options, &Runtime::default());
+            let examiner = Arc::new(Examiner::new(&options, &Runtime::default()));
             let jobs = ["a", "b"].map(|name| job(at(name), Kind::Native, TrustLevel::Trusted));
             for examined in examiner.examine(jobs.into()).await {
                 assert!(

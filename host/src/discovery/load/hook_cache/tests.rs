@@ -164,7 +164,7 @@ fn only_so_many_are_remembered() {
     assert_eq!(known.state().contents.components.len(), MAX_ROWS);
     assert!(known.row(&path).is_some());
     for n in 0..=MAX_ANSWERS {
-        known.learn_answer(&path, &Digest::of(&n.to_le_bytes()), None, &EventName::TurnEnd);
+        known.learn_answer(key(&path, &Digest::of(&n.to_le_bytes()), None), &EventName::TurnEnd);
     }
     assert!(known.state().contents.answers.len() <= MAX_ANSWERS);
 }
@@ -178,15 +178,15 @@ fn an_answer_holds_for_these_bytes_at_this_path_in_this_environment() {
     let events = [EventName::TurnEnd, EventName::AgentStop, EventName::AfterTurn, EventName::OnError];
     let cache = HookCache::open(&temp.path().join("new/cache"), false);
     for (environment, event) in environments.iter().zip(&events) {
-        cache.learn_answer(program, &digest, environment.as_deref(), event);
+        cache.learn_answer(key(program, &digest, environment.as_deref()), event);
     }
     cache.save();
     let cache = HookCache::open(&temp.path().join("new/cache"), false);
     for (environment, event) in environments.iter().zip(&events) {
-        assert_eq!(cache.answer(program, &digest, environment.as_deref()).as_ref(), Some(event));
+        assert_eq!(cache.answer(&key(program, &digest, environment.as_deref())).as_ref(), Some(event));
     }
     let reordered = names(&["PATH", "HOME", "PATH"]);
-    assert_eq!(cache.answer(program, &digest, Some(&reordered)), Some(EventName::OnError));
-    assert_eq!(cache.answer(program, &Digest::of(b"y"), None), None);
-    assert_eq!(cache.answer(Path::new("/hooks/y"), &digest, None), None);
+    assert_eq!(cache.answer(&key(program, &digest, Some(&reordered))), Some(EventName::OnError));
+    assert_eq!(cache.answer(&key(program, &Digest::of(b"y"), None)), None);
+    assert_eq!(cache.answer(&key(Path::new("/hooks/y"), &digest, None)), None);
 }
