@@ -169,6 +169,12 @@ impl Candidate {
         }
     }
 
+    /// Returns true if the settings of a root may be about it: it is of this root, or of a source, which belongs to none.
+    pub(crate) fn is_of(&self, root: &RootDir) -> bool {
+        let is_outside = self.declared.as_ref().is_some_and(|it| it.outside.is_some());
+        (is_outside || self.dir.root == root.root) && self.dir.tier.origin() == root.origin
+    }
+
     pub(crate) fn position(&self) -> Position {
         let (source, at) = self.declared.as_ref().map_or((Source::File, 0), |it| (it.source, it.at));
         let HooksDir { tier, root, ref plugin_dir, .. } = *self.dir;

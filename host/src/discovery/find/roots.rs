@@ -6,7 +6,6 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::candidate::Candidate;
 use super::declared::{Servers, Source};
 use super::settings::{self, Tables, Top};
 use crate::discovery::Problem;
@@ -29,12 +28,6 @@ pub(crate) struct RootDir {
 }
 
 impl RootDir {
-    /// Returns true if a candidate may be in its settings: it is of this root, or of a source, which belongs to none.
-    pub(crate) fn covers(&self, candidate: &Candidate) -> bool {
-        let is_outside = candidate.declared.as_ref().is_some_and(|it| it.outside.is_some());
-        (is_outside || candidate.dir.root == self.root) && candidate.dir.tier.origin() == self.origin
-    }
-
     /// Returns the file that declares its servers.
     pub(crate) fn mcp_file(&self) -> PathBuf {
         self.path.join(Source::McpJson.file())

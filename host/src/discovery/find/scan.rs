@@ -61,7 +61,7 @@ impl Scan {
 
     /// Returns the settings of a candidate.
     pub(crate) fn table_of(&self, candidate: &Candidate) -> Option<&Table> {
-        let mut roots = self.roots.iter().filter(|root| root.covers(candidate));
+        let mut roots = self.roots.iter().filter(|root| candidate.is_of(root));
         roots.find_map(|root| root.tables.get(&candidate.name))
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::entry::{Entry, EntryStatus};
 use super::examine::{Described, Examined, Examiner, Ready};
-use super::gate::Gate;
 use super::judged::{Judged, NEVER_ALLOWS};
+use super::launch::{Builder, Built};
 use super::missing::{self, BLOCKS};
 use super::select::{Selection, select};
 use super::tighten::Wishes;
@@ -14,7 +14,7 @@ use super::{Discovery, JudgedScan, LastGood};
 use crate::capability::Capability;
 use crate::discovery::Problem;
 use crate::discovery::find::Options;
-use crate::discovery::find::candidate::{Candidate, Position, State};
+use crate::discovery::find::candidate::{Candidate, State};
 use crate::discovery::find::declared::Declared;
 use crate::discovery::find::files::{Kept, Since};
 use crate::discovery::find::settings;
@@ -71,30 +71,7 @@ pub(super) async fn build(
     }
 }
 
-/// Builds the entries and hooks of a scan, one candidate after another.
-pub(super) struct Builder<'a> {
-    pub(super) gate: &'a Gate,
-    pub(super) judged: &'a [Arc<Judged>],
-    pub(super) options: &'a Options,
-    pub(super) wishes: &'a Wishes,
-    rows: Vec<(Position, Built)>,
-    pub(super) problems: Vec<Problem>,
-    kept: Vec<Kept>,
-    /// The state of the last discovery: its servers may be running.
-    pub(super) last: &'a LastGood,
-    pub(super) next: LastGood,
-}
-
-/// The entry of a hook, and the hook that runs for it.
-pub(super) type Built = (Entry, Option<Arc<dyn Hook>>);
-
 impl Builder<'_> {
-    /// Adds the next hook in the order of registration.
-    pub(super) fn push(&mut self, position: Position, (mut entry, hook): Built) {
-        entry.found.order = self.rows.len();
-        self.rows.push((position, (entry, hook)));
-    }
-
     fn built(&mut self, judged: &Judged, selection: Selection) -> Built {
         let mut descriptor = judged.descriptor(&self.options.limits);
         let Examined { digest, result, policy, subscriptions, kept } = match selection {

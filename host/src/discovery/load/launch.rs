@@ -1,18 +1,48 @@
-//! Makes hooks of declared commands and tools.
+//! The builder of the hooks of a scan, and the hooks that it makes of declared commands and tools.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hookbox_system::text;
 
-use super::build::Builder;
+use super::LastGood;
+use super::entry::Entry;
+use super::gate::Gate;
 use super::judged::Judged;
+use super::tighten::Wishes;
+use crate::discovery::Problem;
+use crate::discovery::find::Options;
+use crate::discovery::find::candidate::Position;
 use crate::discovery::find::declared::{Declared, Handler, PLUGIN_DATA_VARIABLE, Server, WiredCommand};
+use crate::discovery::find::files::Kept;
 use crate::hook::{Cause, Descriptor, Hook, HookError};
 use crate::mcp::{self, ServerConfig, ToolHook, Transport};
 use crate::native::command::{CommandHook, CommandLine};
 
+/// Builds the entries and hooks of a scan, one candidate after another.
+pub(super) struct Builder<'a> {
+    pub(super) gate: &'a Gate,
+    pub(super) judged: &'a [Arc<Judged>],
+    pub(super) options: &'a Options,
+    pub(super) wishes: &'a Wishes,
+    pub(super) rows: Vec<(Position, Built)>,
+    pub(super) problems: Vec<Problem>,
+    pub(super) kept: Vec<Kept>,
+    /// The state of the last discovery: its servers may be running.
+    pub(super) last: &'a LastGood,
+    pub(super) next: LastGood,
+}
+
+/// The entry of a hook, and the hook that runs for it.
+pub(super) type Built = (Entry, Option<Arc<dyn Hook>>);
+
 impl Builder<'_> {
+    /// Adds the next hook in the order of registration.
+    pub(super) fn push(&mut self, position: Position, (mut entry, hook): Built) {
+        entry.found.order = self.rows.len();
+        self.rows.push((position, (entry, hook)));
+    }
+
     /// Makes the hook of this declaration. A server is not started, and the hooks of one root share it.
     ///
     /// # Errors

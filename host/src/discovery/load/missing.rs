@@ -8,9 +8,9 @@ use async_trait::async_trait;
 use hookbox_system::files::EntryKind;
 use hookbox_system::text;
 
-use super::build::{Builder, Built};
 use super::entry::{Entry, EntryStatus, Found};
 use super::judged::{Judged, budget};
+use super::launch::{Builder, Built};
 use super::select::Shadower;
 use super::tighten::has;
 use crate::discovery::Problem;
@@ -203,7 +203,7 @@ impl Builder<'_> {
     /// Returns the hook that a table probably means: its name without its ending or its plugin, or misspelt.
     fn meant(&self, root: &RootDir, name: &str) -> Option<&str> {
         let in_root = self.judged.iter().map(|it| &it.candidate);
-        let in_root = in_root.filter(|it| it.declared.is_none() && root.covers(it));
+        let in_root = in_root.filter(|it| it.declared.is_none() && it.is_of(root));
         let hooks = in_root.map(|it| it.name.as_str());
         let whole = without_ending(name);
         let is_it = |hook: &&str| without_ending(hook.rsplit('/').next().unwrap_or(hook)) == whole;

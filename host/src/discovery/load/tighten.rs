@@ -111,5 +111,5 @@ fn can_be_tightened(candidate: &Candidate) -> bool {
 
 /// Returns true if a root has a hook of this name.
 pub(super) fn has(judged: &[Arc<Judged>], root: &RootDir, name: &str) -> bool {
-    judged.iter().any(|it| it.candidate.name == name && root.covers(&it.candidate))
+    judged.iter().any(|it| it.candidate.name == name && it.candidate.is_of(root))
 }
