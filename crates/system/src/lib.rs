@@ -7,6 +7,7 @@ mod digest;
 pub mod files;
 mod hint;
 pub mod json;
+pub mod limits;
 pub mod mutex;
 pub mod text;
 #[cfg(feature = "tls")]

@@ -2,6 +2,8 @@
 
 pub use hookbox_shell::quoted as shell_word;
 
+use crate::limits;
+
 /// Makes text that a hook wrote safe for a terminal or a log. Control characters (terminal escapes among
 /// them) and the invisible characters that reorder a line (CVE-2021-42574) are written as `\u{…}`, newlines
 /// and tabs as `\n` and `\t`. Text beyond `max` bytes is cut, with a note of how much is missing.
@@ -65,6 +67,21 @@ fn escape_as(text: &str, escaped: impl Fn(char) -> String) -> String {
 pub fn plain_name(name: &str) -> String {
     let harmless = |c: char| if c.is_ascii_alphanumeric() || "._/@#[]-".contains(c) { c } else { '_' };
     prefix(name, 64).chars().map(harmless).collect()
+}
+
+/// Returns the last three lines of what a program printed, escaped: the reason of its failure is mostly there.
+pub fn last_lines(printed: &str) -> String {
+    let lines: Vec<&str> = printed.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    escape(&lines.get(lines.len().saturating_sub(3)..).unwrap_or_default().join(" | "), limits::EXCERPT)
+}
+
+/// Returns the root cause of an error, escaped: the rest of a client's message repeats the address, which may have a key.
+pub fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut at = error;
+    while let Some(source) = at.source() {
+        at = source;
+    }
+    escape(&at.to_string(), limits::EXCERPT)
 }
 
 /// Returns the longest prefix of `text` that has at most `max` bytes and ends between two characters.

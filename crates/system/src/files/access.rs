@@ -16,7 +16,7 @@ use super::refusal::{self, check_owner, escape, too_large};
 use crate::Digest;
 
 /// The number of names that are read of one directory. A directory of hooks has far fewer.
-const MAX_NAMES: usize = 65_536;
+pub const MAX_NAMES: usize = 65_536;
 
 /// The files that may be read. Paths are absolute, as they are shown to the user.
 #[derive(Clone)]
