@@ -26,7 +26,7 @@ use crate::hook::{Cause, Descriptor, Hook, Kind, OnFailure, Origin, Subscription
 use crate::outcome::{Action, Answers, Author, Fold, Outcome, Spent, Verdict, Warning};
 use crate::redact;
 use crate::report::{HookReport, Report, Status};
-use hookbox_system::text;
+use hookbox_system::{limits, text};
 
 /// The name of the tool for shell lines that no tool of the agent runs: hooks for Claude Code's shell tool see them, and all
 /// that look at the kind of a tool.
@@ -37,10 +37,6 @@ const SHELL: &str = "Bash";
 const MAX_LOG: usize = 128 << 10;
 /// The number of lines of a hook's log that go to the log of the host.
 const MAX_LOG_LINES: usize = 100;
-/// The limit on a message in a report, in bytes.
-const MAX_MESSAGE: usize = 2_000;
-/// The limit on a changed value in the log, in bytes.
-const MAX_CHANGE: usize = 1_024;
 
 /// An event that went through a chain, with the verdict.
 #[derive(Clone, Debug, PartialEq)]
@@ -349,7 +345,7 @@ fn answer(
     let blocks = allows.block && matches!(outcome.action, Action::Block(_));
     let asks = allows.ask && matches!(outcome.action, Action::Ask(_));
     if let Action::Block(reason) | Action::Ask(reason) | Action::Allow(reason) = &outcome.action {
-        report.message = Some(text::escape(reason, MAX_MESSAGE));
+        report.message = Some(text::escape(reason, limits::MESSAGE));
     }
     report.changes = fold.apply(event, member.author(), outcome);
     if let Some(cut) = fold.take_cut() {
@@ -409,7 +405,7 @@ fn fail(
         author.untrusted = author.untrusted.or(Some("a hook that has changed since it was trusted"));
     }
     let standing = if descriptor.trusted { "" } else { " (not trusted)" };
-    let mut message = text::prefix(message, MAX_MESSAGE).to_owned();
+    let mut message = text::prefix(message, limits::MESSAGE).to_owned();
     if member.redacts {
         redaction::clean_text(&mut message);
     }
@@ -451,8 +447,8 @@ fn trace(event: &EventName, hook: &HookReport) {
             %event,
             hook = %name,
             what = change.what,
-            from = %redact::line(&change.before, MAX_CHANGE),
-            to = %redact::line(&change.after, MAX_CHANGE),
+            from = %redact::line(&change.before, limits::MESSAGE),
+            to = %redact::line(&change.after, limits::MESSAGE),
             "changed"
         );
     }

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-/// A day, as the journal counts it.
-pub(crate) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+pub(crate) use hookbox_system::limits::DAY;
 
 /// The user's settings of the journal: the table `[journal]` of `hookbox.toml`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

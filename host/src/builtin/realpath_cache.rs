@@ -1,10 +1,8 @@
 //! Resolves the symlinks of many paths that share directories.
 
+use hookbox_system::limits;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-
-/// The longest path that is resolved part by part, in bytes: `PATH_MAX`.
-const MAX: usize = 4096;
 
 /// A cache of paths without symlinks. It resolves each directory once, so that a hundred names in twenty directories do
 /// not take a thousand system calls.
@@ -36,7 +34,7 @@ impl RealpathCache {
             return known.clone();
         }
         let known = match (path.parent(), path.file_name()) {
-            (Some(parent), Some(name)) if path.is_absolute() && path.as_os_str().len() <= MAX => {
+            (Some(parent), Some(name)) if path.is_absolute() && path.as_os_str().len() <= limits::PATH => {
                 self.of(parent).map(|parent| beneath(parent.join(name))).unwrap_or_default()
             }
             // The root, and a path that ends in `..`.
@@ -100,7 +98,7 @@ mod tests {
                 assert_eq!(real.is_there(&path), path.symlink_metadata().is_ok(), "{name}");
             }
         }
-        for path in ["/", "/..", "", ".", "relative", &"/x".repeat(MAX)] {
+        for path in ["/", "/..", "", ".", "relative", &"/x".repeat(limits::PATH)] {
             assert_eq!(real.of(Path::new(path)), Path::new(path).canonicalize().ok(), "{path}");
         }
     }

@@ -19,7 +19,7 @@ use crate::facts;
 use crate::hook::{Budget, Descriptor, Hook, HookError, Kind, OnFailure};
 use crate::outcome::Outcome;
 use crate::trust::TrustFile;
-use hookbox_system::text;
+use hookbox_system::{limits, text};
 
 /// The name of the built-in guard of hookbox's own files.
 pub const SELF_PROTECTION: &str = "builtin:self-protection";
@@ -48,14 +48,8 @@ const XDG: [(&str, &str); 4] = [
     ("XDG_STATE_HOME", ".local/state"),
 ];
 
-/// The longest path in a reason, in bytes.
-const SHOWN: usize = 200;
-
 /// The endings of scripts. A file without one counts if it is executable.
 const SCRIPTS: [&str; 8] = ["sh", "bash", "py", "rb", "pl", "js", "mjs", "cjs"];
-
-/// The longest path on any system, in bytes.
-const MAX_PATH: usize = 4096;
 
 /// Blocks tool calls that change hookbox's settings, trust and hook files, the scripts of hooks, the program itself, `git` or the
 /// files of `Protection`, shell lines that run a command for the user only, and programs that would take commands that no
@@ -104,7 +98,7 @@ impl SelfProtection {
     /// Returns true if the whole text is a protected path.
     fn holds(&self, text: &str, directories: &[PathBuf]) -> bool {
         let text = text.strip_prefix("file://").unwrap_or(text);
-        let is_path = !text.is_empty() && text.len() <= MAX_PATH && !text.contains('\n');
+        let is_path = !text.is_empty() && text.len() <= limits::PATH && !text.contains('\n');
         is_path && directories.iter().any(|from| self.protected.holds(&self.protected.path(text, from)))
     }
 
@@ -135,7 +129,7 @@ impl SelfProtection {
                 .iter()
                 .filter(|(field, _)| field != "to" && !DESTINATIONS.iter().any(|it| field.starts_with(it)))
                 .find(|(_, text)| {
-                    let is_path = text.starts_with(['/', '~', '.']) && text.len() <= MAX_PATH;
+                    let is_path = text.starts_with(['/', '~', '.']) && text.len() <= limits::PATH;
                     let above = |from: &PathBuf| {
                         self.protected.beneath(&self.protected.path(text, from)).next().is_some()
                     };
@@ -154,7 +148,7 @@ impl SelfProtection {
     fn opening(&self, call: &ToolCall, agent: Option<&str>) -> Option<String> {
         let (_, tool) = self.unseen_input.iter().find(|(name, _)| Some(*name) == agent)?;
         let line = call.facts.command.as_deref().filter(|_| call.facts.kind == ToolKind::Shell)?;
-        let program = text::escape(&hookbox_shell::waits_for_commands(line)?, SHOWN);
+        let program = text::escape(&hookbox_shell::waits_for_commands(line)?, limits::EXCERPT);
         Some(format!(
             "this starts {program}, which would run all that {tool} writes to it, and no hook sees that; run each command \
              in a call of its own, or give the program a script"
@@ -202,12 +196,15 @@ impl SelfProtection {
             }
             Finding::Changes(path) => format!(
                 "this may change {}, which belongs to the hooks that watch over this agent",
-                text::escape(&path, SHOWN)
+                text::escape(&path, limits::EXCERPT)
             ),
             Finding::WithoutHooks(agent) => format!("this lets {agent} run without its hooks"),
             Finding::Ends => "this may end hookbox, which watches over this agent".to_owned(),
             Finding::Unclear(what) => {
-                format!("this line cannot be read to its end, and mentions {}", text::escape(&what, SHOWN))
+                format!(
+                    "this line cannot be read to its end, and mentions {}",
+                    text::escape(&what, limits::EXCERPT)
+                )
             }
             Finding::Deep => "this line has too many commands within commands to be read".to_owned(),
         };

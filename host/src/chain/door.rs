@@ -5,7 +5,7 @@ use crate::event::{Document, Event, EventName, now_ms};
 use crate::hook::{Cause, Descriptor, Kind, Origin};
 use crate::outcome::{Author, Ruling};
 use crate::report::{HookReport, Status};
-use crate::trust::{AllowanceFile, Allowances, BlockedCall, PrivateFileError, Term};
+use crate::trust::{AllowanceFile, Allowances, BlockedCall, MAX_SHOWN, PrivateFileError, Term};
 
 /// The allowances that count for the events of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,7 +136,11 @@ impl Door {
         let name = call.guard.clone();
         let reason = fold.reason().to_owned();
         match on_disk(&self.file, move |file| file.note(call, &shown, &reason)).await {
-            Some(Ok(code)) => fold.set_code(code.to_string()),
+            Some(Ok(Some(code))) => fold.set_code(code.to_string()),
+            Some(Ok(None)) => {
+                let what = format!("`hookbox allow` takes no input of more than {MAX_SHOWN} bytes");
+                fold.warn(Some(&name), format!("this block has no code: {what}"));
+            }
             Some(Err(error)) => {
                 fold.warn(Some(&name), format!("this block has no code for `hookbox allow`: {error}"));
             }

@@ -8,14 +8,8 @@ use serde_json::{Deserializer, Map, Value};
 use crate::dialect::reply::malformed;
 use crate::hook::HookError;
 use crate::outcome::{Action, Outcome};
-use hookbox_system::json;
 use hookbox_system::text;
-
-/// The longest excerpt of the output in a message, in bytes.
-const EXCERPT: usize = 80;
-
-/// The number of unreadable fields that are named one by one.
-const MAX_FAULTS: usize = 8;
+use hookbox_system::{json, limits};
 
 /// The readable fields of the object that a hook printed.
 pub struct HookOutput {
@@ -78,7 +72,7 @@ impl HookOutput {
                     if self.malformed.is_none() {
                         self.malformed = Some(malformed(format!("answered wrongly: {what}")));
                     }
-                    if self.faults.len() < MAX_FAULTS {
+                    if self.faults.len() < limits::NAMED {
                         self.faults.push(format!("{what}: {used}"));
                     } else {
                         unnamed += 1;
@@ -166,5 +160,5 @@ fn objects(mut text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the beginning of the output, escaped.
 pub fn excerpt(stdout: &[u8]) -> String {
-    text::escape(&String::from_utf8_lossy(stdout.get(..1024).unwrap_or(stdout)), EXCERPT)
+    text::escape(&String::from_utf8_lossy(stdout.get(..1024).unwrap_or(stdout)), limits::WORD)
 }

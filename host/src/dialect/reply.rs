@@ -8,13 +8,7 @@ use crate::dialect::fields::{Fields, PayloadError};
 use crate::event::EventName;
 use crate::hook::{Cause, HookError};
 use crate::outcome::Outcome;
-use hookbox_system::text;
-
-/// The number of keys without effect that are named one by one.
-const MAX_NAMED: usize = 8;
-
-/// The longest key in a message, in bytes.
-const KEY_SHOWN: usize = 64;
+use hookbox_system::{limits, text};
 
 /// The failure of an answer that cannot be read.
 pub fn malformed(what: impl Display) -> HookError {
@@ -96,8 +90,8 @@ impl Reply {
         let prefix = self.fields.prefix().to_owned();
         let left: Vec<_> =
             self.fields.rest().into_iter().filter(|(key, value)| !says_nothing(key, value)).collect();
-        for (key, value) in left.iter().take(MAX_NAMED) {
-            let shown = format!("{prefix}{}", text::escape(key, KEY_SHOWN));
+        for (key, value) in left.iter().take(limits::NAMED) {
+            let shown = format!("{prefix}{}", text::escape(key, limits::WORD));
             self.noticed.push(if !elsewhere.contains(&key.as_str()) {
                 format!("unknown key \"{shown}\"")
             } else if key == "blocked" && value == &Value::Bool(true) {
@@ -106,8 +100,8 @@ impl Reply {
                 format!("\"{shown}\" has no effect at {}", self.event)
             });
         }
-        if left.len() > MAX_NAMED {
-            self.noticed.push(format!("{} more unknown keys", left.len() - MAX_NAMED));
+        if left.len() > limits::NAMED {
+            self.noticed.push(format!("{} more unknown keys", left.len() - limits::NAMED));
         }
         outcome.noticed.append(&mut self.noticed);
     }

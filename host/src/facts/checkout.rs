@@ -1,14 +1,9 @@
 //! Finds the repository and branch of a directory in `.git`, without running git.
 
+use hookbox_system::limits;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-
-/// The longest part of a file of `.git` that is read, in bytes.
-const MAX_BYTES: u64 = 1 << 20;
-
-/// The longest name, in bytes: that of a path.
-const MAX_NAME: usize = 4096;
 
 /// The repository and the branch that is checked out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,14 +79,14 @@ fn origin(config: &str) -> Option<String> {
 }
 
 fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.len() <= MAX_NAME && !name.chars().any(char::is_control)
+    !name.is_empty() && name.len() <= limits::PATH && !name.chars().any(char::is_control)
 }
 
 fn read(path: &Path) -> Option<String> {
     // A pipe is not opened: it would be waited for. Git writes no symlinks here.
     fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
     let mut text = String::new();
-    File::open(path).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
+    File::open(path).ok()?.take(limits::FILE).read_to_string(&mut text).ok()?;
     Some(text)
 }
 

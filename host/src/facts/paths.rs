@@ -9,12 +9,10 @@ use hookbox_calls::named;
 use serde_json::Value;
 
 use crate::event::ResolvedPath;
+use hookbox_system::limits;
 
 /// The most symlinks that one path may lead over (Linux: `MAXSYMLINKS`).
 const MAX_LINKS: usize = 40;
-
-/// The longest path that the kernel takes, in bytes (Linux: `PATH_MAX`).
-const MAX_LENGTH: usize = 4096;
 
 /// The most directory entries that are read for one call, so that a hostile input costs milliseconds.
 const MAX_LOOKUPS: usize = 16 * 1024;
@@ -69,7 +67,7 @@ impl Walk {
     /// Follows an absolute path component by component: a symlink is followed before the `..` after it is taken
     /// away, also one whose target is missing. What does not exist is appended as it stands.
     fn resolve(&mut self, path: &Path) -> Resolved {
-        let mut complete = path.as_os_str().len() < MAX_LENGTH;
+        let mut complete = path.as_os_str().len() < limits::PATH;
         let mut links = MAX_LINKS;
         let mut todo: VecDeque<Step> = path.components().filter_map(to_step).collect();
         let mut at = PathBuf::from("/");

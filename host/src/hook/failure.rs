@@ -127,6 +127,8 @@ pub struct HookError {
     pub message: String,
     /// The limit that was exceeded.
     pub limit: Option<Limit>,
+    /// The signal that ended its process.
+    pub signal: Option<i32>,
     /// The cost of the call.
     pub spent: Box<Spent>,
 }
@@ -134,7 +136,7 @@ pub struct HookError {
 impl HookError {
     /// Creates a failure of this cause.
     pub fn new(cause: Cause, message: impl Into<String>) -> Self {
-        Self { cause, message: message.into(), limit: None, spent: Box::default() }
+        Self { cause, message: message.into(), limit: None, signal: None, spent: Box::default() }
     }
 
     /// Creates the failure of a hook that exceeded a limit.

@@ -7,14 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Settings;
-use hookbox_system::text;
+use hookbox_system::{limits, text};
 
 /// The largest schema, in bytes.
 const MAX_SCHEMA: usize = 64 << 10;
-/// The deepest schema: a list of tables with lists has a depth of four.
-const MAX_DEPTH: usize = 8;
-/// The most bytes of a value in a message.
-const MAX_SHOWN: usize = 80;
 
 /// The schema of a hook's settings, or of one value in them.
 ///
@@ -111,7 +107,7 @@ impl SettingsSchema {
     ///
     /// # Errors
     ///
-    /// The reason why it cannot be read: it is too large or too deep, is not JSON, does not describe a table, or has
+    /// The reason why it cannot be read: it is too large, is not JSON, does not describe a table, or has
     /// other keywords.
     pub fn parse(json: &[u8]) -> Result<Self, String> {
         if json.len() > MAX_SCHEMA {
@@ -119,9 +115,6 @@ impl SettingsSchema {
         }
         let schema: Self =
             serde_json::from_slice(json).map_err(|error| text::escape(&error.to_string(), 300))?;
-        if schema.depth() > MAX_DEPTH {
-            return Err(format!("it is more than {MAX_DEPTH} schemas deep"));
-        }
         if schema.kind != Some(ValueType::Object) {
             return Err("its type is not \"object\"".to_owned());
         }
@@ -148,11 +141,6 @@ impl SettingsSchema {
         self.tighten || self.properties.values().chain(self.items.as_deref()).any(Self::has_tighten)
     }
 
-    fn depth(&self) -> usize {
-        let below = self.properties.values().chain(self.items.as_deref());
-        1 + below.map(Self::depth).max().unwrap_or_default()
-    }
-
     /// Returns the faults of a hook's settings, by key.
     pub fn faults(&self, settings: &Settings) -> Vec<SettingsFault> {
         let fault = |(key, text): (&String, &String)| {
@@ -167,7 +155,7 @@ impl SettingsSchema {
 
     /// Returns the fault of a setting, which a hook gets as text, or as JSON text.
     fn objection_to_text(&self, key: &str, text: &str) -> Option<String> {
-        self.objection(&text::escape(key, MAX_SHOWN), &self.value(text))
+        self.objection(&text::escape(key, limits::WORD), &self.value(text))
     }
 
     /// Returns the value of a setting, which a hook gets as text, or as JSON text.
@@ -190,7 +178,7 @@ impl SettingsSchema {
         users: Option<&str>,
         theirs: &str,
     ) -> Result<Option<Tighter>, String> {
-        let shown_key = text::escape(key, MAX_SHOWN);
+        let shown_key = text::escape(key, limits::WORD);
         let Some(schema) = self.properties.get(key).filter(|it| it.tighten) else {
             return Err(format!("{shown_key} is not a setting that a repository can make stricter"));
         };
@@ -237,7 +225,7 @@ impl SettingsSchema {
                     .find_map(|(number, item)| schema.objection(&format!("{at}[{number}]"), item))
             }
             Value::Object(fields) => fields.iter().find_map(|(key, value)| match self.properties.get(key) {
-                Some(schema) => schema.objection(&format!("{at}.{}", text::escape(key, MAX_SHOWN)), value),
+                Some(schema) => schema.objection(&format!("{at}.{}", text::escape(key, limits::WORD)), value),
                 None => self.objection_to_key(&format!("{at}."), key),
             }),
             _ => None,
@@ -250,12 +238,12 @@ impl SettingsSchema {
             return None;
         }
         let nearest = text::nearest(key, self.properties.keys().map(String::as_str));
-        let key = text::escape(key, MAX_SHOWN);
+        let key = text::escape(key, limits::WORD);
         Some(match nearest {
             Some(nearest) => {
                 format!(
                     "the hook has no setting {at}{key}; did you mean {}?",
-                    text::escape(nearest, MAX_SHOWN)
+                    text::escape(nearest, limits::WORD)
                 )
             }
             None => format!("the hook has no setting {at}{key}"),
@@ -301,7 +289,7 @@ impl fmt::Display for SettingsSchema {
 
 /// Shows a value in a message.
 fn shown(value: &Value) -> String {
-    text::escape(&value.to_string(), MAX_SHOWN)
+    text::escape(&value.to_string(), limits::WORD)
 }
 
 #[cfg(test)]

@@ -7,13 +7,7 @@ use toml::Spanned;
 
 use super::{FILE, Lock, Locked, LockedHook, MAX_FILE, MAX_PLUGINS, PluginName, VERSION};
 use crate::hook::{Digest, Kind};
-use hookbox_system::text;
-
-/// The most hooks of one plugin that a file may name. A directory and a declaration have the same limit.
-const MAX_HOOKS: usize = 1024;
-
-/// The longest text of a field, in bytes.
-const MAX_TEXT: usize = 4096;
+use hookbox_system::{limits, text};
 
 /// The reason why a lock file cannot be used, in words that read after its path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,8 +17,8 @@ pub enum LockError {
     #[error("is larger than {} MiB: no {FILE} is", MAX_FILE >> 20)]
     TooLarge,
     /// The text is not TOML of this shape.
-    #[error("is not a {FILE}: {0}")]
-    Garbage(String),
+    #[error("is not a {FILE}: {}", text::escape(.0.message(), limits::EXCERPT))]
+    Garbage(#[source] toml::de::Error),
     /// A newer version of hookbox wrote the file.
     #[error("has version {0}, and this program knows version {VERSION}")]
     Version(i64),
@@ -110,8 +104,7 @@ impl Lock {
         if file.len() as u64 > MAX_FILE {
             return Err(LockError::TooLarge);
         }
-        let garbage = |error: toml::de::Error| LockError::Garbage(text::escape(error.message(), 300));
-        let version = version(file).map_err(garbage)?;
+        let version = version(file).map_err(LockError::Garbage)?;
         if version != VERSION {
             return Err(LockError::Version(version));
         }
@@ -120,7 +113,7 @@ impl Lock {
                 line: line(file.as_bytes(), span.start),
                 what: text::escape(error.message(), 300),
             },
-            None => garbage(error),
+            None => LockError::Garbage(error),
         })?;
         let mut lock = Self::default();
         let mut folded = std::collections::HashSet::new();
@@ -146,8 +139,8 @@ impl Plugin {
         let texts = [("source", Some(&self.source)), ("reference", self.reference.as_ref())];
         for (key, value) in texts {
             let Some(value) = value else { continue };
-            if value.is_empty() || value.len() > MAX_TEXT || value.chars().any(char::is_control) {
-                return Err(format!("{key}: expected a line of 1 to {MAX_TEXT} bytes"));
+            if value.is_empty() || value.chars().any(char::is_control) {
+                return Err(format!("{key}: expected one line, found none or several"));
             }
         }
         let is_commit = |commit: &String| {
@@ -170,16 +163,13 @@ impl Plugin {
             let path = text::escape(&path.to_string_lossy(), 300);
             return Err(format!("files: expected paths in the plugin, found \"{path}\""));
         }
-        if self.hook.len() > MAX_HOOKS {
-            return Err(format!("more than {MAX_HOOKS} hooks"));
-        }
         let mut hooks: Vec<LockedHook> = self
             .hook
             .into_iter()
             .map(|Hook { name, kind, digest }| LockedHook { name, kind, digest })
             .collect();
-        if hooks.iter().any(|hook| hook.name.is_empty() || hook.name.len() > MAX_TEXT) {
-            return Err(format!("hook: expected a name of 1 to {MAX_TEXT} bytes"));
+        if hooks.iter().any(|hook| hook.name.is_empty()) {
+            return Err("hook: expected a name, found none".to_owned());
         }
         hooks.sort_by(|a, b| a.name.cmp(&b.name));
         if hooks.is_sorted_by(|a, b| a.name < b.name) {

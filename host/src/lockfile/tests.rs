@@ -80,7 +80,7 @@ fn a_file_is_read_whole_or_not_at_all() {
         (format!("version = 1\n{}", one.replace("\"a/b\"", "\"../b\"")), "line 2: name: \"..\" cannot be"),
         (format!("version = 1\n{}", one.replace("\"a/b\"", "\"a/b/c\"")), "expected ORG/REPO"),
         (format!("version = 1\n{}", plugin("commit = \"--upload-pack=x\"")), "commit: expected 40"),
-        (format!("version = 1\n{}", plugin("reference = \"\"")), "reference: expected a line"),
+        (format!("version = 1\n{}", plugin("reference = \"\"")), "reference: expected one line"),
         (format!("version = 1\n{}", plugin("manifest = \"sha256:xyz\"")), "line 7"),
         (
             format!("version = 1\n{}", plugin(&format!("key = \"{digest}\""))),

@@ -7,10 +7,7 @@ use crate::dialect::kodelet;
 use crate::event::EventName;
 use crate::hook::{Cause, HookError};
 use crate::outcome::Outcome;
-use hookbox_system::text;
-
-/// The longest excerpt of a tool's error message, in bytes.
-const EXCERPT: usize = 400;
+use hookbox_system::{limits, text};
 
 /// Reads the result of a tool as the answer of a native hook: `structuredContent` if it is an object, else
 /// the text. Without content there is no action.
@@ -69,7 +66,7 @@ fn joined(result: &CallToolResult) -> Result<String, HookError> {
 /// Returns the failure of a result with `isError`.
 fn failed(result: &CallToolResult) -> HookError {
     let said = texts(result).collect::<Vec<_>>().join(" ");
-    let said = text::escape(said.trim(), EXCERPT);
+    let said = text::escape(said.trim(), limits::EXCERPT);
     let message = if said.is_empty() {
         "said that it failed".to_owned()
     } else {

@@ -16,13 +16,10 @@ use crate::mcp::client::{Client, Quiet};
 use crate::mcp::pipes::{Pipes, UNREADABLE};
 use crate::mcp::process::ServerProcess;
 use crate::mcp::{ServerConfig, Transport, http};
-use hookbox_system::text;
+use hookbox_system::{limits, text};
 
 /// The longest wait for the exit status of a process that has closed its output.
 const EXIT_WAIT: Duration = Duration::from_millis(250);
-
-/// The longest excerpt of a server's error message, in bytes.
-const EXCERPT: usize = 400;
 
 /// The number of pages of tools that are searched for an unknown name.
 const MAX_PAGES: usize = 8;
@@ -107,7 +104,7 @@ impl Connection {
             }
             Ok(_) => Err(malformed("answered with a task; expected the result of the tool")),
             Err(ServiceError::McpError(error)) if error.code == UNREADABLE => {
-                let what = text::escape(&error.message, EXCERPT);
+                let what = text::escape(&error.message, limits::EXCERPT);
                 Err(malformed(&format!("answered with something other than the result of a tool: {what}")))
             }
             Err(ServiceError::McpError(error)) => {
@@ -182,7 +179,7 @@ async fn gone(process: &ServerProcess, bytes: &ByteLimit) -> HookError {
 
 /// Describes an error of the protocol.
 fn rpc(error: &ErrorData) -> String {
-    format!("answered with error {}: {}", error.code.0, text::escape(&error.message, EXCERPT))
+    format!("answered with error {}: {}", error.code.0, text::escape(&error.message, limits::EXCERPT))
 }
 
 /// Returns the failure of a handshake.
@@ -195,7 +192,7 @@ async fn not_opened(error: ClientInitializeError, process: &ServerProcess, bytes
             gone(process, bytes).await
         }
         ClientInitializeError::JsonRpcError(error) if error.code == UNREADABLE => {
-            let what = text::escape(&error.message, EXCERPT);
+            let what = text::escape(&error.message, limits::EXCERPT);
             HookError::new(
                 Cause::Incompatible,
                 format!("its server answered the handshake with what is none: {what}"),
@@ -205,7 +202,7 @@ async fn not_opened(error: ClientInitializeError, process: &ServerProcess, bytes
             HookError::new(Cause::Exit, format!("its server refused the handshake: it {}", rpc(&error)))
         }
         other => {
-            let what = text::escape(&other.to_string(), EXCERPT);
+            let what = text::escape(&other.to_string(), limits::EXCERPT);
             HookError::new(Cause::Incompatible, format!("its server answered the handshake wrongly: {what}"))
         }
     }

@@ -4,7 +4,6 @@
 //! requests of components. Proxies of the environment are not used.
 
 use std::collections::HashMap;
-use std::error::Error as StdError;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -23,16 +22,10 @@ use tokio_rustls::rustls::RootCertStore;
 
 use crate::hook::{Cause, HookError};
 use crate::mcp::byte_limit::{ByteLimit, Exceeded};
-use hookbox_system::{text, tls};
+use hookbox_system::{limits, text, tls};
 
 /// The number of redirects within the origin.
 const MAX_REDIRECTS: usize = 3;
-
-/// The number of configured header fields: a map of them panics beyond some ten thousand.
-const MAX_HEADERS: usize = 100;
-
-/// The longest excerpt of a server's error message, in bytes.
-const EXCERPT: usize = 300;
 
 type Fault = StreamableHttpError<reqwest::Error>;
 type Events = Pin<Box<dyn Stream<Item = Result<Sse, SseError>> + Send>>;
@@ -74,7 +67,7 @@ pub(super) async fn transport(
         // A server may restart between two events, which breaks a kept connection.
         .pool_max_idle_per_host(0)
         .build()
-        .map_err(|error| wrong(format!("its server cannot be reached: {}", innermost(&error))))?;
+        .map_err(|error| wrong(format!("its server cannot be reached: {}", text::innermost(&error))))?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(fields(headers)?);
     config.max_sse_event_size = limit;
     Ok(StreamableHttpClientTransport::with_client(Client { client, bytes }, config))
@@ -88,10 +81,6 @@ fn fields(
         let name = text::escape(name, 80);
         HookError::new(Cause::Spawn, format!("its server cannot be reached: the header {name:?} {what}"))
     };
-    if headers.len() > MAX_HEADERS {
-        let what = format!("its server cannot be reached: more than {MAX_HEADERS} headers");
-        return Err(HookError::new(Cause::Spawn, what));
-    }
     let field = |(name, value): (&String, &String)| {
         let key = HeaderName::try_from(name.as_str()).map_err(|_| wrong(name, "has no name of a header"))?;
         let mut value =
@@ -219,14 +208,17 @@ impl Stream for Counted {
 pub(super) fn failure(error: &DynamicTransportError) -> HookError {
     let failed = |cause: Cause, what: String| HookError::new(cause, what);
     let Some(fault) = error.error.downcast_ref::<Fault>() else {
-        return failed(Cause::Exit, format!("could not be called: {}", innermost(error.error.as_ref())));
+        return failed(
+            Cause::Exit,
+            format!("could not be called: {}", text::innermost(error.error.as_ref())),
+        );
     };
     match fault {
         StreamableHttpError::Client(error) if error.is_connect() => {
-            failed(Cause::Spawn, format!("its server could not be reached: {}", innermost(error)))
+            failed(Cause::Spawn, format!("its server could not be reached: {}", text::innermost(error)))
         }
         StreamableHttpError::Client(error) => {
-            failed(Cause::Exit, format!("its server did not answer: {}", innermost(error)))
+            failed(Cause::Exit, format!("its server did not answer: {}", text::innermost(error)))
         }
         StreamableHttpError::ResponseBodyTooLarge { max_size } => {
             HookError::output_limit(*max_size, *max_size)
@@ -238,16 +230,7 @@ pub(super) fn failure(error: &DynamicTransportError) -> HookError {
         ),
         other => failed(
             Cause::Exit,
-            format!("its server answered wrongly: {}", text::escape(&other.to_string(), EXCERPT)),
+            format!("its server answered wrongly: {}", text::escape(&other.to_string(), limits::EXCERPT)),
         ),
     }
-}
-
-/// Describes the root cause of an error: the rest repeats the address, which may contain a key.
-fn innermost(error: &(dyn StdError + 'static)) -> String {
-    let mut at = error;
-    while let Some(source) = at.source() {
-        at = source;
-    }
-    text::escape(&at.to_string(), EXCERPT)
 }

@@ -17,10 +17,7 @@ use tokio::sync::Mutex;
 
 use crate::mcp::byte_limit::ByteLimit;
 use crate::mcp::process::ServerProcess;
-use hookbox_system::{json, text};
-
-/// The size of one read: the capacity of a pipe on Linux.
-const CHUNK: usize = 64 << 10;
+use hookbox_system::{json, limits, text};
 
 /// The error code of an unreadable answer, outside of the range of JSON-RPC.
 pub(super) const UNREADABLE: ErrorCode = ErrorCode(1_000_000_001);
@@ -63,8 +60,8 @@ impl Pipes {
             }
             self.searched = self.read.len();
             self.bytes.until_call().await;
-            self.read.reserve(CHUNK);
-            let mut chunk = (&mut self.stdout).take(CHUNK as u64);
+            self.read.reserve(limits::CHUNK);
+            let mut chunk = (&mut self.stdout).take(limits::CHUNK as u64);
             let n = chunk.read_buf(&mut self.read).await.unwrap_or(0);
             if n == 0 || !self.bytes.count(n) {
                 return None;

@@ -20,18 +20,13 @@ use crate::native::output::Log;
 use crate::native::process::signal_name;
 use crate::native::start::{DEPTH_VARIABLE, depth, start};
 use hookbox_system::mutex::lock;
-use hookbox_system::text;
+use hookbox_system::{limits, text};
 
 /// The longest log between two calls, in bytes: the default of one call.
 const LOG: usize = 64 << 10;
 
-/// The size of one read of standard error, in bytes.
-const CHUNK: usize = 16 << 10;
 /// The most that is read from standard error at the end of a call, in bytes.
 const MAX_DRAIN: usize = 1 << 20;
-
-/// The longest excerpt of a stray line, in bytes.
-const EXCERPT: usize = 80;
 
 /// The time between two checks whether a process that closed its output has ended.
 const POLL: Duration = Duration::from_millis(5);
@@ -166,7 +161,7 @@ impl ServerProcess {
     fn read_stderr(&self, pipe: &Receiver) -> bool {
         let mut stderr = lock(&self.stderr);
         let Some(Stderr { log, .. }) = stderr.as_mut() else { return false };
-        let mut chunk = vec![0; CHUNK];
+        let mut chunk = vec![0; limits::CHUNK];
         match pipe.try_read(&mut chunk) {
             Ok(0) => false,
             Ok(n) => {
@@ -182,7 +177,7 @@ impl ServerProcess {
     fn drain_stderr(&self) {
         let mut stderr = lock(&self.stderr);
         let Some(Stderr { pipe, log }) = stderr.as_mut() else { return };
-        let mut chunk = vec![0; CHUNK];
+        let mut chunk = vec![0; limits::CHUNK];
         let mut seen = 0;
         while seen < MAX_DRAIN {
             match rustix::io::read(pipe.as_fd(), &mut chunk) {
@@ -209,7 +204,7 @@ impl ServerProcess {
         let mut stray = lock(&self.stray);
         if stray.count == 0 {
             let line = String::from_utf8_lossy(line.get(..1024).unwrap_or(line)).into_owned();
-            stray.first = text::escape(line.trim(), EXCERPT);
+            stray.first = text::escape(line.trim(), limits::WORD);
         }
         stray.count = stray.count.saturating_add(1);
     }

@@ -29,7 +29,7 @@ use crate::event::{Event, EventName};
 use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, Settings};
 use crate::native::process::Process;
 use crate::outcome::Outcome;
-use hookbox_system::text;
+use hookbox_system::{limits, text};
 
 pub use crate::native::start::{DEPTH_VARIABLE, depth};
 
@@ -38,12 +38,6 @@ pub const SETTINGS_VARIABLE: &str = "HOOKBOX_SETTINGS";
 
 /// The variables with the repository and the branch of an event, if they are known.
 pub(crate) const CHECKOUT_VARIABLES: [&str; 2] = ["HOOKBOX_REPOSITORY", "HOOKBOX_BRANCH"];
-
-/// The longest answer to `hook`, in bytes; the longest name of an event has 18.
-const MAX_NAME: usize = 4096;
-
-/// The longest excerpt of a hook's output in a message, in bytes.
-const EXCERPT: usize = 80;
 
 /// Checks a hook just before its process starts; an error prevents the start. It may block.
 pub(crate) type Verify = Arc<dyn Fn() -> Result<(), HookError> + Send + Sync>;
@@ -197,6 +191,9 @@ pub(crate) async fn verified(verify: &Verify, wall: Duration) -> Result<(), Hook
     }
 }
 
+/// The time in which a native hook names its event.
+pub const QUERY: Duration = Duration::from_secs(5);
+
 /// Asks an executable for its event: `<program> hook`, with empty standard input, within `wall`, with the
 /// variables of this process that `environment` names (`None`: all), and with these `variables`. The answer is one
 /// name in either spelling; white space around it does not count.
@@ -219,8 +216,8 @@ pub async fn query(
         directory: None,
         stdin: None,
         wall,
-        output: MAX_NAME,
-        log: MAX_NAME,
+        output: limits::PATH,
+        log: limits::PATH,
     };
     let printed = process.run().await?;
     let answer = String::from_utf8_lossy(printed.stdout.trim_ascii()).into_owned();
@@ -230,7 +227,7 @@ pub async fn query(
              before_tool_call"
                 .to_owned()
         } else {
-            let shown = text::escape(&answer, EXCERPT);
+            let shown = text::escape(&answer, limits::WORD);
             format!(
                 "named {shown:?} when asked for its event (`hook`), which is not the name of an event; the nearest is {}",
                 unknown.nearest

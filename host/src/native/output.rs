@@ -6,17 +6,7 @@ use std::io;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use crate::outcome::Spent;
-use hookbox_system::text;
-
-/// The length of the end of standard error that is kept for the message of a failure, in bytes.
-const TAIL: usize = 2048;
-
-/// The number of lines of it in a message, and of bytes.
-const TAIL_LINES: usize = 3;
-const TAIL_SHOWN: usize = 400;
-
-/// The size of one read: the capacity of a pipe on Linux.
-const CHUNK: usize = 64 * 1024;
+use hookbox_system::{limits, text};
 
 /// The reading end of a pipe, while it is open.
 pub(super) struct Pipe<R> {
@@ -26,7 +16,7 @@ pub(super) struct Pipe<R> {
 
 impl<R: AsyncRead + Unpin> Pipe<R> {
     pub(super) fn new(end: Option<R>) -> Self {
-        Self { end, chunk: vec![0; CHUNK] }
+        Self { end, chunk: vec![0; limits::CHUNK] }
     }
 
     /// Returns whether the pipe is open.
@@ -68,8 +58,9 @@ impl Log {
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         let room = self.keep.saturating_sub(self.head.len()).min(bytes.len());
         self.head.extend_from_slice(bytes.get(..room).unwrap_or_default());
-        self.tail.extend_from_slice(bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or_default());
-        self.tail.drain(..self.tail.len().saturating_sub(TAIL));
+        self.tail
+            .extend_from_slice(bytes.get(bytes.len().saturating_sub(limits::MESSAGE)..).unwrap_or_default());
+        self.tail.drain(..self.tail.len().saturating_sub(limits::MESSAGE));
     }
 
     pub(super) fn text(&self) -> String {
@@ -89,9 +80,6 @@ impl Log {
 
     /// Returns the last lines of standard error, escaped.
     pub(crate) fn last_lines(&self) -> String {
-        let tail = String::from_utf8_lossy(&self.tail);
-        let lines: Vec<&str> = tail.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let last = lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default().join(" | ");
-        text::escape(&last, TAIL_SHOWN)
+        text::last_lines(&String::from_utf8_lossy(&self.tail))
     }
 }

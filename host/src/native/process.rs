@@ -173,9 +173,9 @@ impl Process<'_> {
                 printed: Printed { stdout: std::mem::take(&mut running.printed), log: spent.log },
             }),
             Some((None, signal)) => {
-                let signal = signal_name(signal.unwrap_or_default());
-                let what = running.log.explain(format!("was ended by {signal}"));
-                Err(HookError::new(Cause::Signal, what).spent(spent))
+                let name = signal_name(signal.unwrap_or_default());
+                let what = running.log.explain(format!("was ended by {name}"));
+                Err(HookError { signal, ..HookError::new(Cause::Signal, what) }.spent(spent))
             }
             None => Err(HookError::new(Cause::Internal, "its exit status could not be read").spent(spent)),
         }

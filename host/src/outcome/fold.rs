@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Action, Change, Outcome, Ruling, Verdict, Warning};
 use crate::event::{Document, Event, EventData, EventName};
-use hookbox_system::text;
+use hookbox_system::{limits, text};
 
 /// The limit on injected context of one event, in bytes. The oldest text is kept.
 pub const MAX_CONTEXT: usize = 16 * 1024;
@@ -37,7 +37,7 @@ impl<'a> Author<'a> {
 
     /// Returns the name, escaped for a line of text.
     pub(crate) fn shown(&self) -> String {
-        text::escape(self.name, super::NAME_SHOWN)
+        text::escape(self.name, limits::EXCERPT)
     }
 }
 

@@ -12,10 +12,7 @@ pub use self::fold::{Author, Fold, MAX_CONTEXT};
 use crate::capability::Denial;
 use crate::event::{Document, Message};
 use crate::inputs::Input;
-use hookbox_system::text;
-
-/// The longest name of a hook in a note, in bytes.
-const NAME_SHOWN: usize = 200;
+use hookbox_system::{limits, text};
 
 /// A recipe that the agent shall run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -317,7 +314,7 @@ impl Warning {
 
     /// Returns the note with the name of its hook, unless it begins with that, or with "skipped" and that.
     pub fn shown(&self) -> Cow<'_, str> {
-        let Some(name) = self.hook.as_deref().map(|name| text::escape(name, NAME_SHOWN)) else {
+        let Some(name) = self.hook.as_deref().map(|name| text::escape(name, limits::EXCERPT)) else {
             return Cow::Borrowed(&self.text);
         };
         if self.text.strip_prefix("skipped ").unwrap_or(&self.text).starts_with(&name) {

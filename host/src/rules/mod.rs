@@ -51,15 +51,12 @@ use hookbox_system::text;
 /// The end of the name of a rules file.
 pub const ENDING: &str = ".rules.toml";
 
-/// The letters by which the end of a name may differ from [`ENDING`] and still be meant so.
-const MAX_TYPOS: usize = 2;
-
 /// Returns true if a file has nearly the name of a rules file, such as `x.rule.toml` or `X.RULES.TOML`.
 pub(crate) fn is_nearly_rules(file: &str) -> bool {
     let lower = file.to_ascii_lowercase();
     let end = lower.rmatch_indices('.').nth(1).and_then(|(at, _)| lower.get(at..)).unwrap_or_default();
     !file.ends_with(ENDING)
-        && (lower.ends_with("rules.toml") || !end.is_empty() && text::distance(end, ENDING) <= MAX_TYPOS)
+        && (lower.ends_with("rules.toml") || !end.is_empty() && text::distance(end, ENDING) <= 2)
 }
 
 /// The largest rules file, in bytes.

@@ -9,9 +9,6 @@ use hookbox_system::toml_value::SpannedValue;
 
 const KEY: &str = "on_failure";
 
-/// The letters by which a misspelt key differs at most.
-const MAX_TYPOS: usize = 3;
-
 /// Returns the failure policy of a file with a fault; `is_broken` if it is not TOML.
 pub(super) fn of_broken(document: &DeTable<'_>, is_broken: bool) -> OnFailure {
     if let Some(given) = document.get(KEY) {
@@ -32,7 +29,7 @@ pub(super) fn of_broken(document: &DeTable<'_>, is_broken: bool) -> OnFailure {
 /// Returns true for the key of the policy and for its misspellings.
 fn is_meant(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
-    key == KEY || !is_known(&key) && text::distance(&key, KEY) <= MAX_TYPOS
+    key == KEY || !is_known(&key) && text::distance(&key, KEY) <= 3
 }
 
 fn is_known(key: &str) -> bool {

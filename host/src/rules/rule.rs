@@ -9,17 +9,14 @@ use super::path::CallPath;
 use super::read::{Read, Table};
 use super::view::{Given, Line, View};
 use crate::event::EventName;
-use hookbox_system::text;
 use hookbox_system::units;
+use hookbox_system::{limits, text};
 
 /// The keys of a rule beside those of its conditions, as they are shown.
 const SHOWN: [&str; 5] = ["unless", "count", "answer", "reason", "suggest"];
 
 /// The other keys.
 const HIDDEN: [&str; 3] = ["name", "must_match", "must_pass"];
-
-/// The longest window of a counter.
-const MAX_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The largest number of times that a counter waits for.
 const MAX_TIMES: usize = 1_000;
@@ -237,7 +234,7 @@ fn count(table: &Table<'_, '_>) -> Read<Option<Count>> {
     let times = times.ok_or_else(|| count.fault(expected))?;
     let within = count.text("within")?.and_then(|it| units::parse_duration(it.text).ok());
     let expected = "count: expected within, a time from \"1s\" to \"1440m\"";
-    let within = within.filter(|it| (Duration::from_secs(1)..=MAX_WINDOW).contains(it));
+    let within = within.filter(|it| (Duration::from_secs(1)..=limits::DAY).contains(it));
     let within = within.ok_or_else(|| count.fault(expected))?;
     let per = [("session", Per::Session), ("input", Per::Input), ("all", Per::All)];
     Ok(Some(Count { times, within, per: count.one_of("per", &per)?.unwrap_or(Per::Session) }))

@@ -6,9 +6,6 @@ use crate::chain::Fired;
 use crate::hook::Cause;
 use crate::outcome::Warning;
 
-/// The number of warnings that are remembered. Discovery finds fewer hooks.
-const MAX_TOLD: usize = 1024;
-
 /// The warnings about untrusted hooks that a verdict of the session has had.
 #[derive(Debug, Default)]
 pub(super) struct Told(BTreeSet<String>);
@@ -26,11 +23,7 @@ impl Told {
             if !is_untrusted(warning) {
                 return true;
             }
-            let is_new = !self.0.contains(&warning.text);
-            if is_new && self.0.len() < MAX_TOLD {
-                self.0.insert(warning.text.clone());
-            }
-            is_new
+            self.0.insert(warning.text.clone())
         });
     }
 }

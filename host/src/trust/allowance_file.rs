@@ -5,13 +5,10 @@ use std::io::{self, Read as _};
 use std::time::Duration;
 
 use super::allowance::{Allowances, MAX_SHOWN, Pending};
-use super::private_file::{Contents, PrivateFile, PrivateFileError, PrivateFileErrorKind};
+use super::private_file::{Contents, PrivateFile, PrivateFileError};
 use super::{BlockedCall, Code, Term};
 use crate::event::now_ms;
-use hookbox_system::text;
-
-/// The longest reason of a block that is kept, in bytes.
-const MAX_REASON: usize = 2_000;
+use hookbox_system::{limits, text};
 
 /// The longest wait for another process during an event: the agent waits as well.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -22,29 +19,28 @@ pub type AllowanceFile = PrivateFile<Allowances>;
 impl Contents for Allowances {
     const FILE: &'static str = "allowances.json";
     const TITLE: &'static str = "allowances";
-    /// It has room for all records with the longest inputs.
-    const MAX_BYTES: u64 = 16 << 20;
 }
 
 impl AllowanceFile {
-    /// Adds a call that was blocked now for this reason, and returns its code. `shown` is its input.
+    /// Adds a call that was blocked now for this reason, and returns its code. `shown` is its input; `None` if that is longer
+    /// than a user can read.
     pub(crate) fn note(
         &self,
         call: BlockedCall,
         shown: &str,
         reason: &str,
-    ) -> Result<Code, PrivateFileError> {
+    ) -> Result<Option<Code>, PrivateFileError> {
         if shown.len() > MAX_SHOWN {
-            return Err(self.error(PrivateFileErrorKind::LongInput(MAX_SHOWN)));
+            return Ok(None);
         }
-        let (shown, reason) = (shown.to_owned(), text::prefix(reason, MAX_REASON).to_owned());
+        let (shown, reason) = (shown.to_owned(), text::prefix(reason, limits::MESSAGE).to_owned());
         self.try_update(PATIENCE, |all| {
             let random = || random().map_err(|error| self.error(error));
             let mut code = random()?;
             while all.has(&code) {
                 code = random()?;
             }
-            Ok(all.note(Pending { code, call, shown, reason, when_ms: now_ms() }))
+            Ok(Some(all.note(Pending { code, call, shown, reason, when_ms: now_ms() })))
         })
     }
 
@@ -69,6 +65,7 @@ mod tests {
 
     use super::*;
     use crate::hook::Digest;
+    use crate::trust::PrivateFileErrorKind;
 
     fn call(tool: &str) -> BlockedCall {
         BlockedCall {
@@ -84,7 +81,7 @@ mod tests {
     }
 
     fn allow(file: &AllowanceFile, tool: &str, term: Term) {
-        let code = file.note(call(tool), "{}", "no").unwrap();
+        let code = file.note(call(tool), "{}", "no").unwrap().unwrap();
         file.update(|all| all.grant(&code, term, now_ms())).unwrap().unwrap();
     }
 
@@ -94,13 +91,13 @@ mod tests {
         let file = AllowanceFile::new(temp.path());
         assert_eq!(file.read().unwrap(), Allowances::default());
         allow(&file, "a", Term::For(5_000));
-        let code = file.note(call("b"), "{}", "no").unwrap();
-        assert_eq!(file.note(call("b"), "{}", "no").unwrap(), code);
+        let code = file.note(call("b"), "{}", "no").unwrap().unwrap();
+        assert_eq!(file.note(call("b"), "{}", "no").unwrap().as_ref(), Some(&code));
         let all = file.read().unwrap();
         assert_eq!((all.pending.len(), all.granted.len(), all.pending[0].code == code), (1, 1, true));
         assert_eq!(fs::metadata(file.path()).unwrap().permissions().mode() & 0o777, 0o600);
-        let long = file.note(call("c"), &"x".repeat(MAX_SHOWN + 1), "no").unwrap_err();
-        assert!(matches!(long.kind, PrivateFileErrorKind::LongInput(_)));
+        let long = file.note(call("c"), &"x".repeat(MAX_SHOWN + 1), "no").unwrap();
+        assert_eq!(long, None);
         assert_eq!(file.read().unwrap(), all);
     }
 

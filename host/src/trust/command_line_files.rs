@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use hookbox_shell::{Known, join_path, runs};
+use hookbox_system::limits;
 
 /// Characters that separate the words of a shell line, and the paths within a word.
 const SEPARATORS: &[char] =
@@ -10,9 +11,6 @@ const SEPARATORS: &[char] =
 
 /// The number of lines within lines that are read, as in `sh -c 'sh -c "…"'`.
 const MAX_DEPTH: usize = 4;
-
-/// The longest path on any system, in bytes.
-const MAX_PATH: usize = 4096;
 
 /// Returns the words of these lines that may name a file or a directory. After a variable that the
 /// line does not set, the rest of the word may be a path in the repository, and so may the default of `${NAME:-DEFAULT}`.
@@ -26,7 +24,7 @@ pub(super) fn words(lines: &[String]) -> BTreeSet<String> {
         split(line, 0, &mut last, &mut found);
         add_followed(line, &mut found);
     }
-    found.retain(|word| !word.is_empty() && word.len() <= MAX_PATH);
+    found.retain(|word| !word.is_empty() && word.len() <= limits::PATH);
     found
 }
 

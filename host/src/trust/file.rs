@@ -9,8 +9,6 @@ pub type TrustFile = PrivateFile<Records>;
 impl Contents for Records {
     const FILE: &'static str = "trust.json";
     const TITLE: &'static str = "record of trust";
-    /// It would contain thousands of hooks.
-    const MAX_BYTES: u64 = 4 << 20;
 }
 
 #[cfg(test)]
@@ -115,7 +113,7 @@ mod tests {
         assert!(refused().contains("others may write it"));
         fs::set_permissions(file.path(), fs::Permissions::from_mode(0o600)).unwrap();
         assert!(file.read().is_ok());
-        File::create(file.path()).unwrap().set_len(Records::MAX_BYTES + 1).unwrap();
+        File::create(file.path()).unwrap().set_len((16 << 20) + 1).unwrap();
         assert!(refused().contains("has more than"));
     }
 }

@@ -31,8 +31,6 @@ pub struct Written {
 impl Contents for Inventory {
     const FILE: &'static str = "guards.json";
     const TITLE: &'static str = "record of guards";
-    /// It would have hundreds of home directories.
-    const MAX_BYTES: u64 = 1 << 18;
 }
 
 impl Inventory {

@@ -15,6 +15,7 @@ pub(crate) mod tree_digest;
 
 use std::path::Path;
 
+pub(crate) use self::allowance::MAX_SHOWN;
 pub use self::allowance::{AllowError, Allowance, Allowances, BlockedCall, LONGEST, Pending, Term};
 pub use self::allowance_file::AllowanceFile;
 pub use self::code::{Code, CodeError};

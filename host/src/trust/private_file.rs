@@ -14,14 +14,15 @@ use hookbox_system::text;
 /// The version of the format.
 const VERSION: u64 = 1;
 
+/// The size limit of a file, in bytes: all allowances with the longest inputs fit.
+const MAX_BYTES: u64 = 16 << 20;
+
 /// The contents of a [`PrivateFile`]. The default is that of a missing file.
 pub trait Contents: Clone + Default + DeserializeOwned + PartialEq + Serialize {
     /// The name of the file. The file that is locked while it is changed has the extension `lock`.
     const FILE: &'static str;
     /// The words for the contents in a message, such as `allowances`.
     const TITLE: &'static str;
-    /// The size limit of the file, in bytes.
-    const MAX_BYTES: u64;
 }
 
 /// The version as a field of [`Contents`]: always 1.
@@ -76,11 +77,16 @@ pub enum PrivateFileErrorKind {
     #[error("is not a private file of your own: {0}")]
     NotPrivate(#[source] io::Error),
     /// The file has, or would have, too many bytes.
-    #[error("has more than {0} bytes")]
-    TooLarge(u64),
+    #[error("has more than {MAX_BYTES} bytes")]
+    TooLarge,
     /// The text does not have these contents.
-    #[error("contains no {0}: {1}")]
-    Garbage(&'static str, String),
+    #[error("contains no {title}: {}", text::escape(&source.to_string(), 200))]
+    Garbage {
+        /// The words for the contents.
+        title: &'static str,
+        /// The fault.
+        source: serde_json::Error,
+    },
     /// A newer program has written it.
     #[error("has version {0}, and this program knows version {VERSION}")]
     Version(u64),
@@ -89,10 +95,7 @@ pub enum PrivateFileErrorKind {
     Locked(Duration),
     /// A path or name is not UTF-8, so that JSON cannot contain it.
     #[error("cannot store this: {0}")]
-    Unwritable(String),
-    /// The input of a call is too long, in bytes, to be read whole by the user.
-    #[error("takes no input of more than {0} bytes")]
-    LongInput(usize),
+    Unwritable(#[source] serde_json::Error),
     /// The system refused.
     #[error(transparent)]
     Io(io::Error),
@@ -186,27 +189,24 @@ impl<T: Contents> PrivateFile<T> {
     }
 
     fn load(&self) -> Result<T, PrivateFileErrorKind> {
-        let bytes = match private_dir::read_file(&self.path(), T::MAX_BYTES) {
+        let bytes = match private_dir::read_file(&self.path(), MAX_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(T::default()),
             Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-                return Err(PrivateFileErrorKind::TooLarge(T::MAX_BYTES));
+                return Err(PrivateFileErrorKind::TooLarge);
             }
             bytes => bytes?,
         };
-        let garbage = |error: serde_json::Error| {
-            PrivateFileErrorKind::Garbage(T::TITLE, text::escape(&error.to_string(), 200))
-        };
+        let garbage = |source| PrivateFileErrorKind::Garbage { title: T::TITLE, source };
         let AnyVersion { version } = serde_json::from_slice(&bytes).map_err(garbage)?;
         Version::try_from(version)?;
         serde_json::from_slice(&bytes).map_err(garbage)
     }
 
     fn store(&self, contents: &T) -> Result<(), PrivateFileErrorKind> {
-        let mut text = serde_json::to_vec_pretty(contents)
-            .map_err(|error| PrivateFileErrorKind::Unwritable(error.to_string()))?;
+        let mut text = serde_json::to_vec_pretty(contents).map_err(PrivateFileErrorKind::Unwritable)?;
         text.push(b'\n');
-        if text.len() as u64 > T::MAX_BYTES {
-            return Err(PrivateFileErrorKind::TooLarge(T::MAX_BYTES));
+        if text.len() as u64 > MAX_BYTES {
+            return Err(PrivateFileErrorKind::TooLarge);
         }
         Ok(write_atomic(&self.path(), &text)?)
     }

@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -18,8 +18,6 @@ use crate::native::process::Process;
 /// The most memory for compiling one component, in bytes. Each processor works on one function at a time, and
 /// 33 MB of large ones took 165 MiB on two.
 pub(super) const MAX_MEMORY: u64 = 1 << 30;
-/// The limit of processor time, in seconds: for a process that outlives its host.
-const MAX_CPU: u64 = 300;
 /// The longest start of a process.
 const START: Duration = Duration::from_secs(5);
 /// The most compiled code that is read, in bytes.
@@ -108,13 +106,13 @@ fn explain(error: &HookError) -> HookError {
     match error.cause {
         Cause::Timeout => took_too_long(),
         // The standard library ends a process that has no memory left by SIGABRT. Any other signal is from outside.
-        Cause::Signal if error.message.contains("SIGABRT") => {
+        Cause::Signal if error.signal == Some(Signal::ABORT.as_raw()) => {
             let most = MAX_MEMORY >> 20;
             HookError::new(Cause::Memory, format!("compiling it took more than {most} MiB of memory"))
         }
-        Cause::Signal if error.message.contains("SIGXCPU") => HookError::new(
+        Cause::Signal if error.signal == Some(Signal::XCPU.as_raw()) => HookError::new(
             Cause::Timeout,
-            format!("compiling it took more than {MAX_CPU} s of processor time"),
+            format!("compiling it took more than {} s of processor time", COMPILE.as_secs()),
         ),
         Cause::OutputLimit => {
             HookError::new(Cause::Memory, format!("its code has more than {} MiB", MAX_CODE >> 20))
@@ -137,7 +135,9 @@ pub(super) fn took_too_long() -> HookError {
 ///
 /// If the component cannot be read, the answer not written, or the limits not set.
 pub fn compile_here(mut from: impl Read, mut to: impl Write) -> io::Result<()> {
-    for (resource, most) in [(Resource::Data, MAX_MEMORY), (Resource::Cpu, MAX_CPU), (Resource::Core, 0)] {
+    for (resource, most) in
+        [(Resource::Data, MAX_MEMORY), (Resource::Cpu, COMPILE.as_secs()), (Resource::Core, 0)]
+    {
         let current = getrlimit(resource).current.map_or(most, |current| current.min(most));
         // At the soft limit of processor time the signal has a name of its own (SIGXCPU).
         let maximum = if resource == Resource::Cpu { current.saturating_add(1) } else { current };

@@ -19,12 +19,7 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use self::git::Git;
-
-/// The longest time for all questions of a call.
-const MAX_PATIENCE: Duration = Duration::from_secs(60);
-
-/// The longest name of a reference, in bytes: that of a path.
-const MAX_REFERENCE: usize = 4096;
+use hookbox_system::limits;
 
 /// A work tree: the directory of a checkout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,8 +82,7 @@ impl WorkTrees {
     /// user's settings name. It runs nothing yet.
     pub(crate) fn of(cwd: &Path, git: Option<&Path>, wall: Duration) -> Self {
         // A guard can still answer after it.
-        let patience = (wall / 2).min(MAX_PATIENCE);
-        let git = Git::find(git);
+        let (patience, git) = (wall / 2, Git::find(git));
         Self { cwd: cwd.to_owned(), patience, ends: OnceLock::new(), git, common: OnceCell::new() }
     }
 
@@ -121,7 +115,7 @@ impl WorkTrees {
     pub(crate) async fn is_pushed(&self, directory: &Path, reference: &str) -> Option<bool> {
         let is_odd = |it: char| it.is_control() || matches!(it, ':' | ' ');
         if reference.is_empty()
-            || reference.len() > MAX_REFERENCE
+            || reference.len() > limits::PATH
             || reference.starts_with(['-', '^'])
             || reference.contains(is_odd)
         {

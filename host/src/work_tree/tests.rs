@@ -61,7 +61,7 @@ impl Place {
 
     fn trees(&self) -> WorkTrees {
         // A busy machine gets its time.
-        WorkTrees::of(&self.at("work"), None, 2 * MAX_PATIENCE)
+        WorkTrees::of(&self.at("work"), None, Duration::from_secs(120))
     }
 
     async fn tree(&self, directory: &str) -> Option<Tree> {
@@ -211,7 +211,10 @@ async fn other_repositories_and_submodules_have_no_answer() {
         assert_eq!(place.tree(directory).await, None, "{directory}");
     }
     assert!(place.tree("work").await.unwrap().untracked, "a repository in the tree is untracked");
-    assert_eq!(WorkTrees::of(&place.at("plain"), None, 2 * MAX_PATIENCE).tree(&place.at("work")).await, None);
+    assert_eq!(
+        WorkTrees::of(&place.at("plain"), None, Duration::from_secs(120)).tree(&place.at("work")).await,
+        None
+    );
     assert_eq!(place.trees().tree(Path::new("src")).await, None);
     place.git("work", "submodule --quiet add ../remote sub");
     place.git("work", "commit --quiet -m two");

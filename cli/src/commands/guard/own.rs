@@ -112,7 +112,9 @@ pub(crate) fn explained(error: GuardsError) -> anyhow::Error {
         GuardsErrorKind::Changed | GuardsErrorKind::Inventory(PrivateFileErrorKind::Locked(_)) => {
             "run the command again".to_owned()
         }
-        GuardsErrorKind::Inventory(PrivateFileErrorKind::Garbage(..) | PrivateFileErrorKind::Version(_)) => {
+        GuardsErrorKind::Inventory(
+            PrivateFileErrorKind::Garbage { .. } | PrivateFileErrorKind::Version(_),
+        ) => {
             format!("move it aside: mv {path} {path}.old")
         }
         _ => "check that the directory and its files are yours".to_owned(),

@@ -7,9 +7,7 @@ use hookbox_shell::{Arg, Sort, Use, is_in, unpacks};
 use super::expansion::without_variables;
 use super::{Judge, Seen, pieces};
 use crate::builtin::programs::is_hookbox;
-
-/// The longest path on any system, in bytes.
-const MAX_PATH: usize = 4096;
+use hookbox_system::limits;
 
 /// Programs that make files under the names of their sources.
 const COPIES: &str = "cp mv install ln rsync scp sftp docker podman kubectl wget curl stow";
@@ -118,7 +116,7 @@ impl Judge<'_> {
     }
 
     pub(super) fn is_held(&self, path: &str, directories: &[PathBuf], glob: bool) -> bool {
-        if path.is_empty() || path.len() > MAX_PATH {
+        if path.is_empty() || path.len() > limits::PATH {
             return false;
         }
         // A pattern in quotes is not one for file names, but may be one for texts.

@@ -1,7 +1,5 @@
 //! The answer of a hook of Claude Code as an outcome.
 
-use std::fmt::Write as _;
-
 use serde_json::value::RawValue;
 
 use super::specific::{self, Specific};
@@ -15,12 +13,6 @@ use crate::hook::{Cause, HookError};
 use crate::outcome::{Action, Outcome};
 use hookbox_system::json;
 use hookbox_system::text;
-
-/// The number of last lines of standard error in a failure.
-const TAIL_LINES: usize = 3;
-
-/// The longest text of them, in bytes.
-const TAIL_SHOWN: usize = 400;
 
 /// The text for the agent if a hook makes it go on without a reason.
 const GO_ON: &str = "A hook asks you to go on, and does not say why.";
@@ -156,11 +148,9 @@ pub fn by_exit_code(
 /// The failure of a hook that ended with this status.
 pub fn failed(code: i32, stderr: &str) -> HookError {
     let mut message = format!("ended with status {code}");
-    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let last = lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default().join(" | ");
+    let last = text::last_lines(stderr);
     if !last.is_empty() {
-        // Writing to a text cannot fail.
-        let _ = write!(message, ": {}", text::escape(&last, TAIL_SHOWN));
+        message.push_str(&format!(": {last}"));
     }
     HookError::new(Cause::Exit, message)
 }

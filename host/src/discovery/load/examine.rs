@@ -21,12 +21,10 @@ use crate::discovery::find::files::Kept;
 use crate::discovery::find::{Options, Progress};
 use crate::event::EventName;
 use crate::hook::{Cause, Digest, HookError, Kind, Manifest, OnFailure, Subscription};
+use crate::native::QUERY;
 use crate::rules::{MAX_FILE, Rules};
 use crate::trust::TrustLevel;
 use crate::wasm::{Component, MAX_COMPONENT, RUNS_COMPONENTS, Runtime, Wait};
-
-/// The time limit for a native hook to name its event.
-const QUERY_DEADLINE: Duration = Duration::from_secs(5);
 
 /// The number of native hooks that are asked at once: enough to hide a slow script, few enough for any machine. Of
 /// components, one for each processor is examined. Untrusted hooks follow, one at a time.
@@ -355,12 +353,12 @@ async fn native(job: &Judged, here: bool, cache: Option<&HookCache>) -> Examined
     }
     let verify = job.verify();
     if let Some(verify) = &verify
-        && let Err(error) = crate::native::verified(verify, QUERY_DEADLINE).await
+        && let Err(error) = crate::native::verified(verify, QUERY).await
     {
         return Examined::new(digest, Err(error));
     }
     let variables: Vec<_> = crate::native::no_bytecode(verify.as_ref()).into_iter().collect();
-    let result = crate::native::query(path, environment, &variables, QUERY_DEADLINE).await;
+    let result = crate::native::query(path, environment, &variables, QUERY).await;
     if let (Ok(event), Some((cache, key))) = (&result, kept) {
         cache.learn_answer(key, event);
     }

@@ -22,6 +22,7 @@ use crate::event::EventName;
 use crate::hook::{Cause, Digest, HookError, OnFailure};
 use crate::wasm::Component;
 use hookbox_system::files::{private_dir, write_atomic};
+use hookbox_system::limits;
 
 /// The name of the file in the private cache.
 const FILE: &str = "components.json";
@@ -34,8 +35,6 @@ const MAX_FILE: u64 = 8 << 20;
 const MAX_ROWS: usize = 256;
 /// The number of answers that are remembered, of some 100 bytes each.
 const MAX_ANSWERS: usize = 1024;
-/// The seconds after which an unchanged file is read again: the system's report may be wrong.
-const MAX_AGE: i64 = 24 * 60 * 60;
 /// The seconds after which a change of a file shows in its times: the clocks of file systems tick slowly, the slowest
 /// every two seconds.
 const SETTLED: i64 = 3;
@@ -273,7 +272,7 @@ impl HookCache {
 impl Row {
     /// Returns true if it was read a short time ago, and not in the future.
     fn is_recent(&self, now: i64) -> bool {
-        (0..MAX_AGE).contains(&(now - self.read))
+        u64::try_from(now - self.read).is_ok_and(|age| age < limits::DAY.as_secs())
     }
 }
 

@@ -209,7 +209,7 @@ impl Builder<'_> {
         let is_it = |hook: &&str| without_ending(hook.rsplit('/').next().unwrap_or(hook)) == whole;
         hooks.clone().find(is_it).or_else(|| {
             let nearest = text::nearest(name, hooks)?;
-            (text::distance(name, nearest) <= MAX_TYPOS && name.len() > 2 * MAX_TYPOS).then_some(nearest)
+            (text::distance(name, nearest) <= 2 && name.len() > 4).then_some(nearest)
         })
     }
 
@@ -276,8 +276,6 @@ fn without_ending(file: &str) -> &str {
     file.strip_suffix(".wasm").or_else(|| file.strip_suffix(rules::ENDING)).unwrap_or(file)
 }
 
-/// The letters by which a misspelt name differs at most.
-const MAX_TYPOS: usize = 2;
 
 /// Returns true if a hook can have this full name: a printable file name, perhaps after its plugin's name.
 fn can_be_a_name(name: &str) -> bool {

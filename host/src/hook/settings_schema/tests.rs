@@ -48,7 +48,7 @@ fn a_setting_that_does_not_fit_is_named_with_the_nearest_key() {
 
 #[test]
 fn a_schema_that_is_not_understood_is_refused() {
-    let deep = format!("{}{}", r#"{"type":"array","items":"#.repeat(9), "{}".to_owned() + &"}".repeat(9));
+    let deep = format!("{}{}", r#"{"type":"array","items":"#.repeat(200), "{}".to_owned() + &"}".repeat(200));
     for (json, why) in [
         ("", "EOF"),
         ("{}", "its type is not"),
@@ -56,7 +56,7 @@ fn a_schema_that_is_not_understood_is_refused() {
         (r#"{"type": ["object", "null"]}"#, "expected"),
         (r#"{"type": "object", "required": ["a"]}"#, "unknown field `required`"),
         (r#"{"type": "object", "properties": {"a": {"pattern": "x"}}}"#, "unknown field `pattern`"),
-        (&format!(r#"{{"type": "object", "properties": {{"a": {deep}}}}}"#), "more than 8"),
+        (&format!(r#"{{"type": "object", "properties": {{"a": {deep}}}}}"#), "recursion limit"),
         (r#"{"type": "object", "x-hookbox-tighten": true}"#, "x-hookbox-tighten is for"),
         (
             r#"{"type": "object", "properties": {"a": {"enum": [1, 2], "x-hookbox-tighten": true}}}"#,

@@ -12,9 +12,6 @@ use crate::trust::TrustFile;
 /// The number of directories that are watched. The system's own limits are some thousands for all programs of a user.
 const MAX_DIRECTORIES: usize = 1024;
 
-/// The number of plugins of one root that are watched: as many as are used.
-const MAX_PLUGINS: usize = 256;
-
 /// The names in a root that matter. An agent may keep its conversations beside them.
 const OF_A_ROOT: [&str; 6] = ["hooks", "plugins", lockfile::FILE, "hookbox.toml", "hooks.json", "mcp.json"];
 
@@ -98,7 +95,7 @@ impl WatchedDirs {
             self.add(&plugins, None, within);
             let is_own = |name: &OsString| name.as_encoded_bytes().starts_with(OWN.as_bytes());
             let entries = plugins.read_dir().into_iter().flatten().flatten();
-            let names = entries.filter(|entry| !is_own(&entry.file_name())).take(MAX_PLUGINS);
+            let names = entries.filter(|entry| !is_own(&entry.file_name())).take(lockfile::MAX_PLUGINS);
             for plugin in names.map(|entry| entry.path()).filter(|path| path.is_dir()) {
                 self.add(&plugin, Some([OsString::from("hooks")].into()), within);
                 self.add(&plugin.join("hooks"), None, within);

@@ -6,15 +6,12 @@
 use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use super::{Cache, DAY};
+use super::Cache;
 use crate::hook::Digest;
+use hookbox_system::limits;
 
-/// The time after which the description and the code of an unused component are removed.
-const UNUSED: Duration = Duration::from_secs(30 * DAY.as_secs());
-/// The time after which unused code of other versions of hookbox is removed: the user may switch between two of them.
-const UNUSED_BY_OTHERS: Duration = Duration::from_secs(7 * DAY.as_secs());
 /// The most compiled code that is kept, in bytes: thirty components with an interpreter, or some thousand small ones.
 const MAX_BYTES: u64 = 2 << 30;
 
@@ -74,7 +71,7 @@ impl Cache {
             for file in files(&dir.path)? {
                 let file = file?;
                 // A process may be writing or waiting.
-                let is_old = now.duration_since(file.used).is_ok_and(|age| age > DAY);
+                let is_old = now.duration_since(file.used).is_ok_and(|age| age > limits::DAY);
                 if !matches!(file.of, Of::Work) || is_old {
                     file.remove(&mut removed)?;
                 }
@@ -107,9 +104,9 @@ fn prune(dir: &Path, settings: u64, removed: &mut RemovedCode) -> io::Result<()>
             total = total.saturating_add(file.bytes);
         }
         let most = match &file.of {
-            Of::Code(_, of) if *of != settings => UNUSED_BY_OTHERS,
-            Of::Code(..) | Of::Description => UNUSED,
-            Of::Work => DAY,
+            Of::Code(_, of) if *of != settings => 7 * limits::DAY,
+            Of::Code(..) | Of::Description => 30 * limits::DAY,
+            Of::Work => limits::DAY,
         };
         if age(&file) > most || (is_code && total > MAX_BYTES) {
             file.remove(removed)?;
@@ -216,7 +213,7 @@ mod tests {
     fn file(dir: &Path, name: &str, bytes: u64, now: SystemTime, days: i64) {
         let file = File::create(dir.join(name)).unwrap();
         file.set_len(bytes).unwrap();
-        let age = DAY * u32::try_from(days.unsigned_abs()).unwrap();
+        let age = limits::DAY * u32::try_from(days.unsigned_abs()).unwrap();
         file.set_modified(if days < 0 { now + age } else { now - age }).unwrap();
     }
 

@@ -9,18 +9,14 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cache, CacheDir, DAY};
+use super::{Cache, CacheDir};
 use crate::hook::{Cause, Digest, HookError, Manifest, OnFailure, Subscription};
 use crate::wasm::inspect::InterfaceName;
 use hookbox_system::files::private_dir;
-use hookbox_system::text;
+use hookbox_system::{limits, text};
 
 /// The version of a description: another version of hookbox may have read the component in another way.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
-/// The size limit of a file, in bytes. A longer description is not kept.
-const MAX_FILE: usize = 1 << 20;
-/// The most bytes of a message that are kept.
-const MAX_MESSAGE: usize = 1000;
 
 /// The facts about a component that count before it is compiled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -70,13 +66,14 @@ fn name(digest: &Digest) -> String {
 
 impl CacheDir {
     fn known(&self, digest: &Digest) -> Option<Known> {
-        let text = private_dir::read_file(&self.path.join(name(digest)), MAX_FILE as u64).ok()?;
+        let text = private_dir::read_file(&self.path.join(name(digest)), limits::FILE).ok()?;
         serde_json::from_slice(&text).ok().filter(|_| self.is_private())
     }
 
     fn is_recent(&self, digest: &Digest) -> bool {
         let written = fs::metadata(self.path.join(name(digest))).and_then(|about| about.modified());
-        written.is_ok_and(|written| SystemTime::now().duration_since(written).is_ok_and(|age| age < DAY))
+        written
+            .is_ok_and(|written| SystemTime::now().duration_since(written).is_ok_and(|age| age < limits::DAY))
     }
 }
 
@@ -112,7 +109,7 @@ impl Cache {
         if error.cause == Cause::Internal {
             return;
         }
-        let message = text::prefix(&error.message, MAX_MESSAGE).to_owned();
+        let message = text::prefix(&error.message, limits::MESSAGE).to_owned();
         let failure = Some(Failure { settings, cause: error.cause, message });
         self.put(digest, Known { failure, ..self.known(digest) });
     }
@@ -122,7 +119,7 @@ impl Cache {
         if self.known(digest) == known && self.dirs().any(|dir| dir.is_recent(digest)) {
             return;
         }
-        let text = serde_json::to_vec(&known).ok().filter(|text| text.len() <= MAX_FILE);
+        let text = serde_json::to_vec(&known).ok().filter(|text| text.len() as u64 <= limits::FILE);
         let text = text.or_else(|| {
             known.description = None;
             serde_json::to_vec(&known).ok()
@@ -170,13 +167,13 @@ mod tests {
         let known = cache.known(&digest);
         assert_eq!(known.on_failure, Some(OnFailure::Block));
         assert_eq!(known.subscriptions(), description(1).manifest.subscriptions);
-        let yesterday = SystemTime::now() - DAY - DAY;
+        let yesterday = SystemTime::now() - limits::DAY - limits::DAY;
         let file = cache.first.path.join(name(&digest));
         fs::File::open(&file).unwrap().set_modified(yesterday).unwrap();
         assert_eq!(cache.failure(&digest, SETTINGS), None, "the next day tries again");
         cache.prune(SETTINGS).unwrap();
         assert_eq!(cache.known(&digest).on_failure, Some(OnFailure::Block));
-        fs::File::open(&file).unwrap().set_modified(SystemTime::now() - 31 * DAY).unwrap();
+        fs::File::open(&file).unwrap().set_modified(SystemTime::now() - 31 * limits::DAY).unwrap();
         cache.prune(SETTINGS).unwrap();
         assert_eq!(cache.known(&digest), Known::default(), "nobody has used it for a month");
         cache.describe(&digest, SETTINGS, &description(1));
@@ -213,7 +210,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let cache = Cache::new(temp.path(), None);
         let digest = Digest::of(b"guard");
-        cache.describe(&digest, SETTINGS, &description(100_000));
+        cache.describe(&digest, SETTINGS, &description(400_000));
         let known = cache.known(&digest);
         assert_eq!((known.on_failure, known.subscriptions()), (Some(OnFailure::Block), Vec::new()));
     }

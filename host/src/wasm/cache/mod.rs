@@ -20,7 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -32,13 +32,11 @@ pub use self::kept::{CachedCode, RemovedCode};
 pub(super) use self::known::Description;
 pub use self::known::Known;
 pub(super) use self::turn::PAUSE;
+use hookbox_system::limits;
 
 /// The version of the compiler's settings that an engine's own hash does not cover
 /// ([`engine::compiler`](super::engine::compiler)). Counted up when they change.
 const COMPILED: u32 = 3;
-
-/// The seconds of a day.
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The number of components that are compiled between two prunings, in a process that compiles many.
 const PRUNE_EVERY: usize = 64;
@@ -172,7 +170,7 @@ pub(super) fn settings_of(engine: &Engine) -> u64 {
 fn note_use(file: &File) {
     let now = SystemTime::now();
     let noted = file.metadata().and_then(|about| about.modified());
-    let is_noted = noted.is_ok_and(|noted| now.duration_since(noted).is_ok_and(|age| age < DAY));
+    let is_noted = noted.is_ok_and(|noted| now.duration_since(noted).is_ok_and(|age| age < limits::DAY));
     // On a file system that cannot be written, code is used and looks unused.
     if !is_noted && let Err(error) = file.set_modified(now) {
         tracing::debug!(%error, "the use of compiled code is not noted");
@@ -249,7 +247,7 @@ mod tests {
         cache.store(&digest, &engine, Compiled::new(&engine::compiler().unwrap(), EMPTY).unwrap().bytes());
         let path = path(&cache, &digest, &engine);
         let (bytes, now) = (fs::read(&path).unwrap(), SystemTime::now());
-        let (hour, day) = (Duration::from_secs(60 * 60), DAY);
+        let (hour, day) = (limits::DAY / 24, limits::DAY);
         for (before, is_noted) in
             [(now - hour, false), (now - day - hour, true), (now + hour, true), (now + 900 * day, true)]
         {

@@ -15,8 +15,8 @@ use super::{Declared, Handler, Source};
 use crate::event::kind_of_pattern;
 use crate::hook::{Kind, OnFailure};
 use crate::native::command::CommandLine;
-use hookbox_system::text;
 use hookbox_system::units;
+use hookbox_system::{limits, text};
 
 /// The keys of an action.
 const ACTIONS: [&str; 3] = ["command", "component", "tool"];
@@ -28,9 +28,6 @@ const KEYS: [&str; 9] =
 /// The time limit that a number means, and the time limits in words.
 pub(super) const TIME: fn(f64) -> Option<Duration> = |seconds| Duration::try_from_secs_f64(seconds).ok();
 pub(super) const TIMES: &str = "seconds above zero such as 2 or 0.5, or a time such as \"500ms\"";
-
-/// The longest time that an entry can give itself.
-const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The longest name of an entry, in bytes.
 const MAX_NAME: usize = 100;
@@ -182,7 +179,7 @@ pub(super) fn time(
         Form::Text(text) if has_units => units::parse_duration(&text).ok(),
         _ => None,
     };
-    time.filter(|time| (Duration::from_millis(1)..=MAX_TIMEOUT).contains(time))
+    time.filter(|time| (Duration::from_millis(1)..=limits::DAY).contains(time))
 }
 
 /// Reads a shell line, or a program with its arguments.

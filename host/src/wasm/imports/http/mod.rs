@@ -10,20 +10,17 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks};
 
 use crate::capability::{Capability, Origin};
-use crate::network::{MAX_BODY, Network, NetworkError, Rules, Timeouts};
+use crate::network::{MAX_BODY, MAX_HEAD, Network, NetworkError, Rules, Timeouts};
 use crate::wasm::access::Access;
 use crate::wasm::denials::Denials;
 use crate::wasm::output::Log;
 use crate::wasm::tape::Tape;
+use hookbox_system::limits;
 
 mod tape;
 
 /// The number of requests of one call at once, until their answers are read.
 const MAX_REQUESTS: usize = 4;
-/// The largest fields of one head, in bytes, with the cost of keeping them.
-const MAX_FIELDS: usize = 32 << 10;
-/// The part of a request's body that is copied at once.
-const CHUNK: usize = 64 << 10;
 
 /// `wasi:http` of one call.
 pub(in crate::wasm) struct Http {
@@ -50,7 +47,7 @@ impl Http {
         deadline: Option<Instant>,
     ) -> Self {
         let mut ctx = WasiHttpCtx::new();
-        ctx.set_field_size_limit(MAX_FIELDS);
+        ctx.set_field_size_limit(MAX_HEAD);
         Self { ctx, sender: Sender { access, tape, denials, log, deadline, slots: None } }
     }
 
@@ -142,7 +139,7 @@ impl WasiHttpHooks for Sender {
     }
 
     fn p2_outgoing_body_chunk_size(&mut self) -> usize {
-        CHUNK
+        limits::CHUNK
     }
 }
 
