@@ -26,8 +26,8 @@ mod with {
             Ok(Some(telemetry)) => builder.telemetry(TELEMETRY.get_or_init(|| telemetry).clone()),
             Ok(None) => builder,
             Err(error) => {
-                warn(&error.what);
-                hint(&error.hint);
+                warn(&error);
+                hint(error.hint());
                 builder
             }
         }

@@ -52,7 +52,7 @@ impl Metrics {
     ) -> Result<Self, TelemetryError> {
         let builder = MetricExporter::builder().with_http();
         let exporter = export::configure(builder, "metrics", endpoint, state).build();
-        let exporter = exporter.map_err(|error| TelemetryError::exporter(&error))?;
+        let exporter = exporter?;
         let reader = PeriodicReader::builder(exporter).with_interval(options.metrics_every).build();
         let provider =
             SdkMeterProvider::builder().with_resource(resource.clone()).with_reader(reader).build();

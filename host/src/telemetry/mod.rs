@@ -41,13 +41,10 @@ use self::spans::Spans;
 use self::state::State;
 use crate::chain::Fired;
 use crate::redact;
-use hookbox_system::text;
+use hookbox_system::{limits, text};
 
 /// The longest wait for the collector at the end of a session, and of the program. 1 s.
 pub const FLUSH: Duration = Duration::from_secs(1);
-
-/// The longest text of a name or a message, in bytes.
-const MAX_TEXT: usize = 512;
 
 /// Spans and metrics of sessions. Cheap to clone; when the last clone is dropped, the rest is sent in the
 /// background.
@@ -155,5 +152,5 @@ impl Pipelines {
 /// Prepares a text from outside for sending: without secrets, escaped, cut.
 fn clean(text: &str) -> String {
     // Redacting mostly shortens: twice the length is enough to fill the line, and more would only cost time.
-    redact::line(&Value::from(text::prefix(text, 4 * MAX_TEXT)), MAX_TEXT)
+    redact::line(&Value::from(text::prefix(text, 4 * limits::EXCERPT)), limits::EXCERPT)
 }

@@ -5,15 +5,8 @@ use std::time::Duration;
 use http::Uri;
 
 use crate::redact;
-use hookbox_system::Hint;
 use hookbox_system::text;
-
-/// The longest time of one request (the OTLP exporter specification).
-const TIMEOUT: Duration = Duration::from_secs(10);
-/// The time between sending spans (the specification of the batching span processor).
-const SPANS_EVERY: Duration = Duration::from_secs(5);
-/// The time between sending metrics (the specification of the periodic metric reader).
-const METRICS_EVERY: Duration = Duration::from_secs(60);
+use hookbox_system::{Hint, limits};
 
 /// The signals to send, and their addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,24 +34,39 @@ pub struct Endpoint {
     pub timeout: Duration,
 }
 
-/// Telemetry cannot be started.
+/// The reason why telemetry cannot be started.
 #[derive(Debug, thiserror::Error)]
-#[error("{what}; hint: {hint}")]
-pub struct TelemetryError {
-    /// The fault.
-    pub what: String,
-    /// The remedy.
-    pub hint: Hint,
+#[non_exhaustive]
+pub enum TelemetryError {
+    /// A variable has something other than an address of HTTP.
+    #[error("{variable}: expected the address of a collector, found \"{found}\"")]
+    Address {
+        /// The name of the variable.
+        variable: String,
+        /// Its value, escaped and without secrets.
+        found: String,
+    },
+    /// A variable asks for another protocol.
+    #[error("{variable}: expected http/protobuf, found \"{found}\"")]
+    Protocol {
+        /// The name of the variable.
+        variable: String,
+        /// Its value, escaped.
+        found: String,
+    },
+    /// The exporter cannot be made.
+    #[error("cannot send telemetry: {}", text::escape(&redact::text(&.0.to_string()), limits::EXCERPT))]
+    Exporter(#[from] opentelemetry_otlp::ExporterBuildError),
 }
 
 impl TelemetryError {
-    fn new(what: String, hint: impl Into<Hint>) -> Self {
-        Self { what, hint: hint.into() }
-    }
-
-    pub(super) fn exporter(error: &opentelemetry_otlp::ExporterBuildError) -> Self {
-        let error = text::escape(&redact::text(&error.to_string()), 200);
-        Self::new(format!("cannot send telemetry: {error}"), "check the variables OTEL_EXPORTER_OTLP_*")
+    /// Returns the next step for the user.
+    pub fn hint(&self) -> Hint {
+        Hint::from(match self {
+            Self::Address { .. } => "give one such as http://localhost:4318",
+            Self::Protocol { .. } => "collectors take http/protobuf, mostly on port 4318",
+            Self::Exporter(_) => "check the variables OTEL_EXPORTER_OTLP_*",
+        })
     }
 }
 
@@ -70,15 +78,7 @@ impl Options {
     /// If it is not an address of HTTP.
     pub fn to(endpoint: &str, service: &str) -> Result<Self, TelemetryError> {
         let get = |name: &str| (name == "OTEL_EXPORTER_OTLP_ENDPOINT").then(|| endpoint.to_owned());
-        let none = Self {
-            traces: None,
-            metrics: None,
-            service: service.to_owned(),
-            parent: None,
-            spans_every: SPANS_EVERY,
-            metrics_every: METRICS_EVERY,
-        };
-        Ok(Self::read(service, get)?.unwrap_or(none))
+        Self::of(service, get)
     }
 
     /// Reads the environment. `None` if it names no endpoint, or switches telemetry off.
@@ -101,24 +101,25 @@ impl Options {
         service: &str,
         get: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, TelemetryError> {
+        if get("OTEL_SDK_DISABLED").is_some_and(|disabled| disabled.trim().eq_ignore_ascii_case("true")) {
+            return Ok(None);
+        }
+        Ok(Some(Self::of(service, get)?).filter(|it| it.traces.is_some() || it.metrics.is_some()))
+    }
+
+    /// Reads the variables. The default times are those of the specifications of the exporter, of the batching span
+    /// processor and of the periodic metric reader.
+    fn of(service: &str, get: impl Fn(&str) -> Option<String>) -> Result<Self, TelemetryError> {
         let get =
             |name: &str| get(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-        if get("OTEL_SDK_DISABLED").is_some_and(|disabled| disabled.eq_ignore_ascii_case("true")) {
-            return Ok(None);
-        }
-        let traces = endpoint("TRACES", "v1/traces", &get)?;
-        let metrics = endpoint("METRICS", "v1/metrics", &get)?;
-        if traces.is_none() && metrics.is_none() {
-            return Ok(None);
-        }
-        Ok(Some(Self {
-            traces,
-            metrics,
+        Ok(Self {
+            traces: endpoint("TRACES", "v1/traces", &get)?,
+            metrics: endpoint("METRICS", "v1/metrics", &get)?,
             service: service.to_owned(),
             parent: get("TRACEPARENT"),
-            spans_every: millis(get("OTEL_BSP_SCHEDULE_DELAY"), SPANS_EVERY),
-            metrics_every: millis(get("OTEL_METRIC_EXPORT_INTERVAL"), METRICS_EVERY),
-        }))
+            spans_every: millis(get("OTEL_BSP_SCHEDULE_DELAY"), 5_000),
+            metrics_every: millis(get("OTEL_METRIC_EXPORT_INTERVAL"), 60_000),
+        })
     }
 }
 
@@ -146,24 +147,22 @@ fn endpoint(
         uri.is_some_and(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some());
     if !is_http {
         let found = text::escape(&redact::text(&url), 200);
-        let what = format!("{name}: expected the address of a collector, found \"{found}\"");
-        return Err(TelemetryError::new(what, "give one such as http://localhost:4318"));
+        return Err(TelemetryError::Address { variable: name, found });
     }
     if let Some(protocol) = get(&own("PROTOCOL")).or_else(|| get(&common("PROTOCOL")))
         && protocol != "http/protobuf"
     {
-        let found = text::escape(&protocol, 40);
-        let what = format!("{}: expected http/protobuf, found \"{found}\"", common("PROTOCOL"));
-        return Err(TelemetryError::new(what, "collectors take http/protobuf, mostly on port 4318"));
+        let (variable, found) = (common("PROTOCOL"), text::escape(&protocol, limits::WORD));
+        return Err(TelemetryError::Protocol { variable, found });
     }
-    let timeout = millis(get(&own("TIMEOUT")).or_else(|| get(&common("TIMEOUT"))), TIMEOUT);
+    let timeout = millis(get(&own("TIMEOUT")).or_else(|| get(&common("TIMEOUT"))), 10_000);
     Ok(Some(Endpoint { url, timeout }))
 }
 
 /// Reads a number of milliseconds. Anything else, and zero, is the default.
-fn millis(value: Option<String>, default: Duration) -> Duration {
+fn millis(value: Option<String>, default: u64) -> Duration {
     let value = value.and_then(|value| value.parse().ok()).filter(|millis| *millis > 0);
-    value.map_or(default, Duration::from_millis)
+    Duration::from_millis(value.unwrap_or(default))
 }
 
 #[cfg(test)]
@@ -237,7 +236,8 @@ mod tests {
                 "OTEL_EXPORTER_OTLP_PROTOCOL: expected http/protobuf, found \"grpc\"; hint: collectors take http/protobuf, mostly on port 4318",
             ),
         ] {
-            assert_eq!(read(variables).unwrap_err().to_string(), expected);
+            let error = read(variables).unwrap_err();
+            assert_eq!(format!("{error}; hint: {}", error.hint()), expected);
         }
     }
 }

@@ -25,9 +25,8 @@ use crate::event::Event;
 use crate::outcome::Verdict;
 use crate::redact;
 use crate::report::{HookReport, Report};
+use hookbox_system::limits;
 
-/// The longest changed value that is sent, in bytes.
-const MAX_CHANGE: usize = 1_024;
 /// The longest changed values of one event together, in bytes.
 const MAX_CHANGES: usize = 32 << 10;
 
@@ -71,7 +70,7 @@ impl Spans {
     ) -> Result<Self, TelemetryError> {
         let builder = SpanExporter::builder().with_http();
         let exporter = export::configure(builder, "spans", endpoint, state).build();
-        let exporter = exporter.map_err(|error| TelemetryError::exporter(&error))?;
+        let exporter = exporter?;
         let config = BatchConfigBuilder::default()
             .with_max_queue_size(MAX_WAITING)
             .with_scheduled_delay(options.spans_every);
@@ -182,7 +181,7 @@ impl Spans {
         let mut span = self.start(format!("hookbox.hook {}", clean(&hook.name)), start, attributes, parent);
         for change in hook.changes.iter().filter(|_| hook.would.is_none()) {
             let mut value = |value| {
-                let shown = redact::line(value, MAX_CHANGE.min(*left));
+                let shown = redact::line(value, limits::MESSAGE.min(*left));
                 *left = left.saturating_sub(shown.len());
                 shown
             };
