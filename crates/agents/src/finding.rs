@@ -12,9 +12,7 @@ use hookbox::Hint;
 
 use crate::files::{FileAccess, explain};
 use crate::text;
-
-/// The largest configuration file, in bytes.
-pub const MAX_BYTES: usize = 4 << 20;
+use hookbox_system::limits;
 
 /// The status of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -141,7 +139,7 @@ pub(crate) fn contents(path: &Path, found: &mut Examination) -> Option<Vec<u8>> 
 
 /// Reads a regular file of usual size.
 pub(crate) fn contents_of(path: &Path) -> std::io::Result<Vec<u8>> {
-    FileAccess::Anywhere.read(path, MAX_BYTES as u64)
+    FileAccess::Anywhere.read(path, limits::FILE)
 }
 
 /// Adds a finding about a file that cannot be read, unless it does not exist.

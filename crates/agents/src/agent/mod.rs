@@ -50,13 +50,13 @@ pub use crate::spec::places::{Level, Surroundings};
 
 use self::answer::Plan;
 use self::effect::SampleCall;
-use self::reply::WARNING_SHOWN;
 use hookbox_journal::session_files::Format;
 
 use crate::hook::OnFailure;
 use crate::outcome::{Ruling, Verdict};
 use crate::spec::CodePlace;
 use crate::text;
+use hookbox_system::limits;
 
 impl Agent {
     /// Returns true if it runs commands as hooks. OpenCode and Cline run plugins in JavaScript.
@@ -169,7 +169,7 @@ impl Agent {
             }
             (OnFailure::Block, None, None) => {
                 let reason = if what.trim().is_empty() { "blocked by hookbox" } else { what };
-                Reply::stop(text::escape_lines(reason, WARNING_SHOWN))
+                Reply::stop(text::escape_lines(reason, limits::MESSAGE))
             }
             (_, Some(known), _) => {
                 let plan = Plan { warnings: vec![what.to_owned()], ..Plan::default() };

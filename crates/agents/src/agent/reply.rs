@@ -6,9 +6,7 @@ use super::answer::{Decision, Plan};
 use super::event::{AgentEvent, EventKind};
 use crate::spec::{CodePlace, Spec};
 use crate::text;
-
-/// The part of a warning that is shown, in bytes.
-pub(crate) const WARNING_SHOWN: usize = 2000;
+use hookbox_system::limits;
 
 /// The number of warnings of one event that the agent shows its user. Standard error has them all.
 const MAX_SHOWN: usize = 8;
@@ -79,9 +77,9 @@ pub(crate) fn write(spec: &Spec, event: &AgentEvent, mut plan: Plan) -> Reply {
     // A hook that lets the agent go on speaks to the user as well.
     let goes_on = may_have_more && plan.follow_up.is_some();
     if !is_plain && may_have_more && !goes_on {
-        lines.extend(plan.said.iter().take(MAX_SHOWN).map(|it| text::escape_lines(it, WARNING_SHOWN)));
+        lines.extend(plan.said.iter().take(MAX_SHOWN).map(|it| text::escape_lines(it, limits::MESSAGE)));
     } else if (is_plain || goes_on) && spec.answers.shows_warnings {
-        lines.extend(plan.warnings.iter().take(MAX_SHOWN).map(|it| text::escape_lines(it, WARNING_SHOWN)));
+        lines.extend(plan.warnings.iter().take(MAX_SHOWN).map(|it| text::escape_lines(it, limits::MESSAGE)));
         if let more @ 1.. = plan.warnings.len().saturating_sub(MAX_SHOWN) {
             lines.push(format!("and {more} more, which hookbox writes to standard error"));
         }
@@ -113,5 +111,5 @@ pub(crate) fn with_warnings(spec: &Spec, answer: Option<Map<String, Value>>, war
 }
 
 fn line(warning: &str) -> String {
-    format!("hookbox: {}\n", text::escape(warning, WARNING_SHOWN))
+    format!("hookbox: {}\n", text::escape(warning, limits::MESSAGE))
 }

@@ -10,12 +10,10 @@ use crate::event::{Event, EventData};
 use crate::outcome::{Ruling, Verdict, Warning};
 use crate::spec::Spec;
 use crate::text;
+use hookbox_system::limits;
 
 /// The note of a block in place of a question.
 const UNASKED: &str = "to be asked in such a case, keep open in a terminal of your own: hookbox approve";
-
-/// The largest changed input that is repeated in a reason, in bytes.
-const MAX_REPEATED: usize = 4096;
 
 impl Plan {
     /// Returns the plan for this verdict. `events` are the event as the agent sent it, and as the chain left
@@ -183,7 +181,7 @@ impl Translation<'_> {
             Decision::Ask(asked) => format!("{asked} ({why})"),
             _ => why.clone(),
         };
-        if new.len() <= MAX_REPEATED {
+        if new.len() <= limits::MESSAGE {
             reason = format!("{reason}. {how} {new}");
         }
         self.plan.decision = Decision::Block(reason);

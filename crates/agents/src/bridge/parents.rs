@@ -11,15 +11,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
+use hookbox_system::limits;
 
 /// The largest number of processes that are read, upwards.
 const MOST: usize = 256;
-
-/// The part of a process's arguments that is read, in bytes.
-const MAX_ARGUMENTS: u64 = 16 << 10;
-
-/// The part of a process's environment that is read, in bytes.
-const MAX_ENVIRONMENT: u64 = 4 << 20;
 
 /// A process. Its start distinguishes it from a later one with the same number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,7 +50,7 @@ impl Process {
 
     /// Returns the environment that it was started with; `None` if it cannot be read.
     pub(super) fn environment(&self) -> Option<BTreeMap<OsString, OsString>> {
-        let bytes = read(&self.at("environ"), MAX_ENVIRONMENT)?;
+        let bytes = read(&self.at("environ"), limits::FILE)?;
         let pairs = bytes.split(|byte| *byte == 0).filter_map(|pair| {
             let end = pair.iter().position(|byte| *byte == b'=')?;
             let (name, value) = pair.split_at_checked(end)?;
@@ -98,7 +93,7 @@ pub(super) fn agents_from(mut id: u32) -> Vec<Parent> {
 /// Returns the title of the agent that a process is.
 fn agent(process: &Process, name: &str) -> Option<&'static str> {
     let path = fs::read_link(process.at("exe")).unwrap_or_default();
-    let arguments = read(&process.at("cmdline"), MAX_ARGUMENTS).unwrap_or_default();
+    let arguments = read(&process.at("cmdline"), limits::FILE).unwrap_or_default();
     let arguments = String::from_utf8_lossy(&arguments);
     let arguments: Vec<&str> = arguments.split('\0').collect();
     program(&path.to_string_lossy(), name, &arguments)

@@ -26,9 +26,6 @@ const SOCKET: &str = "approve.sock";
 /// The longest line with a question, in bytes.
 const MAX_QUESTION: usize = 64 << 10;
 
-/// The longest line with an answer, in bytes.
-const MAX_ANSWER: u64 = 16;
-
 /// A tool call about which a hook asks the user. No text of it is escaped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -84,7 +81,7 @@ impl Question {
 async fn answer(mut stream: UnixStream, line: String) -> Option<bool> {
     stream.write_all(format!("{line}\n").as_bytes()).await.ok()?;
     let mut answer = String::new();
-    BufReader::new(stream.take(MAX_ANSWER)).read_line(&mut answer).await.ok()?;
+    BufReader::new(stream.take(MAX_QUESTION as u64)).read_line(&mut answer).await.ok()?;
     serde_json::from_str(answer.strip_suffix('\n')?).ok()
 }
 

@@ -6,7 +6,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use rustix::fs::OFlags;
 
@@ -15,6 +15,7 @@ use crate::event::ToolCall;
 use crate::files::private_dir;
 use crate::hook::Digest;
 use crate::session::MAX_FOLLOW_UPS;
+use hookbox_system::limits;
 
 /// The directories in the private data directory.
 const FOLLOW_UPS: &str = "follow-ups";
@@ -22,9 +23,6 @@ const TOLD: &str = "told";
 
 /// The largest number of sessions that are kept: far more than a user has at once.
 const MAX_SESSIONS: usize = 256;
-
-/// The time for which a session without events is kept.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The largest file of notes, in bytes. A larger one begins anew, and each note is told again.
 const MAX_TOLD: u64 = 64 << 10;
@@ -61,7 +59,7 @@ impl SessionFile {
         found.sort();
         let too_many = (found.len() + 1).saturating_sub(MAX_SESSIONS);
         for (index, (at, path)) in found.into_iter().enumerate() {
-            if index < too_many || at.elapsed().is_ok_and(|age| age > KEPT) {
+            if index < too_many || at.elapsed().is_ok_and(|age| age > limits::DAY) {
                 let _ = fs::remove_file(path);
             }
         }
@@ -277,13 +275,13 @@ mod tests {
         let now = SystemTime::now();
         for number in 0..MAX_SESSIONS as u64 + 20 {
             let file = File::create(directory.join(number.to_string())).unwrap();
-            file.set_modified(now - Duration::from_secs(10_000 - number)).unwrap();
+            file.set_modified(now - std::time::Duration::from_secs(10_000 - number)).unwrap();
         }
         of(temp.path(), "new", None).add().unwrap();
         assert_eq!(fs::read_dir(&directory).unwrap().count(), MAX_SESSIONS);
         assert!(!directory.join("0").exists() && directory.join("275").exists());
         let old = File::options().write(true).open(directory.join("275")).unwrap();
-        old.set_modified(now - 2 * KEPT).unwrap();
+        old.set_modified(now - 2 * limits::DAY).unwrap();
         of(temp.path(), "newer", None).add().unwrap();
         assert!(!directory.join("275").exists());
     }

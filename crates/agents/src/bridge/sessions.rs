@@ -12,6 +12,7 @@ use super::parents::{self, Process};
 use super::session_file::SessionFile;
 use crate::agent::Agent;
 use crate::files::{private_dir, write_atomic};
+use hookbox_system::limits;
 
 /// The directory in the private data directory.
 const DIRECTORY: &str = "sessions";
@@ -22,9 +23,6 @@ const REWRITTEN: Duration = Duration::from_secs(5 * 60);
 /// The time after its last event for which a session counts as open, if the agent's process is not known. A
 /// command of an agent follows an event closely.
 const OPEN: Duration = Duration::from_secs(60 * 60);
-
-/// The largest note, in bytes.
-const MAX_NOTE: u64 = 16 << 10;
 
 /// The note of an open session.
 #[derive(Debug, Serialize, Deserialize)]
@@ -110,7 +108,7 @@ pub(super) fn open_at(data: &Path, directory: &Path) -> Option<Session> {
 
 /// Reads the note of a session that is open.
 fn read(path: &Path) -> io::Result<Session> {
-    let session: Session = serde_json::from_slice(&private_dir::read_file(path, MAX_NOTE)?)?;
+    let session: Session = serde_json::from_slice(&private_dir::read_file(path, limits::FILE)?)?;
     let noted = fs::symlink_metadata(path)?.modified()?;
     session.is_open(noted).then_some(session).ok_or_else(|| io::ErrorKind::NotFound.into())
 }

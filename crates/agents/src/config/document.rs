@@ -13,9 +13,9 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use toml::de::{DeTable, DeValue};
 
-use crate::finding::MAX_BYTES;
 use crate::spec::Spec;
 use crate::text;
+use hookbox_system::limits;
 
 /// The text of an agent's configuration file.
 #[derive(Debug)]
@@ -76,8 +76,8 @@ impl<'a> ConfigText<'a> {
 
 /// Returns the text of a file without its byte order mark.
 pub(crate) fn text_of(bytes: &[u8]) -> Result<&str, DocumentError> {
-    if bytes.len() > MAX_BYTES {
-        let what = format!("expected at most {MAX_BYTES} bytes, found {}", bytes.len());
+    if bytes.len() as u64 > limits::FILE {
+        let what = format!("expected at most {} bytes, found {}", limits::FILE, bytes.len());
         return Err(DocumentError::new(what, "see what made the file so large"));
     }
     let text = str::from_utf8(bytes).map_err(|error| {
@@ -313,7 +313,7 @@ mod tests {
         }
         let deep = format!("{{\"a\":{}", "[".repeat(100_000));
         assert!(members(Agent::Gemini, deep.as_bytes()).is_err());
-        let large = vec![b' '; MAX_BYTES + 1];
+        let large = vec![b' '; (4 << 20) + 1];
         assert!(members(Agent::Gemini, &large).is_err());
     }
 

@@ -31,7 +31,6 @@ pub(crate) use self::read::{
     toml_switches,
 };
 pub use crate::agent::{Level, Surroundings};
-pub use crate::finding::MAX_BYTES;
 
 use std::path::PathBuf;
 

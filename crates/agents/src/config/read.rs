@@ -12,12 +12,7 @@ use super::entry::Entry;
 use crate::Agent;
 use crate::spec::{DisableSetting, EntryForm, Groups, LeavesOut, Spec};
 use crate::text;
-
-/// The number of entries that are read from one file.
-const MAX_ENTRIES: usize = 4096;
-
-/// The number of problems that are reported of one file: the user learns nothing from more.
-const MAX_PROBLEMS: usize = 32;
+use hookbox_system::limits;
 
 /// The other types of an entry.
 const OTHER_TYPES: [&str; 5] = ["agent", "http", "mcp_tool", "prompt", "plugin"];
@@ -155,9 +150,6 @@ impl Reader {
     }
 
     fn entry(&mut self, event: &str, entry: &Object<'_>, matcher: Option<String>, position: (usize, usize)) {
-        if self.found.entries.len() >= MAX_ENTRIES {
-            return self.problem(None, &format!("more than {MAX_ENTRIES} entries"));
-        }
         let form = self.form();
         let text = |key: &str| match last(entry, key)?.form() {
             Form::Text(text) => Some(text),
@@ -231,7 +223,7 @@ impl Reader {
     }
 
     fn problem(&mut self, event: Option<&str>, what: &str) {
-        if self.found.problems.len() < MAX_PROBLEMS {
+        if self.found.problems.len() < limits::NAMED {
             let event = event.map(str::to_owned);
             self.found.problems.push(Problem { event, what: text::escape(what, 300) });
         }

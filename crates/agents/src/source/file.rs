@@ -15,13 +15,7 @@ use crate::config::{
 };
 use crate::text;
 use hookbox::discovery::document::{Document, Fault, Form, Member, Node, Reader, at, unknown, wrong};
-use hookbox::discovery::{Declared, MAX_HOOKS};
-
-/// The number of plugins that a file may switch on or off.
-const MAX_PLUGINS: usize = 256;
-
-/// The part of an unknown event's name that the name of a hook has, in bytes.
-const MAX_LABEL: usize = 64;
+use hookbox::discovery::{Declared, MAX_FILES, MAX_HOOKS};
 
 /// The file of an agent that declares hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,7 +186,7 @@ impl File<'_> {
         let Some(members) = self.members("enabledPlugins", "an object", member.value, |_| false) else {
             return;
         };
-        for plugin in members.into_iter().take(MAX_PLUGINS) {
+        for plugin in members {
             match plugin.value.form() {
                 Form::Boolean(on) => self.found.plugins.push((plugin.name, on)),
                 // A list of versions switches it on.
@@ -208,7 +202,7 @@ impl File<'_> {
         match value.form() {
             Form::Text(path) if is_manifest => self.found.files.push(path),
             Form::Array(items) if is_manifest => {
-                for item in items.into_iter().take(MAX_PLUGINS) {
+                for item in items.into_iter().take(MAX_FILES) {
                     match item.form() {
                         Form::Text(path) => self.found.files.push(path),
                         _ => self.events(item),
@@ -250,8 +244,7 @@ impl File<'_> {
         } else if !self.runs {
             why = Some("is in a file that cannot be used".to_owned());
         }
-        let label =
-            if event.is_ok() { key.to_owned() } else { text::plain_name(text::prefix(key, MAX_LABEL)) };
+        let label = if event.is_ok() { key.to_owned() } else { text::plain_name(key) };
         let mut count = self.counts.get(&label).copied().unwrap_or(0);
         for item in items {
             let group = self.reader.group(item, &self.form());

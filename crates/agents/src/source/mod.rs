@@ -9,13 +9,10 @@ use hookbox::hook::Digest;
 
 use self::file::{Outside, Within};
 use crate::agent::{Agent, Level, Surroundings};
-use crate::finding::MAX_BYTES;
 use crate::manager::Problem;
 use crate::spec::places::{Holds, HookPlace};
 use hookbox::discovery::{Area, Declared, Finder, Handler, HookSource, MAX_FILES, ReadFile, SourceFile};
-
-/// The largest configuration file, in bytes: it may contain more than hooks.
-const MAX_FILE: u64 = MAX_BYTES as u64;
+use hookbox_system::limits;
 
 /// The hooks that are configured for other agents, as a source for
 /// [`Builder::source`](hookbox::manager::Builder::source): those of the project and the user, and those of
@@ -232,11 +229,12 @@ impl Look<'_, '_> {
         scripts: &Path,
         plugin: Option<&str>,
     ) -> ReadFile<Vec<String>> {
-        let file = match self.finder.file(area, &outside.path, MAX_FILE, |text| file::parse(text, outside)) {
-            ReadFile::Read(file) => file,
-            ReadFile::Missing => return ReadFile::Missing,
-            ReadFile::Unusable => return ReadFile::Unusable,
-        };
+        let file =
+            match self.finder.file(area, &outside.path, limits::FILE, |text| file::parse(text, outside)) {
+                ReadFile::Read(file) => file,
+                ReadFile::Missing => return ReadFile::Missing,
+                ReadFile::Unusable => return ReadFile::Unusable,
+            };
         let mut problem = |message: String, hint| {
             let problem = Problem { hint, ..Problem::new(&outside.path, message) };
             self.finder.problem(area, problem);

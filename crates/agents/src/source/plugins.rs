@@ -4,12 +4,13 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
+use super::Look;
 use super::file::{self, Outside, Within};
-use super::{Look, MAX_FILE};
 use crate::agent::{Agent, Level};
 use crate::manager::Problem;
 use crate::text;
 use hookbox::discovery::{Area, MAX_FILES, ReadFile};
+use hookbox_system::limits;
 
 /// The file with the list of the installed plugins.
 const INSTALLED: &str = "installed_plugins.json";
@@ -31,7 +32,7 @@ impl Look<'_, '_> {
     /// Reads the plugins of an agent that are installed and switched on.
     pub(super) fn installed_plugins(&mut self, home: &Area, agent: Agent, directory: &Path) {
         let path = directory.join(INSTALLED);
-        let Some(read) = self.finder.bytes(home, &path, MAX_FILE) else { return };
+        let Some(read) = self.finder.bytes(home, &path, limits::FILE) else { return };
         let installed = match read.and_then(|bytes| installed(&bytes)) {
             Ok(installed) => installed,
             Err(why) => {
@@ -87,7 +88,7 @@ impl Look<'_, '_> {
         // The manifest has the name, so it is read first; its own hooks come after those of hooks/hooks.json.
         if let (None, Some(path)) = (name, manifest) {
             let probe = outside(String::new(), Path::new(path), Within::Manifest);
-            match self.finder.file(&area, &probe.path, MAX_FILE, |text| file::parse(text, &probe)) {
+            match self.finder.file(&area, &probe.path, limits::FILE, |text| file::parse(text, &probe)) {
                 ReadFile::Read(file) => called = file.name.map_or(called, |name| plain(&name)),
                 ReadFile::Missing | ReadFile::Unusable => manifest = None,
             }

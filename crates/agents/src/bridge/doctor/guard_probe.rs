@@ -15,7 +15,7 @@ use crate::agent::{Agent, AgentEvent, Effect, Printed};
 use crate::builtin::SELF_PROTECTION;
 use crate::event::{Context, EventData, EventName, ToolCall};
 use crate::finding::Examination;
-use crate::hook::{Cause, Mode, OnFailure};
+use crate::hook::{Budget, Cause, Kind, Mode, OnFailure};
 use crate::manager::{Entry, EntryStatus, Manager};
 use crate::native::process::Process;
 use crate::native::{DEPTH_VARIABLE, depth};
@@ -269,12 +269,6 @@ fn check_hooks(manager: &Manager, is_guarded: bool, found: &mut Examination) {
 /// The longest time that a command may take, even if the agent waits longer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The largest output of a command, in bytes.
-const OUTPUT: usize = 4 << 20;
-
-/// The part of its standard error that is kept, in bytes.
-const LOG: usize = 64 << 10;
-
 /// The result of a command.
 pub(super) struct CommandResult {
     exit_code: Option<i32>,
@@ -351,6 +345,7 @@ impl GuardProbe<'_> {
         let is_given = |name: &String| !name.starts_with("OTEL_") && !name.ends_with("_PROJECT_DIR");
         let names: Vec<String> =
             std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).filter(is_given).collect();
+        let budget = Budget::for_kind(Kind::Native);
         let process = Process {
             program: Path::new("/bin/sh"),
             args: &["-c", line],
@@ -359,8 +354,8 @@ impl GuardProbe<'_> {
             directory: Some(&self.command.directory(self.agent, project)),
             stdin: Some(input.as_bytes().to_vec()),
             wall,
-            output: OUTPUT,
-            log: LOG,
+            output: budget.output,
+            log: budget.log,
         };
         match process.end().await {
             Ok(ended) => CommandResult {

@@ -9,9 +9,10 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _};
 use rustix::fs::{Mode, OFlags};
 
-use super::outcome::InstallError;
-use crate::config::{Level, MAX_BYTES};
+use super::outcome::{InstallError, InstallErrorKind};
+use crate::config::Level;
 use crate::files::{NewFile, is_escape};
+use hookbox_system::limits;
 
 /// A configuration file, which need not exist.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ pub(super) struct Contents {
 impl ConfigFile {
     /// Finds the file. A symlink of the user's own may lead anywhere; one in a project must stay within it.
     pub(super) fn new(level: Level, path: &Path, project: &Path) -> Result<Self, InstallError> {
-        let wrong = |error: io::Error| InstallError::io(path, &error);
+        let wrong = |error| InstallError::io(path, error);
         let open = |path: &Path| Dir::open_ambient_dir(path, ambient_authority()).map_err(wrong);
         let (base, real) = if !level.is_in_project() {
             let root = Path::new("/");
@@ -49,7 +50,7 @@ impl ConfigFile {
             (open(root)?, real)
         } else {
             let rest = path.strip_prefix(project).map_err(|_| {
-                InstallError::new(path, "is not in the project", "work in the project's directory")
+                InstallError::refused(path, "is not in the project", "work in the project's directory")
             })?;
             let base = open(project)?;
             let real = resolve(rest, |it| real_in(&base, it), |it| base.symlink_metadata(it).is_ok());
@@ -58,11 +59,11 @@ impl ConfigFile {
         let real = real.map_err(|error| match error.kind() {
             _ if level.is_in_project() && is_escape(&error) => {
                 let what = "a symlink there leads out of the project";
-                InstallError::new(path, what, "look at who put it there; nothing was changed")
+                InstallError::refused(path, what, "look at who put it there; nothing was changed")
             }
             io::ErrorKind::NotFound => {
                 let what = "a symlink there leads nowhere";
-                InstallError::new(path, what, "create the file that it leads to, or remove it")
+                InstallError::refused(path, what, "create the file that it leads to, or remove it")
             }
             _ => wrong(error),
         })?;
@@ -79,7 +80,7 @@ impl ConfigFile {
         }
     }
 
-    fn wrong(&self, error: &io::Error) -> InstallError {
+    fn wrong(&self, error: io::Error) -> InstallError {
         InstallError::io(&self.path, error)
     }
 
@@ -87,7 +88,7 @@ impl ConfigFile {
     pub(super) fn read(&self) -> Result<Option<Contents>, InstallError> {
         match self.try_read() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            read => read.map(Some).map_err(|error| self.wrong(&error)),
+            read => read.map(Some).map_err(|error| self.wrong(error)),
         }
     }
 
@@ -100,9 +101,9 @@ impl ConfigFile {
             return Err(io::Error::other("expected a regular file"));
         }
         let mut bytes = Vec::new();
-        file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-        if bytes.len() > MAX_BYTES {
-            return Err(io::Error::other(format!("expected at most {MAX_BYTES} bytes")));
+        file.take(limits::FILE + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > limits::FILE {
+            return Err(io::Error::other(format!("expected at most {} bytes", limits::FILE)));
         }
         Ok(Contents { bytes, mode: about.mode() & 0o7777, owner: (about.uid(), about.gid()) })
     }
@@ -126,7 +127,7 @@ impl ConfigFile {
             Level::System => (0o644, 0o755),
         };
         let missing = self.missing_directories();
-        let wrong = |error: io::Error| self.wrong(&error);
+        let wrong = |error| self.wrong(error);
         if !self.parent.as_os_str().is_empty() {
             let mut builder = DirBuilder::new();
             builder.recursive(true).mode(directory_mode);
@@ -161,13 +162,13 @@ impl ConfigFile {
 
     /// Gives a new file the owner and the mode of the old one.
     fn keep_owner(&self, file: &File, before: &Contents) -> Result<(), InstallError> {
-        let wrong = |error: io::Error| self.wrong(&error);
+        let wrong = |error| self.wrong(error);
         let own = file.metadata().map_err(wrong)?;
         let (user, group) = before.owner;
         if (own.uid(), own.gid()) != before.owner {
-            std::os::unix::fs::fchown(file, Some(user), Some(group)).map_err(|error| {
-                let what = format!("belongs to user {user} and group {group}, which cannot be kept: {error}");
-                InstallError::new(&self.path, what, "run this command as the file's owner")
+            std::os::unix::fs::fchown(file, Some(user), Some(group)).map_err(|source| {
+                let kind = InstallErrorKind::Owner { user, group, source };
+                InstallError::new(&self.path, kind, "run this command as the file's owner")
             })?;
         }
         // After the owner: a change of the owner clears some bits of the mode.
@@ -180,7 +181,7 @@ impl ConfigFile {
         self.check_writable(Some(before))?;
         self.check_unchanged(Some(before))?;
         let removed = self.directory().and_then(|it| it.remove_file(&self.name));
-        removed.map_err(|error| self.wrong(&error))?;
+        removed.map_err(|error| self.wrong(error))?;
         // One that is in use by now stays.
         self.directories().take(made).for_each(|it| drop(self.base.remove_dir(it)));
         Ok(())
@@ -190,7 +191,7 @@ impl ConfigFile {
     fn check_writable(&self, before: Option<&Contents>) -> Result<(), InstallError> {
         if before.is_some_and(|it| it.mode & 0o222 == 0) {
             let hint = "another program may manage it: let that one write the entries that --dry-run shows";
-            return Err(InstallError::new(&self.path, "is read-only", hint));
+            return Err(InstallError::refused(&self.path, "is read-only", hint));
         }
         Ok(())
     }
@@ -205,8 +206,7 @@ impl ConfigFile {
     }
 
     fn changed(&self) -> InstallError {
-        let what = "somebody else changed it just now";
-        InstallError::new(&self.path, what, "run the command again; nothing was changed")
+        InstallError::new(&self.path, InstallErrorKind::Changed, "run the command again; nothing was changed")
     }
 }
 

@@ -50,7 +50,7 @@ use crate::spec::places::{Holds, HookPlace};
 use crate::text;
 
 pub use self::desired::{InstallOptions, UnknownEvent, usual_events, wanted_events};
-pub use self::outcome::{Change, FileChange, InstallError, InstallFailure};
+pub use self::outcome::{Change, FileChange, InstallError, InstallErrorKind, InstallFailure};
 pub use crate::agent::is_ours;
 
 /// Installs hookbox into the agents of one user and project.
@@ -360,7 +360,7 @@ impl Site {
         match self.now().and_then(|now| plugin_file::recognize(plugin, now).problem()) {
             Some(problem) if !self.is_as_written() => {
                 let hint = "move the file away, and run the command again";
-                Err(InstallError::new(&self.path, problem, hint))
+                Err(InstallError::refused(&self.path, problem, hint))
             }
             _ => Ok(()),
         }
@@ -434,7 +434,7 @@ fn check_parsed(agent: Agent, path: &Path, now: &[u8], after: &[u8]) -> Result<(
         "correct the file by hand: {} runs no hook of it as it is; nothing was changed",
         agent.title()
     );
-    Err(InstallError::new(path, what, hint))
+    Err(InstallError::refused(path, what, hint))
 }
 
 /// Returns the steps that remain for the user.

@@ -10,7 +10,10 @@ use similar::{Algorithm, TextDiff};
 use super::desired::{InstallOptions, UnknownEvent};
 use crate::agent::Agent;
 use crate::config::{DocumentError, Level, Switch};
+use crate::files::LockError;
+use crate::files::private_dir::PrivateErrorKind;
 use crate::text;
+use hookbox_system::limits;
 
 /// The kind of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,7 +80,7 @@ impl FileChange {
 }
 
 /// The reason why nothing was installed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstallFailure {
     /// The agent has no such event.
@@ -131,23 +134,62 @@ pub enum InstallFailure {
 }
 
 /// A configuration was not changed, and neither was anything else.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {what}", text::escape(&path.to_string_lossy(), 1000))]
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {kind}", text::escape(&path.to_string_lossy(), 1000))]
 pub struct InstallError {
     /// The file, or the directory.
     pub path: PathBuf,
-    /// The problem.
-    pub what: String,
+    /// The kind of error.
+    #[source]
+    pub kind: InstallErrorKind,
     /// The next step for the user.
     pub hint: Hint,
 }
 
+/// The kinds of [`InstallError`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstallErrorKind {
+    /// The text of the file cannot be used.
+    #[error(transparent)]
+    Document(DocumentError),
+    /// The file cannot be changed as it is: its place, its mode, or its contents.
+    #[error("{0}")]
+    Refused(String),
+    /// Another process changed the file since it was read.
+    #[error("somebody else changed it just now")]
+    Changed,
+    /// The file belongs to others, and hookbox may not give it back to them.
+    #[error("belongs to user {user} and group {group}, which cannot be kept: {source}")]
+    Owner {
+        /// The user.
+        user: u32,
+        /// The group.
+        group: u32,
+        /// The error.
+        source: io::Error,
+    },
+    /// The private data directory cannot be used.
+    #[error(transparent)]
+    Private(#[from] PrivateErrorKind),
+    /// Another installation runs.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The system refused.
+    #[error("{}", text::escape(&.0.to_string(), 500))]
+    Io(#[source] io::Error),
+}
+
 impl InstallError {
-    pub(crate) fn new(path: &Path, what: impl Into<String>, hint: impl Into<Hint>) -> Self {
-        Self { path: path.to_owned(), what: what.into(), hint: hint.into() }
+    pub(crate) fn new(path: &Path, kind: impl Into<InstallErrorKind>, hint: impl Into<Hint>) -> Self {
+        Self { path: path.to_owned(), kind: kind.into(), hint: hint.into() }
     }
 
-    pub(crate) fn io(path: &Path, error: &io::Error) -> Self {
+    pub(crate) fn refused(path: &Path, what: impl Into<String>, hint: impl Into<Hint>) -> Self {
+        Self::new(path, InstallErrorKind::Refused(what.into()), hint)
+    }
+
+    pub(crate) fn io(path: &Path, error: io::Error) -> Self {
         let hint = match error.kind() {
             io::ErrorKind::PermissionDenied => "see who may write there",
             io::ErrorKind::ReadOnlyFilesystem => {
@@ -155,19 +197,17 @@ impl InstallError {
             }
             _ => "nothing was changed",
         };
-        Self::new(path, text::escape(&error.to_string(), 500), hint)
+        Self::new(path, InstallErrorKind::Io(error), hint)
     }
 
     pub(crate) fn document(path: &Path, error: DocumentError) -> Self {
-        Self { path: path.to_owned(), what: error.what, hint: error.hint }
+        let hint = error.hint.clone();
+        Self::new(path, InstallErrorKind::Document(error), hint)
     }
 }
 
 /// The time for comparing lines one by one; after that the rest counts as replaced.
 const MAX_TIME: Duration = Duration::from_secs(1);
-
-/// The part of a line that is shown, in bytes.
-const MAX_WIDTH: usize = 2000;
 
 /// Returns a unified diff, made safe for a terminal; it is empty if nothing changes. `None` is a file that
 /// does not exist.
@@ -181,7 +221,7 @@ pub(super) fn unified(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -
     let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(MAX_TIME).diff_lines(&*old, &*new);
     let diff = diff.unified_diff().header(name(before), name(after)).to_string();
     let safe = |line: &str| {
-        let parts: Vec<_> = line.split('\t').map(|it| text::escape(it, MAX_WIDTH)).collect();
+        let parts: Vec<_> = line.split('\t').map(|it| text::escape(it, limits::MESSAGE)).collect();
         parts.join("\t") + "\n"
     };
     diff.lines().map(safe).collect()

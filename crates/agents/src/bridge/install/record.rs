@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::outcome::InstallError;
-use crate::config::MAX_BYTES;
 use crate::files::private_dir::{self, PrivateErrorKind};
 use crate::files::{FileLock, write_atomic};
 use crate::hook::Digest;
+use hookbox_system::limits;
 
 /// The directory below the data directory.
 const DIRECTORY: &str = "install";
@@ -51,13 +51,13 @@ impl Store {
                     }
                     _ => "set XDG_DATA_HOME to a directory of your own, outside of the project",
                 };
-                InstallError::new(path, error.kind.to_string(), hint)
+                InstallError::new(path, error.kind, hint)
             })
         };
         let directory = private(&private(data)?.join(DIRECTORY))?;
         let lock = FileLock::private(&directory.join("lock")).map_err(|error| {
             let hint = "wait until the other installation has ended; nothing was changed";
-            InstallError::new(&directory, error.to_string(), hint)
+            InstallError::new(&directory, error, hint)
         })?;
         Ok(Self { directory, _lock: Some(lock) })
     }
@@ -110,7 +110,7 @@ impl Store {
             }
             write_atomic(&self.file(path, "json"), &serde_json::to_vec_pretty(record)?)
         };
-        write().map_err(|error| InstallError::io(&self.directory, &error))
+        write().map_err(|error| InstallError::io(&self.directory, error))
     }
 
     /// Deletes the record and the original of a file.
@@ -118,7 +118,7 @@ impl Store {
         for file in self.original(path, record).into_iter().chain([self.file(path, "json")]) {
             match fs::remove_file(file) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(InstallError::io(&self.directory, &error));
+                    return Err(InstallError::io(&self.directory, error));
                 }
                 _ => {}
             }
@@ -128,5 +128,5 @@ impl Store {
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {
-    private_dir::read_file(path, MAX_BYTES as u64).ok()
+    private_dir::read_file(path, limits::FILE).ok()
 }
