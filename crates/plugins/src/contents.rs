@@ -22,16 +22,13 @@ use hookbox::internal::tree;
 use hookbox::manager::PluginFile;
 use hookbox::manager::{Entry, EntryStatus, Problem};
 use hookbox_system::files::{EntryKind, FileAccess};
-use hookbox_system::text;
+use hookbox_system::{limits, text};
 
 /// The most skills, and the most recipes, that are listed.
 const MAX_NAMES: usize = 256;
 
 /// The most bytes of a recipe: an agent reads no more.
 const MAX_RECIPE: u64 = 64 << 10;
-
-/// The most programs without an execute bit that are named.
-const MAX_MENTIONED: usize = 20;
 
 /// The contents of a plugin.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -309,8 +306,8 @@ fn without_execute_bit(dir: &Path, hooks: &[PluginHook]) -> Vec<Problem> {
     };
     let names = names.into_iter().take(MAX_ENTRIES).filter_map(|name| name.into_string().ok());
     let mut names: Vec<String> = names.filter(|name| is_program(name)).collect();
-    let more = names.len().saturating_sub(MAX_MENTIONED);
-    names.truncate(MAX_MENTIONED);
+    let more = names.len().saturating_sub(limits::NAMED);
+    names.truncate(limits::NAMED);
     let mut problems: Vec<Problem> = Vec::new();
     for name in names {
         let path = at.join(&name);

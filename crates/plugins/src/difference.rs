@@ -8,10 +8,7 @@ use serde::Serialize;
 
 use super::contents::{Contents, PluginHook};
 use super::files::Files;
-use hookbox_system::text;
-
-/// The most other files that are shown.
-const MAX_FILES: usize = 20;
+use hookbox_system::{limits, text};
 
 /// The differences between two states of a plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -241,8 +238,8 @@ impl fmt::Display for Difference {
         for (sign, paths) in [("+", added), ("-", removed), ("~", changed)] {
             files.extend(paths.iter().map(|path| line(sign, "file", path)));
         }
-        let more = files.len().saturating_sub(MAX_FILES);
-        lines.extend(files.into_iter().take(MAX_FILES));
+        let more = files.len().saturating_sub(limits::NAMED);
+        lines.extend(files.into_iter().take(limits::NAMED));
         lines.extend((more > 0).then(|| format!("  … and {more} more files")));
         f.write_str(&lines.join("\n"))
     }

@@ -5,11 +5,9 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 
 use cap_std::fs::Dir;
+use hookbox_system::files;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
-
-/// The most names that are read from a directory: there are at most some hundreds of plugins.
-const MAX_NAMES: usize = 65_536;
 
 /// The kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +54,10 @@ pub(super) fn is_directory(dir: &Dir, name: &str) -> io::Result<bool> {
 }
 
 /// Returns the names in a directory, sorted, without those that are not UTF-8: neither a plugin nor hookbox
-/// uses such a name. Of more than [`MAX_NAMES`] only some are returned.
+/// uses such a name. Of more than [`files::MAX_NAMES`] only some are returned.
 pub(super) fn names(dir: &Dir) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
-    for entry in dir.entries()?.take(MAX_NAMES) {
+    for entry in dir.entries()?.take(files::MAX_NAMES) {
         names.extend(entry?.file_name().into_string());
     }
     names.sort();

@@ -16,11 +16,8 @@ pub const MAX_FILE: u64 = hookbox::MAX_COMPONENT;
 /// The most nested directories.
 pub const MAX_DEPTH: usize = 32;
 
-/// The most bytes of a path in a plugin.
+/// The most bytes of a path in a plugin, and of the target of a symlink.
 pub(crate) const MAX_PATH: usize = 1024;
-
-/// The most bytes of the target of a symlink.
-pub(crate) const MAX_TARGET: usize = 1024;
 
 /// The limits of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

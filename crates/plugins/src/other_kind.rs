@@ -8,12 +8,7 @@ use hookbox::escape;
 use serde_json::Value;
 
 use super::{PluginError, PluginErrorKind};
-
-/// The most bytes of a marketplace's list that are read.
-const MAX_LIST: u64 = 1 << 20;
-
-/// The most plugins of a marketplace that are named.
-const MAX_NAMED: usize = 50;
+use hookbox_system::limits;
 
 /// Returns the error for a marketplace and for a project with hooks; `None` if a source without the parts of a plugin is
 /// something else.
@@ -35,7 +30,7 @@ fn project(tree: &Dir) -> Option<PluginError> {
 
 fn marketplace(tree: &Dir) -> Option<PluginError> {
     let mut text = Vec::new();
-    tree.open(MARKETPLACE).ok()?.take(MAX_LIST).read_to_end(&mut text).ok()?;
+    tree.open(MARKETPLACE).ok()?.take(limits::FILE).read_to_end(&mut text).ok()?;
     let list: Value = serde_json::from_slice(&text).unwrap_or_default();
     let plugins = list.get("plugins").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let named = |plugin: &Value| {
@@ -45,7 +40,7 @@ fn marketplace(tree: &Dir) -> Option<PluginError> {
             None => name,
         })
     };
-    let names: Vec<String> = plugins.iter().filter_map(named).take(MAX_NAMED).collect();
+    let names: Vec<String> = plugins.iter().filter_map(named).take(limits::NAMED).collect();
     let what = format!("is a marketplace, and not a plugin; its plugins are {}", names.join(", "));
     let error = PluginError::new("the source", PluginErrorKind::OtherKind(what));
     Some(error.hint("add the directory or the repository of one of them"))

@@ -9,16 +9,13 @@ use std::path::{Path, PathBuf};
 use super::{PluginError, PluginErrorKind, PluginName};
 use hookbox::hook::Digest;
 use hookbox_system::files::normalize_path;
-use hookbox_system::text;
+use hookbox_system::{limits, text};
 
 pub use oci::OciReference;
 pub use url::GitUrl;
 
 /// The git host of `org/repo`, unless the settings name another one.
 pub const DEFAULT_GIT_HOST: &str = "https://github.com";
-
-/// The longest text of a source, in bytes.
-const MAX_TEXT: usize = 2048;
 
 /// The source of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +75,7 @@ impl Source {
             PluginError::new(url::without_user(source), PluginErrorKind::Source(what.to_owned()))
                 .hint("give org/repo[@ref], the URL of a git repository, a directory (./DIR), or oci://HOST/ORG/NAME:TAG")
         };
-        if source.is_empty() || source.len() > MAX_TEXT || source.chars().any(char::is_control) {
+        if source.is_empty() || source.len() > limits::MESSAGE || source.chars().any(char::is_control) {
             return Err(wrong("expected a source of 1 to 2048 bytes without control characters"));
         }
         if let Some(rest) = source.strip_prefix("oci://") {
@@ -224,7 +221,7 @@ impl Source {
             Self::Git { url, reference: None } => url.shown(),
             _ => self.to_string(),
         };
-        text::escape(&shown, MAX_TEXT)
+        text::escape(&shown, limits::MESSAGE)
     }
 
     /// Returns true if the address has a password, which must not get into the lock file.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, OpenOptions, OpenOptionsExt as _};
 
-use super::limits::{Limits, MAX_TARGET, Usage};
+use super::limits::{Limits, MAX_PATH, Usage};
 use super::staging::{BESIDE, StagingDirectory, TREE};
 use super::{EntryPath, Observer, PARTS, PluginError, PluginErrorKind, Plugins, Step, other_kind};
 use hookbox::hook::Digest;
@@ -162,9 +162,8 @@ impl<'a> Stage<'a> {
             return Err(self.refuse(path.as_str(), "is a symlink: expected a directory"));
         }
         let shown = || text::escape(&target.to_string_lossy(), 300);
-        let is_odd = |target: &str| {
-            target.is_empty() || target.len() > MAX_TARGET || target.contains(char::is_control)
-        };
+        let is_odd =
+            |target: &str| target.is_empty() || target.len() > MAX_PATH || target.contains(char::is_control);
         if target.to_str().is_none_or(is_odd) {
             return Err(self.refuse(path.as_str(), "is a symlink with an odd target"));
         }

@@ -143,7 +143,7 @@ async fn a_program_without_an_execute_bit_is_named_unless_a_command_names_it() {
     }
     assert_eq!(lines[0], [""; 0]);
     assert_eq!(lines[1], ["hooks/left\\u{1b}: is not a hook: it has no execute bit"]);
-    assert_eq!(lines[2].len(), MAX_MENTIONED + 1);
+    assert_eq!(lines[2].len(), limits::NAMED + 1);
     assert_eq!(lines[2].last().unwrap(), "hooks: has 11 more programs without an execute bit");
 }
 

@@ -106,9 +106,6 @@ const GRACE: Duration = Duration::from_millis(500);
 const MAX_PRINTED: u64 = 8 << 20;
 const MAX_ERRORS: u64 = 64 << 10;
 
-/// The most bytes of git's words in an error.
-const MAX_WORDS: usize = 600;
-
 /// The bounds of one fetch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
@@ -425,7 +422,8 @@ impl Git<'_> {
             return "it printed no message".to_owned();
         }
         let words = text::escape(&redact::text(&self.url.hide_in(&lines.join("; "))), usize::MAX);
-        let cut = words.len().saturating_sub(MAX_WORDS);
+        // The end names the reason.
+        let cut = words.len().saturating_sub(600);
         let cut = (cut..words.len()).find(|at| words.is_char_boundary(*at)).unwrap_or_default();
         words.split_at(cut).1.to_owned()
     }

@@ -9,18 +9,15 @@ use reqwest::{Method, Response, StatusCode, Url};
 use serde::Deserialize;
 
 use super::challenge::Challenge;
-use super::transport::{EXCERPT, Transport};
+use super::transport::Transport;
 use super::{Options, credentials, login};
 use crate::{OciReference, PluginError};
 use hookbox::escape;
+use hookbox_system::limits;
 use hookbox_system::text::shell_word;
 
-/// The most bytes of an error message that are read.
-const MAX_FAILURE: u64 = 16 << 10;
 /// The most redirects of one request.
 const MAX_REDIRECTS: usize = 5;
-/// The most challenges of one response.
-const MAX_CHALLENGES: usize = 8;
 
 /// The access to ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +100,7 @@ impl Repository {
         }
         let challenges = response.headers().get_all(WWW_AUTHENTICATE).iter();
         let challenges: Vec<Challenge> =
-            challenges.filter_map(|it| Challenge::parse(it.to_str().ok()?)).take(MAX_CHALLENGES).collect();
+            challenges.filter_map(|it| Challenge::parse(it.to_str().ok()?)).collect();
         // A token expires, so every challenge is answered with a new one.
         let credentials = credentials::find(&self.registry, self.docker_config.clone()).await?;
         self.has_credentials = credentials.is_some();
@@ -152,7 +149,7 @@ impl Repository {
         {
             return self.denied();
         }
-        let body = self.transport.read(response, MAX_FAILURE, "a message").await.unwrap_or_default();
+        let body = self.transport.read(response, limits::FILE, "a message").await.unwrap_or_default();
         let message = message(&body).map(|it| format!(": {it}")).unwrap_or_default();
         self.transport.failed(format!("expected {to}, found HTTP {}{message}", status.as_u16()))
     }
@@ -198,7 +195,7 @@ struct Failure {
 fn message(body: &[u8]) -> Option<String> {
     let failures: Failures = serde_json::from_slice(body).ok()?;
     let first = failures.errors.into_iter().next()?;
-    Some(escape(format!("{} {}", first.code, first.message).trim(), EXCERPT))
+    Some(escape(format!("{} {}", first.code, first.message).trim(), limits::EXCERPT))
 }
 
 #[cfg(test)]
@@ -216,6 +213,6 @@ mod tests {
             assert_eq!(message(body.as_bytes()).as_deref(), want, "{body}");
         }
         let long = format!(r#"{{"errors":[{{"code":"{}"}}]}}"#, "x".repeat(5_000));
-        assert!(message(long.as_bytes()).unwrap().len() < 400);
+        assert!(message(long.as_bytes()).unwrap().len() < 500);
     }
 }

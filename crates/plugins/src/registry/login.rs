@@ -12,9 +12,7 @@ use super::credentials::Login;
 use super::transport::Transport;
 use crate::PluginError;
 use hookbox::escape;
-
-/// The most bytes of a token service's response. A token has some thousand.
-const MAX_TOKEN: u64 = 256 << 10;
+use hookbox_system::limits;
 
 #[derive(Deserialize)]
 struct Token {
@@ -89,7 +87,7 @@ async fn token(
         StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => return Ok(None),
         status => return Err(transport.failed(format!("expected a token, found HTTP {}", status.as_u16()))),
     }
-    let text = transport.read(response, MAX_TOKEN, "a token").await?;
+    let text = transport.read(response, limits::FILE, "a token").await?;
     let token: Option<Token> = serde_json::from_slice(&text).ok();
     match token.and_then(|it| it.token.or(it.access_token)) {
         Some(token) => Ok(secret(&format!("Bearer {token}"))),

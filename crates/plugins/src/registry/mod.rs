@@ -38,8 +38,6 @@ use super::blocking::blocking;
 use super::{Observer, OciReference, PluginError, PluginErrorKind, PluginName, Resolved, Stage, Step};
 use hookbox::hook::Digest;
 
-/// The most bytes of a component's configuration, which lists its imports and exports.
-const MAX_CONFIG: u64 = 1 << 20;
 /// The bytes of a tar archive per entry, beside the content: headers, a long name, padding.
 const ARCHIVE_OVERHEAD: u64 = 4096;
 
@@ -146,7 +144,7 @@ impl Registry {
         let artifact = Artifact::parse(&manifest).map_err(foreign)?;
         let (layer, limit) = match &artifact {
             Artifact::Component { config, layer } => {
-                let config = repository.bytes(config, MAX_CONFIG).await?;
+                let config = repository.bytes(config).await?;
                 artifact::check_component(&config).map_err(foreign)?;
                 (layer, stage.limits().file)
             }

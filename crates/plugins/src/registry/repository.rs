@@ -13,9 +13,7 @@ use super::manifest::{self, Content, Descriptor};
 use crate::{PluginError, PluginErrorKind};
 use hookbox::escape;
 use hookbox::hook::Digest;
-
-/// The most bytes of a manifest: registries must accept as many (OCI distribution specification 1.1).
-const MAX_MANIFEST: u64 = 4 << 20;
+use hookbox_system::limits;
 
 impl Repository {
     /// Returns the host and the name, for messages.
@@ -31,7 +29,7 @@ impl Repository {
         let request = types.into_iter().fold(request, |request, kind| request.header(ACCEPT, kind));
         let Some(response) = self.get(request).await? else { return Ok(None) };
         let announced = announced(&response);
-        let bytes = self.transport.read(response, MAX_MANIFEST, "a manifest").await?;
+        let bytes = self.transport.read(response, limits::FILE, "a manifest").await?;
         let digest = Digest::of(&bytes);
         match announced.filter(|it| *it != digest) {
             Some(other) => Err(self.mismatch(format!(
@@ -53,15 +51,15 @@ impl Repository {
         let request = Request::new(Method::GET, url).header(ACCEPT, manifest::INDEX);
         // Registries before version 1.1 of the specification have a tag with the index instead.
         if let Ok(Some(response)) = self.get(request).await {
-            let index = self.transport.read(response, MAX_MANIFEST, "a list of referrers").await;
+            let index = self.transport.read(response, limits::FILE, "a list of referrers").await;
             return index.map(Some);
         }
         self.manifest(&format!("sha256-{}", artifact.hex())).await
     }
 
     /// Gets small content.
-    pub(super) async fn bytes(&mut self, blob: &Descriptor, limit: u64) -> Result<Bytes, PluginError> {
-        let response = self.blob(blob, limit).await?;
+    pub(super) async fn bytes(&mut self, blob: &Descriptor) -> Result<Bytes, PluginError> {
+        let response = self.blob(blob, limits::FILE).await?;
         let bytes = self.transport.read(response, blob.size, "content").await?;
         self.check(blob, bytes.len() as u64, &Digest::of(&bytes))?;
         Ok(bytes)

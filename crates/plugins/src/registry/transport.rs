@@ -1,7 +1,6 @@
 //! HTTP requests to a registry and its token service. Everything that is read has a limit, in bytes and in
 //! time.
 
-use std::error::Error as StdError;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,10 +12,7 @@ use tokio_rustls::rustls::RootCertStore;
 use super::{Options, Timeouts, address};
 use crate::{OciReference, PluginError, PluginErrorKind};
 use hookbox::escape;
-use hookbox_system::tls;
-
-/// The most bytes of a message that are shown.
-pub(super) const EXCERPT: usize = 300;
+use hookbox_system::{text, tls};
 
 /// An HTTP client for one repository of a registry.
 pub(super) struct Transport {
@@ -114,7 +110,7 @@ impl Transport {
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> PluginError {
-        self.failed(format!("cannot be reached: {}", innermost(error))).hint(match self.root.scheme() {
+        self.failed(format!("cannot be reached: {}", text::innermost(error))).hint(match self.root.scheme() {
             "https" => "check the name and the network; a registry without TLS needs --plain-http",
             _ => "check the name and the network",
         })
@@ -146,14 +142,5 @@ async fn client(root: &Url, timeouts: Timeouts) -> Result<reqwest::Client, Plugi
     if address::is_loopback(root) {
         builder = builder.no_proxy();
     }
-    builder.build().map_err(|error| wrong(innermost(&error)))
-}
-
-/// Returns the innermost cause of an error: the outer ones repeat the address.
-fn innermost(error: &(dyn StdError + 'static)) -> String {
-    let mut at = error;
-    while let Some(source) = at.source() {
-        at = source;
-    }
-    escape(&at.to_string(), EXCERPT)
+    builder.build().map_err(|error| wrong(text::innermost(&error)))
 }

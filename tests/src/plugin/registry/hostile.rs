@@ -286,7 +286,7 @@ async fn a_token_service_is_believed_no_more_than_a_registry() {
         (
             None,
             Answer::body(Body::Endless(vec![b'x'; 64 << 10])),
-            "a token of at most 262144 bytes, found more",
+            "a token of at most 4194304 bytes, found more",
         ),
         (None, Answer::ok("no json"), "expected a token, found something else"),
         (None, Answer::ok(json!({"token": "a\r\nb: c"}).to_string()), "docker's credentials were refused"),

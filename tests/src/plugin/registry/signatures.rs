@@ -215,7 +215,7 @@ async fn without_a_signature_by_the_key_nothing_is_fetched() {
         (vec![keyless], "with a certificate, and only signatures of keys are checked"),
         (vec![untold], "it has no annotation dev.cosignproject.cosign/signature"),
         (vec![foreign], "it is of type text/plain"),
-        (vec![large], "at most 65536 bytes"),
+        (vec![large], "at most 4194304 bytes"),
         (vec![signature_layer(payload(&signed.digest), "!")], "it is not base64"),
         (vec![signature_layer(payload(&signed.digest), "")], "it was made with another key"),
         (vec![], "found no signature"),

@@ -10,12 +10,9 @@ use std::path::Path;
 
 use super::{Git, is_id};
 use crate::blocking::blocking;
-use crate::limits::{MAX_TARGET, Usage};
+use crate::limits::{MAX_PATH, Usage};
 use crate::{EntryPath, PluginError, PluginErrorKind, Stage};
 use hookbox_system::text;
-
-/// The most bytes of one record of the list. A path that can be opened has at most 4096.
-const MAX_RECORD: u64 = 64 << 10;
 
 /// The mean length of a record in the largest list: a few trees can multiply into a list without end.
 const MEAN_RECORD: u64 = 128;
@@ -61,7 +58,7 @@ impl Git<'_> {
         let mut record = Vec::new();
         for number in 0.. {
             record.clear();
-            let read = (&mut from).take(MAX_RECORD).read_until(0, &mut record);
+            let read = from.read_until(0, &mut record);
             if read.map_err(|error| self.unusable(&error))? == 0 {
                 break;
             }
@@ -152,7 +149,7 @@ impl Objects {
         match entry.kind {
             Kind::Symlink => {
                 let mut target = Vec::new();
-                if entry.len <= MAX_TARGET as u64 {
+                if entry.len <= MAX_PATH as u64 {
                     bytes.read_to_end(&mut target).map_err(wrong)?;
                 }
                 if target.is_empty() {

@@ -22,10 +22,6 @@ use hookbox::hook::Digest;
 
 /// The most signatures of one artifact, in each of the two forms.
 const MAX_SIGNATURES: usize = 32;
-/// The most bytes of a signed text. In practice it has some hundred.
-const MAX_PAYLOAD: u64 = 64 << 10;
-/// The most bytes of a bundle. With the proof of a transparency log it has some thousand.
-const MAX_BUNDLE: u64 = 1 << 20;
 
 /// The configuration of an artifact that has none (OCI image specification 1.1).
 const NO_CONFIG: &str = "application/vnd.oci.empty.v1+json";
@@ -90,7 +86,7 @@ async fn simple(
             _ if layer.media_type != simple_signing::MEDIA_TYPE => {
                 Err(format!("it is of type {}", escape(&layer.media_type, 80)))
             }
-            Some(Ok(signature)) => match repository.bytes(layer, MAX_PAYLOAD).await {
+            Some(Ok(signature)) => match repository.bytes(layer).await {
                 Ok(payload) if key.has_signed(&payload, &signature) => {
                     simple_signing::check(&payload, artifact)
                 }
@@ -165,6 +161,6 @@ async fn one_bundle(
     if layer.media_type != bundle::MEDIA_TYPE {
         return Err(format!("it is of type {}", escape(&layer.media_type, 80)));
     }
-    let bytes = repository.bytes(layer, MAX_BUNDLE).await.map_err(text)?;
+    let bytes = repository.bytes(layer).await.map_err(text)?;
     bundle::check(&bytes, artifact, key)
 }
