@@ -15,9 +15,6 @@ use crate::{Guard, GuardsError};
 /// The mode of a component, before the umask: as `cp` makes one.
 const MODE: u32 = 0o666;
 
-/// The largest file whose digest is computed, in bytes. A larger one is not a guard.
-const MAX_BYTES: u64 = 64 << 20;
-
 /// What is in the place of a guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -163,7 +160,7 @@ impl Shelf {
 
 /// Returns the digest of a file; `None` of one that cannot be read as a component.
 fn digest(path: &Path) -> Option<Digest> {
-    FileAccess::Anywhere.digest(path, MAX_BYTES).ok()
+    FileAccess::Anywhere.digest(path, hookbox::MAX_COMPONENT).ok()
 }
 
 /// Returns the name of a path in the record.

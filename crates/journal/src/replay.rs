@@ -17,6 +17,7 @@ use serde::{Deserialize as _, Serialize};
 use serde_json::{Value, json};
 
 use crate::journal::{Stored, StoredChange, StoredHook, StoredLimit, VERSION, event_of};
+use hookbox_system::limits;
 
 /// The time limit of a call: much longer than a hook has, because this machine may be slower.
 const WALL: Duration = Duration::from_secs(60);
@@ -198,9 +199,6 @@ fn tier(name: &str) -> Option<Tier> {
     all.into_iter().find(|tier| tier.as_str() == name)
 }
 
-/// The longest value that is shown, in bytes.
-const SHOWN: usize = 400;
-
 /// The keys that are compared, the most telling first. Times depend on the machine.
 const KEYS: [&str; 9] =
     ["status", "would", "cause", "message", "changes", "metadata", "log", "denied", "fuel"];
@@ -220,8 +218,13 @@ impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { key, recorded, now } = self;
         match *key {
-            "inputs" => write!(f, "{}", escape(now, SHOWN)),
-            key => write!(f, "{key}: {}; the record has {}", escape(now, SHOWN), escape(recorded, SHOWN)),
+            "inputs" => write!(f, "{}", escape(now, limits::EXCERPT)),
+            key => write!(
+                f,
+                "{key}: {}; the record has {}",
+                escape(now, limits::EXCERPT),
+                escape(recorded, limits::EXCERPT)
+            ),
         }
     }
 }

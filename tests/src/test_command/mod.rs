@@ -227,7 +227,7 @@ fn a_broken_case_file_is_wrong_input_with_its_line() {
 fn a_file_that_cannot_be_a_case_file_is_wrong_input() {
     let long = format!("# {}\n", "x".repeat(1 << 10)).repeat(10 << 10);
     for (content, words) in [
-        (long.as_bytes(), "cases/guard.toml: has more than 1048576 bytes"),
+        (long.as_bytes(), "cases/guard.toml: has more than 4194304 bytes"),
         (b"[[case]]\nname = '\xff'\n", "cases/guard.toml: is not UTF-8"),
     ] {
         let env = environment("");

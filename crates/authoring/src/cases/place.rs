@@ -5,6 +5,7 @@ use std::os::unix::fs::{DirBuilderExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
+use hookbox_system::limits;
 use serde_json::Value;
 
 /// The files that declare hooks.
@@ -12,9 +13,6 @@ const DECLARING: [&str; 2] = ["hooks.json", "mcp.json"];
 
 /// The largest number of files of the working directory that are compared.
 const MAX_FILES: usize = 1_000;
-
-/// The largest file that is compared, in bytes.
-const MAX_FILE: u64 = 1 << 20;
 
 /// The deepest directory below the working directory that is looked into.
 const MAX_DEPTH: usize = 16;
@@ -238,7 +236,7 @@ fn collect_entry(
     let name = format!("{below}{}", entry.file_name().to_string_lossy());
     if kind.is_dir() && depth > 0 {
         collect(&entry.path(), &format!("{name}/"), found, depth - 1)?;
-    } else if kind.is_file() && found.len() < MAX_FILES && entry.metadata()?.len() <= MAX_FILE {
+    } else if kind.is_file() && found.len() < MAX_FILES && entry.metadata()?.len() <= limits::FILE {
         found.insert(name, String::from_utf8_lossy(&fs::read(entry.path())?).into_owned());
     }
     Ok(())

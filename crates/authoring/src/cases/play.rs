@@ -22,9 +22,7 @@ use super::error::{CaseError, CaseErrorKind};
 use super::place::Place;
 use super::replies::{self, Requests};
 use super::wire::Wire;
-
-/// The longest text of a hook in a message, in bytes.
-const SHOWN: usize = 2_000;
+use hookbox_system::limits;
 
 /// The work of the process of a case.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -230,7 +228,8 @@ impl Playing<'_> {
             Some(Failure { hook: report.name.clone(), cause: report.cause?, message })
         });
         let denied = reports().flat_map(|report| &report.denied);
-        let denied = denied.map(|denial| format!("the hook lacks {}", escape(&denial.right, SHOWN)));
+        let denied =
+            denied.map(|denial| format!("the hook lacks {}", escape(&denial.right, limits::MESSAGE)));
         let problems = self.manager.problems();
         let problems = problems.iter().map(|problem| neutral(&problem.to_string()));
         Came {
@@ -259,7 +258,7 @@ impl Playing<'_> {
         let mut reports = explanation.hooks.iter().filter_map(|hook| hook.report.as_ref());
         reports.find_map(|report| {
             let message = self.place.neutral(report.message.as_deref().unwrap_or_default());
-            Some(format!("the hook failed: {}: {}", report.cause?, escape(&message, SHOWN)))
+            Some(format!("the hook failed: {}: {}", report.cause?, escape(&message, limits::MESSAGE)))
         })
     }
 
@@ -303,7 +302,7 @@ impl Playing<'_> {
         if hooks.iter().any(|hook| is_judged(&hook.asked)) {
             return None;
         }
-        let shown = |text: &str| escape(&self.place.neutral(text), SHOWN);
+        let shown = |text: &str| escape(&self.place.neutral(text), limits::MESSAGE);
         if let Some(hook) = hooks.iter().find(|hook| hook.entry.status == EntryStatus::Invalid) {
             return Some(format!(
                 "the hook cannot be used: {}",

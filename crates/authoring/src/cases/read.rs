@@ -10,8 +10,8 @@ use std::time::Duration;
 use hookbox::capability::Capability;
 use hookbox::dialect::Dialect;
 use hookbox::{Context, EventName, OnFailure};
-use hookbox_system::text;
 use hookbox_system::units::parse_duration;
+use hookbox_system::{limits, text};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toml::Spanned;
@@ -20,9 +20,6 @@ use super::case::{Case, CaseFile, Content, Data, Earlier, Expect};
 use super::error::{CaseError, CaseErrorKind};
 use super::place::{PATH_HINT, split};
 use super::replies::Reply;
-
-/// The largest case file, in bytes. It bounds the cases and their earlier events, too.
-const MAX_FILE: u64 = 1 << 20;
 
 /// The largest number of times that a hook gets the event of a case.
 const MAX_TIMES: u32 = 100;
@@ -111,7 +108,7 @@ impl CaseFile {
     }
 }
 
-/// Reads a text of at most [`MAX_FILE`] bytes.
+/// Reads a text of at most [`limits::FILE`] bytes.
 fn read_text(path: &Path) -> io::Result<String> {
     let wrong = |message: String| io::Error::new(io::ErrorKind::InvalidData, message);
     // To open a pipe would wait for a writer.
@@ -119,9 +116,9 @@ fn read_text(path: &Path) -> io::Result<String> {
         return Err(wrong("is not a file".to_owned()));
     }
     let mut text = Vec::new();
-    File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut text)?;
-    if text.len() as u64 > MAX_FILE {
-        return Err(wrong(format!("has more than {MAX_FILE} bytes")));
+    File::open(path)?.take(limits::FILE + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > limits::FILE {
+        return Err(wrong(format!("has more than {} bytes", limits::FILE)));
     }
     String::from_utf8(text).map_err(|_| wrong("is not UTF-8".to_owned()))
 }

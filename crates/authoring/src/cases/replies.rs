@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hookbox::Network;
+use hookbox_system::limits;
 use serde::Deserialize;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 
 /// The largest request that is read, in bytes.
 const MAX_REQUEST: usize = 5 << 20;
-
-/// The bytes that a connection keeps between its ends.
-const PIPE: usize = 64 << 10;
 
 /// A recorded answer.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -83,7 +81,7 @@ pub(super) fn network(replies: &[Reply]) -> (Network, Requests) {
     let (replies, requests): (Arc<[Reply]>, _) = (replies.into(), Requests::default());
     let seen = requests.clone();
     let network = Network::new().with_peer(move |origin| {
-        let (ours, theirs) = tokio::io::duplex(PIPE);
+        let (ours, theirs) = tokio::io::duplex(limits::CHUNK);
         tokio::spawn(answer(ours, origin.to_string(), Arc::clone(&replies), seen.clone()));
         theirs
     });

@@ -10,9 +10,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::error::BuildError;
-
-/// The largest file with the name of a project, in bytes.
-const MAX_FILE: u64 = 1 << 20;
+use hookbox_system::limits;
 
 /// A directory with the project of one hook.
 #[derive(Debug)]
@@ -82,7 +80,7 @@ fn name(dir: &Path, access: &FileAccess, language: Language) -> Result<String, B
     };
     let path = dir.join(file);
     let bytes =
-        access.read(&path, MAX_FILE).map_err(|source| BuildError::File { path: path.clone(), source })?;
+        access.read(&path, limits::FILE).map_err(|source| BuildError::File { path: path.clone(), source })?;
     let text = String::from_utf8_lossy(&bytes);
     let document: Option<Value> = match language {
         Language::Rust | Language::Python => toml::from_str(&text).ok(),

@@ -19,12 +19,7 @@ use tokio::runtime::Runtime;
 use super::tally::{Backtest, FileProblem, Group, MAX_GROUPS, PastHookTally, Verdicts};
 use super::{Options, SessionFile};
 use crate::session_files::{self, Found, PastCall, PastHook};
-
-/// The longest command in a group, in bytes.
-const MAX_COMMAND: usize = 500;
-
-/// The longest name of a tool, in bytes.
-const MAX_NAME: usize = 100;
+use hookbox_system::limits;
 
 /// The work that threads share.
 pub(super) struct Work<'a> {
@@ -96,7 +91,7 @@ impl Worker<'_> {
         if self.is_left_out(time_of(hook.time.as_ref())) || !self.work.is_first(format, hook.id.as_ref()) {
             return;
         }
-        let key = (escape(&hook.name, MAX_NAME), escape(&hook.command, MAX_COMMAND));
+        let key = (escape(&hook.name, limits::WORD), escape(&hook.command, limits::EXCERPT));
         let all = &mut self.work.tally().past_hooks;
         if all.len() < MAX_GROUPS || all.contains_key(&key) {
             let PastHookTally { runs, failed, total_ms } = all.entry(key).or_default();
@@ -123,7 +118,7 @@ impl Worker<'_> {
         let Some(fired) = fired.filter(|_| is_read) else { return };
         let verdict = verdict(&fired);
         tally.verdicts.add(verdict);
-        count(&mut tally.tools, escape(&call.tool, MAX_NAME), verdict);
+        count(&mut tally.tools, escape(&call.tool, limits::WORD), verdict);
         if let Some(time) = time {
             count(&mut tally.days, time.to_string().chars().take(10).collect(), verdict);
         }
@@ -159,7 +154,7 @@ impl Worker<'_> {
         }
         let input = call.judged.iter().flatten().next();
         let command = input.map(|(tool, input)| command(&ToolCall::new(tool.clone(), input.clone())));
-        let next = (escape(&call.tool, MAX_NAME), command.unwrap_or_default());
+        let next = (escape(&call.tool, limits::WORD), command.unwrap_or_default());
         let mut tally = self.work.tally();
         for (hook, key, first) in std::mem::take(&mut self.waiting) {
             let group = tally.hooks.get_mut(&hook).and_then(|it| it.groups.get_mut(&key));
@@ -176,7 +171,7 @@ fn count_hooks(all: &mut Backtest, call: &PastCall, time: Option<Timestamp>, fir
     let command = fired.event.tool_call().map(command).unwrap_or_default();
     let mut waiting = Vec::new();
     for report in &fired.report.hooks {
-        let name = escape(&report.name, MAX_NAME);
+        let name = escape(&report.name, limits::WORD);
         let tally = all.hooks.entry(name.clone()).or_default();
         tally.observes |= report.status == Status::Observed;
         // In shadow mode, the answer that would have counted.
@@ -194,7 +189,7 @@ fn count_hooks(all: &mut Backtest, call: &PastCall, time: Option<Timestamp>, fir
         tally.longest = tally.longest.max(report.duration);
         tally.fuel = tally.fuel.saturating_add(report.fuel.unwrap_or_default());
         if let Some(answer) = answer {
-            let key = (escape(&call.tool, MAX_NAME), command.clone());
+            let key = (escape(&call.tool, limits::WORD), command.clone());
             let reason = report.message.clone().unwrap_or_default();
             if tally.group(key.clone(), Group { count: 1, answer, first: time, reason, next: None }) {
                 waiting.push((name, key, time));
@@ -218,7 +213,7 @@ fn is_unread(fired: &Fired) -> bool {
 fn command(call: &ToolCall) -> String {
     let facts = facts::of(&call.name, &call.input, Path::new("/"), None);
     let text = facts.command.map_or_else(|| call.input.text().to_owned(), |it| it.to_string());
-    escape(prefix(&text, MAX_COMMAND), MAX_COMMAND)
+    escape(prefix(&text, limits::EXCERPT), limits::EXCERPT)
 }
 
 /// Returns the strictest verdict, as a count.

@@ -18,9 +18,6 @@ use super::MAX_RECORD;
 /// The key before the hash of a line.
 pub(super) const HASH: &str = ",\"hash\":\"";
 
-/// The longest line that is read: a record, and its hashes.
-const MAX_LINE: u64 = MAX_RECORD as u64 + 1024;
-
 /// A line of the journal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
@@ -156,12 +153,14 @@ impl OpenFile {
 
     fn next(&mut self) -> io::Result<Option<Entry>> {
         let mut bytes = Vec::new();
-        self.input.by_ref().take(MAX_LINE).read_until(b'\n', &mut bytes)?;
+        // A record, and its hashes.
+        let longest = MAX_RECORD as u64 + 1024;
+        self.input.by_ref().take(longest).read_until(b'\n', &mut bytes)?;
         if bytes.is_empty() {
             return Ok(None);
         }
         self.line += 1;
-        if bytes.last() != Some(&b'\n') && bytes.len() as u64 == MAX_LINE {
+        if bytes.last() != Some(&b'\n') && bytes.len() as u64 == longest {
             // Nothing that long is a record.
             self.input.skip_until(b'\n')?;
         }

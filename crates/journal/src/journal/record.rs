@@ -8,7 +8,7 @@ use hookbox::journal::{Record, RecordedHook};
 use hookbox::redact;
 use hookbox::session::Fired;
 use hookbox::{Context, Event, EventName};
-use hookbox_system::json;
+use hookbox_system::{json, limits};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -31,9 +31,6 @@ const EXCERPT: usize = 4 << 10;
 
 /// The most items of a list in a record that is too large.
 const ITEMS: usize = 256;
-
-/// The longest text of a record of which only names are kept, in bytes.
-const SHORT: usize = 100;
 
 /// The parts of a record, each with its key.
 type Parts = [(&'static str, Value); 3];
@@ -129,12 +126,13 @@ fn report(fired: &Fired, hooks: &[RecordedHook<'_>]) -> Value {
 /// Returns the short texts, numbers and flags of a value, and those of the objects in its first list.
 fn names(value: &Value) -> Value {
     let is_plain = |it: &Value| match it {
-        Value::String(text) => text.len() <= SHORT,
+        Value::String(text) => text.len() <= limits::WORD,
         Value::Array(_) | Value::Object(_) => false,
         _ => true,
     };
     let plain = |fields: &Map<String, Value>| -> Map<String, Value> {
-        let fields = fields.iter().filter(|(name, it)| name.len() <= SHORT && is_plain(it)).take(ITEMS);
+        let fields =
+            fields.iter().filter(|(name, it)| name.len() <= limits::WORD && is_plain(it)).take(ITEMS);
         fields.map(|(name, it)| (name.clone(), it.clone())).collect()
     };
     let Some(fields) = value.as_object() else { return Value::Null };

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::journal::{Stored, StoredHook};
+use hookbox_system::limits;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -29,9 +30,6 @@ const MAX_BLOCK: usize = 1 << 20;
 
 /// The longest record that is kept as it is, in bytes. Some tool outputs have megabytes.
 const MAX_RECORD: usize = 256 << 10;
-
-/// The longest text, and the longest list, in a record that is too long.
-const MAX_CUT: usize = 2_000;
 
 /// The options of a report.
 #[derive(Clone, Debug)]
@@ -136,9 +134,9 @@ fn text_of(mut record: Value) -> String {
 
 fn cut(value: &mut Value) {
     match value {
-        Value::String(text) if text.len() > MAX_CUT => *text = short(text, MAX_CUT),
+        Value::String(text) if text.len() > limits::MESSAGE => *text = short(text, limits::MESSAGE),
         Value::Array(values) => {
-            values.truncate(MAX_CUT);
+            values.truncate(limits::MESSAGE);
             values.iter_mut().for_each(cut);
         }
         Value::Object(fields) => {
@@ -180,9 +178,6 @@ fn policy() -> String {
 
 /// The most different names in a report. Names from outside, such as those of tools, have no bound of their own.
 const MAX_WORDS: usize = 1 << 16;
-
-/// The most rights of a hook that are listed. The names of hooks are words, which have a bound.
-const MAX_RIGHTS: usize = 64;
 
 /// The longest text in a row, in bytes.
 const MAX_TEXT: usize = 240;
@@ -266,7 +261,7 @@ impl Rows {
                 tier: words.of(&hook.tier),
                 digest: short(hook.digest.as_deref().unwrap_or_default(), MAX_TEXT),
                 is_trusted: hook.trusted.unwrap_or(true),
-                rights: hook.rights.iter().take(MAX_RIGHTS).map(|it| words.of(it)).collect(),
+                rights: hook.rights.iter().take(limits::NAMED).map(|it| words.of(it)).collect(),
             };
             self.hooks.insert(name, facts);
         }

@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use super::super::error::BuildError;
 use super::super::recognize::Project;
-use super::{MAX_SCHEMA, Tool};
+use super::Tool;
+use hookbox_system::limits;
 
 /// The imports of the world `hook-plain`.
 const IMPORTS: [&str; 5] = [
@@ -75,7 +76,7 @@ async fn schema(
     let node = Tool { name: "node", path: "node".into(), hint: "install Node.js: https://nodejs.org".into() };
     let mut command = node.command(&project.dir);
     command.arg(&print);
-    node.run(command, MAX_SCHEMA).await
+    node.run(command, limits::FILE).await
 }
 
 fn joined(option: &str, path: &Path) -> OsString {
@@ -94,7 +95,7 @@ pub(super) async fn python(project: &Project, into: &Path) -> Result<(PathBuf, V
     // First, because it takes a moment and finds most errors; componentize-py takes up to a minute.
     let mut command = python.command(&project.dir);
     command.args(["-B", "-X", "utf8", "-m", "hookbox_sdk.schema"]).env("PYTHONPATH", "vendor");
-    let schema = python.run(command, MAX_SCHEMA).await?;
+    let schema = python.run(command, limits::FILE).await?;
 
     let made = into.join("hook.wasm");
     let mut command = componentize.command(&project.dir);

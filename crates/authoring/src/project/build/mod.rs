@@ -6,7 +6,6 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
 
 use hookbox::rules::{self, Rules};
 use hookbox::{Component, EventName, Hint, HookError, MAX_COMPONENT, Runtime, native};
@@ -16,9 +15,6 @@ use tokio::process::Command;
 use super::error::BuildError;
 use super::recognize::{Language, Project};
 use super::watch::WORK;
-
-/// The time in which a script answers for its event.
-const ASK: Duration = Duration::from_secs(5);
 
 /// A hook that was built.
 #[derive(Debug)]
@@ -51,7 +47,7 @@ impl Project {
         let path = self.output();
         let not_a_hook = |source: HookError| BuildError::NotAHook { path: path.clone(), source };
         if self.language == Language::Script {
-            let event = native::query(&path, None, &[], ASK).await.map_err(not_a_hook)?;
+            let event = native::query(&path, None, &[], native::QUERY).await.map_err(not_a_hook)?;
             return Ok(Built { hook: Hook::Script(event), path });
         }
         let fail = |source| BuildError::File { path: path.clone(), source };
@@ -153,9 +149,6 @@ fn end(file: &mut File) -> io::Result<String> {
 
 /// The custom section of a component that has the schema.
 const SECTION: &[u8] = b"hookbox:settings";
-
-/// The longest output that is read as a schema, in bytes. hookbox itself takes no longer one.
-const MAX_SCHEMA: u64 = 64 << 10;
 
 /// Appends the section with this schema to a component; nothing if there is no schema.
 fn append_schema(component: &mut Vec<u8>, schema: &[u8]) {
