@@ -73,7 +73,7 @@ pub(crate) fn complain(error: &anyhow::Error) {
     if error.downcast_ref::<InputError>().is_some_and(|it| it.is_declined) {
         return say(error);
     }
-    say(format_args!("{ERROR}error:{ERROR:#} {}", shown(format_args!("{error:#}"))));
+    say(format_args!("{ERROR}error:{ERROR:#} {}", shown(whole(error))));
     if let Some(error) = error.downcast_ref::<InputError>() {
         remedy(&error.hint);
     } else if let Some(error) = error.downcast_ref::<PluginError>() {
@@ -82,6 +82,12 @@ pub(crate) fn complain(error: &anyhow::Error) {
             next => next.iter().for_each(remedy),
         }
     }
+}
+
+/// Returns an error with its causes. A message that contains its cause has it once.
+fn whole(error: &anyhow::Error) -> String {
+    let causes = error.chain().skip(1).map(ToString::to_string);
+    causes.fold(error.to_string(), |said, it| if said.contains(&it) { said } else { format!("{said}: {it}") })
 }
 
 /// Returns a message without terminal escapes: file names and texts of others are in it.

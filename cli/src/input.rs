@@ -161,9 +161,6 @@ pub(crate) fn bounded(from: impl Read, max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The longest wait for a native hook's answer to `hook`.
-const QUERY: Duration = Duration::from_secs(5);
-
 /// Loads rules or an executable that the user names: trusted, and with no permissions. Returns nothing for a component.
 pub(crate) async fn plain_hook(file: &Path) -> anyhow::Result<Option<Arc<dyn Hook>>> {
     regular_file(file)?;
@@ -177,8 +174,9 @@ pub(crate) async fn plain_hook(file: &Path) -> anyhow::Result<Option<Arc<dyn Hoo
         return Ok(None);
     }
     let program = std::path::absolute(file)?;
-    let event =
-        native::query(&program, None, &[], QUERY).await.map_err(|error| anyhow!("{name}: {error}"))?;
+    let event = native::query(&program, None, &[], native::QUERY)
+        .await
+        .map_err(|error| anyhow!("{name}: {error}"))?;
     let descriptor = Descriptor::new(name, Kind::Native).on(event);
     Ok(Some(Arc::new(native::NativeHook::new(descriptor, program))))
 }

@@ -175,19 +175,18 @@ fn is_yes(answer: &str, default: bool) -> bool {
     }
 }
 
-const MAX_LINE: usize = Entry::MAX_LINE;
-
 /// The longest run of spaces that is shown. A longer one is counted, so that it pushes nothing out of sight.
 const MAX_SPACES: usize = 8;
 
 /// Checks that the command line of the hook can be shown whole.
 pub(crate) fn showable(hook: &Entry) -> Result<(), InputError> {
     match hook.found.runs.as_ref().map_or(0, String::len) {
-        0..=MAX_LINE => Ok(()),
+        0..=Entry::MAX_LINE => Ok(()),
         len => {
             let name = escape(&hook.name, 200);
             let what = format!(
-                "{name}: cannot be trusted: expected a command line of at most {MAX_LINE} bytes, found {len}"
+                "{name}: cannot be trusted: expected a command line of at most {} bytes, found {len}",
+                Entry::MAX_LINE
             );
             Err(InputError::new(what, "put it into a script, and name the script in the command line"))
         }
@@ -196,7 +195,7 @@ pub(crate) fn showable(hook: &Entry) -> Result<(), InputError> {
 
 /// Shows a command line in one line: whole, or cut if it is too long to be trusted.
 pub(crate) fn line(runs: &str) -> String {
-    if runs.len() > MAX_LINE { escape(runs, MAX_LINE) } else { whole(runs) }
+    if runs.len() > Entry::MAX_LINE { escape(runs, Entry::MAX_LINE) } else { whole(runs) }
 }
 
 /// Shows a whole command line or input in one line. Line breaks and tabs are escaped, and many spaces are counted.

@@ -12,9 +12,6 @@ use serde_json::{Value, json};
 use crate::error::{InputError, hint, say};
 use crate::{approval, human, options, output};
 
-/// The longest part of an input in a table, in bytes.
-const IN_TABLE: usize = 60;
-
 /// Let a tool call through that a guard blocked.
 ///
 /// Shows the call, and asks on the terminal. The call has to come again: with the same tool, input, directory and session. Without a code, lists the blocked calls of the last 10 minutes.
@@ -214,7 +211,7 @@ fn until(allowance: &Allowance) -> String {
 }
 
 fn row(code: &Code, call: &BlockedCall, shown: &str, when: String) -> Vec<String> {
-    let texts = [(&call.tool[..], 40), (shown, IN_TABLE), (&call.guard, 200), (&call.directory, 200)];
+    let texts = [(&call.tool[..], 40), (shown, 60), (&call.guard, 200), (&call.directory, 200)];
     let texts = texts.into_iter().map(|(text, most)| escape(text, most));
     std::iter::once(code.to_string()).chain(texts).chain([when]).collect()
 }

@@ -17,9 +17,7 @@ use serde_json::{Value, json};
 use crate::error::{InputError, hint, warn};
 use crate::interrupt::unless_interrupted;
 use crate::{compiler, input, options, output, progress};
-
-/// The most differences that are shown.
-const SHOWN: usize = 20;
+use hookbox_system::limits;
 
 /// Run recorded components again, with the inputs that they had.
 ///
@@ -264,7 +262,7 @@ struct Note {
 
 impl Found {
     fn note(&mut self, id: &str, hook: &str, text: String, difference: Option<Difference>) {
-        if self.notes.len() < SHOWN {
+        if self.notes.len() < limits::NAMED {
             self.notes.push(Note { id: escape(id, 40), hook: escape(hook, 200), text, difference });
         }
     }

@@ -10,18 +10,12 @@ use hookbox::dialect::schema::{self, ALL, VERSION};
 use hookbox::dialect::{base_coat, claude, kodelet};
 use hookbox::rules::Rules;
 use hookbox::{EventName, HookError, Outcome};
-use hookbox_system::{text, toml_value as toml};
+use hookbox_system::{limits, text, toml_value as toml};
 use serde_json::Value;
 
 use crate::error::{EXIT_FAILED, InputError, hint, warn};
 use crate::given::event_name;
 use crate::{input, named, output};
-
-/// The largest number of faults to print.
-const MAX_FAULTS: usize = 50;
-
-/// The longest text of a fault, in bytes: it may repeat the input.
-const MAX_FAULT_TEXT: usize = 400;
 
 /// The schema of a rules file.
 const RULES: &str = "rules";
@@ -117,10 +111,10 @@ fn check(
     match value(schema, &bytes) {
         Ok(given) => {
             let validator = jsonschema::validator_for(document).context("failed to use the schema")?;
-            for error in validator.iter_errors(&given).take(MAX_FAULTS) {
+            for error in validator.iter_errors(&given).take(limits::NAMED) {
                 let pointer = error.instance_path().as_str();
                 let pointer = if pointer.is_empty() { "(whole)" } else { pointer };
-                let fault = text::escape(&error.to_string(), MAX_FAULT_TEXT);
+                let fault = text::escape(&error.to_string(), limits::EXCERPT);
                 faults.push(format!("{}: {fault}", text::escape(pointer, 200)));
             }
         }

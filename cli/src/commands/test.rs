@@ -25,12 +25,10 @@ use crate::error::{EXIT_FAILED, InputError, is_coloured, warn};
 use crate::interrupt::unless_interrupted;
 use crate::options::{self, Locate};
 use crate::{compiler, input, named, output};
+use hookbox_system::limits;
 
 /// The longest name of a case in the table, in characters.
 const NAME: usize = 50;
-
-/// The longest line of a difference, in bytes.
-const LINE: usize = 2_000;
 
 /// The largest number of lines of one difference.
 const LINES: usize = 60;
@@ -261,7 +259,7 @@ fn failure(played: &Played, is_coloured: bool) -> String {
         text.push_str(&difference_lines(difference, is_coloured));
     }
     for problem in &played.came.problems {
-        let _ = write!(text, "\n  problem: {}", escape(problem, LINE));
+        let _ = write!(text, "\n  problem: {}", escape(problem, limits::MESSAGE));
     }
     text
 }
@@ -289,7 +287,7 @@ fn difference_lines(difference: &Difference, is_coloured: bool) -> String {
             '+' if is_coloured => AnsiColor::Green.on_default(),
             _ => Style::new(),
         };
-        let _ = write!(text, "\n    {colour}{sign} {}{colour:#}", escape_lines(line, LINE));
+        let _ = write!(text, "\n    {colour}{sign} {}{colour:#}", escape_lines(line, limits::MESSAGE));
     }
     if lines.len() > LINES {
         let _ = write!(text, "\n    and {} more lines", lines.len() - LINES);

@@ -14,9 +14,7 @@ use indicatif::HumanBytes;
 use super::way_through::{MatchedRule, WayThrough, matched_rules};
 use super::why_not;
 use crate::account::{deeds, line, place, tightened, used};
-
-/// The files of a call that are shown.
-const MAX_FILES: usize = 20;
+use hookbox_system::limits;
 
 /// The account for a person, to be read from top to bottom.
 pub(super) fn account(explanation: &Explanation, pass: Option<&WayThrough>) -> String {
@@ -31,10 +29,10 @@ pub(super) fn account(explanation: &Explanation, pass: Option<&WayThrough>) -> S
         for line in facts.lines.iter().filter(|_| call.facts.command.is_none()) {
             let _ = write!(text, "\n  line      {}", escape(line, 1_000));
         }
-        for file in facts.files.iter().take(MAX_FILES) {
+        for file in facts.files.iter().take(limits::NAMED) {
             let _ = write!(text, "\n  {:<9} {}", file.usage.as_str(), escape(&file.path, 1_000));
         }
-        if let more @ 1.. = facts.files.len().saturating_sub(MAX_FILES) {
+        if let more @ 1.. = facts.files.len().saturating_sub(limits::NAMED) {
             let _ = write!(text, "\n  and {more} more files (--json has all)");
         }
     }
