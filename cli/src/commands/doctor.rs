@@ -77,7 +77,7 @@ impl Doctor {
             }
             output::line(&blocks.join("\n"))?;
             if found.iter().all(|it| !it.configured) {
-                hint("no agent calls hookbox: hookbox install AGENT");
+                hint("no agent calls hookbox; to guard the agents of this machine: hookbox setup");
             }
         }
         Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })

@@ -18,7 +18,7 @@ pub enum LockError {
     TooLarge,
     /// The text is not TOML of this shape.
     #[error("is not a {FILE}: {}", text::escape(.0.message(), limits::EXCERPT))]
-    Garbage(#[source] toml::de::Error),
+    Garbage(#[source] Box<toml::de::Error>),
     /// A newer version of hookbox wrote the file.
     #[error("has version {0}, and this program knows version {VERSION}")]
     Version(i64),
@@ -104,7 +104,8 @@ impl Lock {
         if file.len() as u64 > MAX_FILE {
             return Err(LockError::TooLarge);
         }
-        let version = version(file).map_err(LockError::Garbage)?;
+        let garbage = |error| LockError::Garbage(Box::new(error));
+        let version = version(file).map_err(garbage)?;
         if version != VERSION {
             return Err(LockError::Version(version));
         }
@@ -113,7 +114,7 @@ impl Lock {
                 line: line(file.as_bytes(), span.start),
                 what: text::escape(error.message(), 300),
             },
-            None => LockError::Garbage(error),
+            None => garbage(error),
         })?;
         let mut lock = Self::default();
         let mut folded = std::collections::HashSet::new();

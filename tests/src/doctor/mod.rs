@@ -309,7 +309,7 @@ fn without_any_agent_nothing_is_guarded_and_wrong_usage_is_exit_code_2() {
     let env = TestEnvironment::new();
     let output = doctor(&env, &[]);
     assert_eq!(output.code, Some(1), "{output:#?}");
-    assert!(output.stderr.contains("hookbox install AGENT"), "{output:#?}");
+    assert!(output.stderr.contains("hookbox setup"), "{output:#?}");
     for args in [&["emacs"][..], &["--cwd", "nowhere"], &["--jsn"]] {
         let output = doctor(&env, args);
         assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{args:?}: {output:#?}");

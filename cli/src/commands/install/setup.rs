@@ -98,8 +98,10 @@ impl Setup {
         if dry_run {
             return Ok(ExitCode::SUCCESS);
         }
-        if !yes && !(approval::has_terminal() && approval::ask_with("Set this up?", true)) {
-            approval::confirm("", approval::has_terminal())?;
+        if yes || !approval::has_terminal() {
+            // Without a terminal there is nobody to ask.
+            approval::confirm("Set this up?", yes)?;
+        } else if !approval::ask_with("Set this up?", true) {
             return Err(InputError::declined().into());
         }
         let program = keep(&which.locate, &copies)?;

@@ -85,7 +85,7 @@ impl Builder<'_> {
                 entry.found.shadowed_by = Some(shadower.by);
                 return (self.lapsed(entry, problem), None);
             }
-            Selection::Examined(examined) => examined,
+            Selection::Examined(examined) => *examined,
         };
         self.problems.extend(missing::observing(judged));
         descriptor.digest = digest;

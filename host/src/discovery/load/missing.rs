@@ -276,7 +276,6 @@ fn without_ending(file: &str) -> &str {
     file.strip_suffix(".wasm").or_else(|| file.strip_suffix(rules::ENDING)).unwrap_or(file)
 }
 
-
 /// Returns true if a hook can have this full name: a printable file name, perhaps after its plugin's name.
 fn can_be_a_name(name: &str) -> bool {
     name.len() <= MAX_NAME

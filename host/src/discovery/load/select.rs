@@ -17,7 +17,7 @@ use crate::trust::{Scope, TrustLevel};
 pub(super) enum Selection {
     Disabled,
     Shadowed(Shadower),
-    Examined(Examined),
+    Examined(Box<Examined>),
 }
 
 /// The hook that replaces another one.
@@ -35,7 +35,7 @@ pub(super) struct Shadower {
 pub(super) async fn select(all: &[Arc<Judged>], examiner: &Arc<Examiner>, last: &LastGood) -> Vec<Selection> {
     let undecided = || HookError::new(Cause::Internal, "could not be examined");
     let mut selections: Vec<Selection> =
-        all.iter().map(|_| Selection::Examined(Examined::failed(undecided()))).collect();
+        all.iter().map(|_| Selection::Examined(Box::new(Examined::failed(undecided())))).collect();
     // The usable hooks of each name, in the order of the tiers.
     let mut taken: HashMap<&str, Vec<&Judged>> = HashMap::new();
     let mut pending: Vec<_> = all.iter().zip(&mut selections).collect();
@@ -47,10 +47,10 @@ pub(super) async fn select(all: &[Arc<Judged>], examiner: &Arc<Examiner>, last: 
             if judged.is_off() {
                 *selection = Selection::Disabled;
             } else if let State::Unreachable(error) = state {
-                *selection = Selection::Examined(Examined::failed(examine::unreadable(error)));
+                *selection = Selection::Examined(Box::new(Examined::failed(examine::unreadable(error))));
             } else if let State::Broken(message) = state {
                 let error = HookError::new(Cause::Incompatible, message);
-                *selection = Selection::Examined(Examined::failed(error));
+                *selection = Selection::Examined(Box::new(Examined::failed(error)));
             } else if let Some(shadower) = shadower(earlier, judged) {
                 *selection = Selection::Shadowed(shadower);
             } else if names.insert(name.as_str()) {
@@ -65,7 +65,7 @@ pub(super) async fn select(all: &[Arc<Judged>], examiner: &Arc<Examiner>, last: 
             if examined.result.is_ok() && judged.takes_name() {
                 taken.entry(&judged.candidate.name).or_default().push(judged);
             }
-            *selection = Selection::Examined(examined);
+            *selection = Selection::Examined(Box::new(examined));
         }
         pending = later;
     }

@@ -29,8 +29,7 @@ const PROTECTED: &str = "hookbox trust hookbox-doctor --yes";
 const HARMLESS: &str = "echo hookbox doctor";
 
 /// The hint if no guard blocks the line.
-const NO_GUARD: &str =
-    "put a guard into ~/.hookbox/hooks, such as the sample guardrail.wasm; see hookbox list";
+const NO_GUARD: &str = "add the guards that hookbox comes with: hookbox guard add --all";
 
 /// An input that is not an event.
 const GARBAGE: &str = "this is not an event: hookbox doctor";

@@ -102,7 +102,7 @@ impl Installer {
     pub fn is_here(&self, agent: Agent, path: &[PathBuf]) -> bool {
         let names = agent.spec().process.commands;
         let is_there = |name: &&str| path.iter().any(|directory| directory.join(name).is_file());
-        self.has_directory(agent) || names.iter().any(|name| is_there(name))
+        self.has_directory(agent) || names.iter().any(is_there)
     }
 
     /// Returns true if the agent has a configuration directory at the user level.
