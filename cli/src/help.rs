@@ -139,7 +139,7 @@ mod tests {
         for (word, want) in [
             ("lsit", "did you mean `hookbox list`?"),
             ("instal", "did you mean `hookbox install`?"),
-            ("remove", INSTEAD[6].1),
+            ("rm", INSTEAD[6].1),
             ("tset", "did you mean `hookbox test`?"),
             ("zebra", "see `hookbox --help`"),
         ] {
