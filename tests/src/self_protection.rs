@@ -276,3 +276,41 @@ fn a_tool_works_where_its_fields_say_and_a_tool_of_a_server_is_known_by_its_text
         assert_eq!(verdict["blocked"], blocked, "{tool} {input}: {verdict}");
     }
 }
+
+#[test]
+fn every_command_of_the_program_is_one_that_reads_or_one_for_the_user() {
+    // A new command has to be added to the table of `builtin:self-protection`, or here.
+    let reads = [
+        "backtest",
+        "build",
+        "cache",
+        "completions",
+        "doctor",
+        "exec",
+        "explain",
+        "help",
+        "inspect",
+        "list",
+        "log",
+        "man",
+        "new",
+        "replay",
+        "report",
+        "schema",
+        "test",
+    ];
+    // These have subcommands that read.
+    let some = ["grants", "guard", "plugin"];
+    let env = TestEnvironment::new();
+    let help = env.hookbox(["--help"]).stdout;
+    let commands = help.lines().take_while(|line| *line != "Options:").filter_map(|line| {
+        let name = line.strip_prefix("  ")?.split(' ').next()?;
+        (!name.is_empty() && name.chars().all(|it| it.is_ascii_lowercase())).then_some(name)
+    });
+    let commands: Vec<&str> = commands.collect();
+    assert!(commands.len() > 25, "{commands:?}");
+    for name in commands.into_iter().filter(|name| !some.contains(name)) {
+        let verdict = env.event(&["before_tool_call"], &shell(&format!("hookbox {name}")));
+        assert_eq!(verdict["blocked"] == true, !reads.contains(&name), "{name}: {verdict}");
+    }
+}

@@ -16,20 +16,8 @@ const REMOVALS: &str = "rmtree rmSync rmdirSync rm_rf rm_r remove_dir_all remove
 /// Subcommands of hookbox that anybody may run, and those that only the user may run.
 const HOOKBOX_READS: &str = "list exec inspect explain demo help doctor schema completions";
 /// An event by hand could end the session that asks for a human, or use up an allowance.
-const PRIVILEGED: [&str; 12] = [
-    "allow",
-    "approve",
-    "bridge",
-    "grants",
-    "guard",
-    "install",
-    "mcp",
-    "plugin",
-    "run",
-    "trust",
-    "uninstall",
-    "untrust",
-];
+const PRIVILEGED: &str =
+    "allow approve bridge grants guard install mcp plugin remove run setup trust uninstall untrust upgrade";
 
 /// The number of words between `hookbox` and its subcommand.
 const MAX_BETWEEN: usize = 16;
@@ -71,7 +59,7 @@ pub(super) fn privileged(words: &[(&str, bool)]) -> Option<&'static str> {
         };
         // `pytest tests/hookbox -k run` names a test.
         let is_value = after_option && matches!(*word, "bridge" | "mcp" | "run");
-        if let Some(found) = PRIVILEGED.into_iter().find(|it| it == word && !is_value) {
+        if let Some(found) = PRIVILEGED.split(' ').find(|it| it == word && !is_value) {
             let named = |words: &[&str]| rest.iter().any(|(word, _)| words.contains(word));
             let first = rest.iter().map(|(word, _)| *word).find(|word| !word.starts_with('-'));
             let reads = match found {
@@ -79,7 +67,7 @@ pub(super) fn privileged(words: &[(&str, bool)]) -> Option<&'static str> {
                     !named(&["add", "remove"]) && !rest.iter().any(|(word, _)| word.contains(['$', '`']))
                 }
                 "guard" | "plugin" => matches!(first, Some("list" | "show" | "help")),
-                "install" | "uninstall" => has("--dry-run"),
+                "install" | "setup" | "uninstall" => has("--dry-run"),
                 _ => false,
             };
             return (!reads && !has("--help") && !has("-h")).then_some(found);
@@ -111,7 +99,7 @@ pub(super) fn use_of(words: &[&str]) -> Use {
         [program, rest @ ..] if base_name(program) == "hookbox" => {
             let sub = rest.iter().copied().find(|word| !word.starts_with('-')).unwrap_or_default();
             let all: Vec<(&str, bool)> = rest.iter().map(|word| (*word, true)).collect();
-            let may = sub.is_empty() || is_in(HOOKBOX_READS, sub) || PRIVILEGED.contains(&sub);
+            let may = sub.is_empty() || is_in(HOOKBOX_READS, sub) || is_in(PRIVILEGED, sub);
             let reads = may && privileged(&all).is_none();
             if reads { Use::Reads } else { Use::Any }
         }

@@ -7,7 +7,7 @@ mod beside;
 use crate::environment::{Output, TestEnvironment};
 
 /// Every command that needs a human.
-const CHANGES: [&[&str]; 19] = [
+const CHANGES: [&[&str]; 21] = [
     &["trust", "guard", "--yes"],
     &["trust", "guard", "--json", "--yes"],
     &["trust", "guard"],
@@ -24,6 +24,8 @@ const CHANGES: [&[&str]; 19] = [
     &["install", "claude"],
     &["install", "claude", "--project", "--json"],
     &["uninstall", "claude"],
+    &["setup", "--agent", "claude", "--yes"],
+    &["remove", "--all", "--yes"],
     &["allow"],
     &["allow", "abcdefgh", "--yes"],
     &["approve"],
