@@ -62,6 +62,8 @@ fn one_command_guards_every_agent_of_a_machine_and_one_takes_it_out_again() {
     for word in ["Claude Code", "Kimi Code", "not here:", "destructive", "journal:", "bin/hookbox"] {
         assert!(output.stderr.contains(word), "no {word}: {output:#?}");
     }
+    let rows = env.hookbox(["setup", "--dry-run", "--json"]).json();
+    assert_eq!((&rows[0]["agent"], &rows[0]["change"]), (&json!("claude"), &json!("changed")));
     assert_eq!(tree(&env.path("home")), before);
 
     let output = env.hookbox(["setup", "--yes", "--json"]);
@@ -99,7 +101,7 @@ fn a_machine_without_an_agent_is_told_so_and_an_agent_may_be_named() {
     assert!(!env.path(DATA).exists());
     let told = env.hookbox(["setup", "--yes", "--agent", "kimi", "--no-journal", "--json"]).json();
     assert_eq!((&told["agents"][0]["agent"], &told["journal_enabled"]), (&json!("kimi"), &json!(false)));
-    // What the user chose for an agent stays.
+    // The options of an agent stay.
     done(&env.hookbox(["install", "codex", "--strict", "--deadline", "5s", "--event", "PreToolUse"]));
     let before = env.read("home/.codex/hooks.json").unwrap();
     // Codex runs no hook that its user has not approved.
@@ -107,6 +109,28 @@ fn a_machine_without_an_agent_is_told_so_and_an_agent_may_be_named() {
     assert!(output.stdout.contains("Codex: NOT guarded") && output.stderr.contains("/hooks"), "{output:#?}");
     assert_eq!((output.code, env.hookbox(["setup", "--yes", "--agent", "kimi"]).code), (Some(1), Some(0)));
     assert_eq!(env.read("home/.codex/hooks.json").unwrap(), before);
+}
+
+#[test]
+fn guards_that_the_user_left_out_are_named_and_stay_out() {
+    let env = TestEnvironment::new();
+    env.directory("home/.kimi-code");
+    done(&env.hookbox(["guard", "add", "destructive", "--yes"]));
+    let output = env.hookbox(["setup", "--yes"]);
+    done(&output);
+    assert!(output.stderr.contains("guards that you do not have: git, injection"), "{output:#?}");
+    assert!(!env.path("home/.hookbox/hooks/secrets.wasm").exists());
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_a_failure_of_the_upgrade() {
+    let env = TestEnvironment::new();
+    done(&env.hookbox(["install", "claude", "kimi"]));
+    env.file(CLAUDE, " ".repeat(5 << 20));
+    let output = env.hookbox(["upgrade"]);
+    assert_eq!(output.code, Some(1), "{output:#?}");
+    assert!(output.stderr.contains("Claude Code") && output.stderr.contains("at most"), "{output:#?}");
+    assert!(output.stdout.contains("Kimi Code"), "{output:#?}");
 }
 
 #[test]

@@ -40,19 +40,11 @@ impl Offer {
         let wanted = match self.guards {
             Some(Guards(guards)) => guards,
             None => {
-                let present = names(&Own::find(&which.locate)?.present()?);
-                let absent = GUARDS.iter().filter(|guard| !present.contains(&guard.name));
-                let absent: Vec<&'static Guard> = absent.collect();
+                let present = Own::find(&which.locate)?.present()?;
                 if present.is_empty() {
-                    absent
+                    GUARDS.iter().collect()
                 } else {
-                    // The user chose some of them before.
-                    if !absent.is_empty() {
-                        let left_out = names(&absent).join(", ");
-                        note(format_args!(
-                            "guards that you do not have: {left_out}; to add them: hookbox guard add --all"
-                        ));
-                    }
+                    note_left_out(&present);
                     Vec::new()
                 }
             }
@@ -126,6 +118,16 @@ impl Recording {
         settings.set_journal(enabled);
         settings.write().map_err(explained)?;
         Ok(enabled)
+    }
+}
+
+/// Tells a user who chose some guards before which others there are.
+pub(super) fn note_left_out(present: &[&'static Guard]) {
+    let is_absent = |guard: &&Guard| !present.iter().any(|it| it.name == guard.name);
+    let absent: Vec<&'static Guard> = GUARDS.iter().filter(is_absent).collect();
+    if !absent.is_empty() {
+        let left_out = names(&absent).join(", ");
+        note(format_args!("guards that you do not have: {left_out}; to add them: hookbox guard add --all"));
     }
 }
 

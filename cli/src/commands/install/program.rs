@@ -3,7 +3,7 @@
 //! A package manager may take this program away: `uvx` and `npx` run it from a cache, and an update removes a file before it
 //! writes the next one. So agents run a copy, which only hookbox replaces.
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -48,7 +48,11 @@ impl Copies {
             DirBuilder::new().recursive(true).mode(0o700).create(&version)?;
             place(&copy, |fresh| {
                 // A second name of the file costs nothing, and is not possible on another file system.
-                fs::hard_link(&own, fresh).or_else(|_| fs::copy(&own, fresh).map(drop))
+                fs::hard_link(&own, fresh).or_else(|_| {
+                    fs::copy(&own, fresh)?;
+                    // After a power failure an empty program would answer no agent.
+                    File::open(fresh)?.sync_all()
+                })
             })?;
         }
         let starts =

@@ -7,13 +7,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hookbox_agents::Agent;
-use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure};
-use hookbox_agents::config::Level;
+use hookbox_agents::bridge::install::{Change, InstallFailure};
 use hookbox_journal::journal;
 use hookbox_system::files::private_dir;
 use serde_json::{Value, json};
 
-use super::which::{Which, failed_row, shown};
+use super::which::{Row, Which, of_users, row_of, shown, tell};
 use crate::commands::guard;
 use crate::error::{EXIT_FAILED, hint, note, say, warn};
 use crate::{approval, options, output};
@@ -59,13 +58,9 @@ impl Remove {
         cache.iter().for_each(|cache| say(format_args!("  {}", shown(cache))));
         approval::confirm("Remove hookbox from this account?", yes)?;
 
-        let levels = [Level::User, Level::Local];
-        let places = Agent::ALL.into_iter().flat_map(|agent| levels.map(|level| (agent, level)));
-        let places = places.filter(|(agent, level)| installer.file(*agent, *level).is_ok());
-        let rows: Vec<Row> =
-            places.map(|(agent, level)| (agent, level, installer.uninstall(agent, level))).collect();
-        let rows: Vec<Row> = rows.into_iter().filter(is_news).collect();
-        let has_failed = rows.iter().any(|it| it.2.is_err());
+        let all = of_users().map(|(agent, level)| (agent, level, installer.uninstall(agent, level)));
+        let rows: Vec<Row> = all.filter(is_news).collect();
+        let mut has_failed = rows.iter().any(|it| it.2.is_err());
         let kept = guard::remove_all(&which.locate)?;
         // Entries in other projects run the copy, and their originals are there.
         let others = installer.files();
@@ -77,14 +72,18 @@ impl Remove {
             match clear(&directory, stays) {
                 Ok(true) => gone.push(directory),
                 Ok(false) => {}
-                Err(error) => warn(format_args!("{}: {error}", shown(&directory))),
+                Err(error) => {
+                    warn(format_args!("{}: {error}", shown(&directory)));
+                    has_failed = true;
+                }
             }
         }
         if json {
-            let agents: Vec<Value> = rows.iter().map(row).collect();
+            let agents: Vec<Value> = rows.iter().map(row_of).collect();
             output::json(&json!({ "agents": agents, "guards_kept": kept, "removed": gone, "left": others }))?;
         } else {
-            rows.iter().try_for_each(tell)?;
+            rows.iter()
+                .try_for_each(|row| tell(row, |done| format!("took hookbox out of {}", shown(&done.path))))?;
             gone.iter().try_for_each(|it| output::line(&format!("removed {}", shown(it))).map(drop))?;
         }
         for path in &others {
@@ -99,35 +98,11 @@ impl Remove {
     }
 }
 
-/// An agent at a level, and what became of its file.
-type Row = (Agent, Level, Result<FileChange, InstallFailure>);
-
 /// Returns true if hookbox was in the file, or if the file cannot be changed.
 fn is_news((_, _, done): &Row) -> bool {
     match done {
         Ok(done) => done.change != Change::Unchanged,
         Err(failure) => matches!(failure, InstallFailure::File(_)),
-    }
-}
-
-fn row((agent, level, done): &Row) -> Value {
-    match done {
-        Ok(done) => json!({
-            "agent": agent.as_str(), "level": level.as_str(), "path": done.path, "change": done.change.as_str(),
-        }),
-        Err(failure) => failed_row(*agent, *level, failure),
-    }
-}
-
-fn tell((agent, _, done): &Row) -> anyhow::Result<()> {
-    match done {
-        Ok(done) => {
-            output::line(&format!("{}: took hookbox out of {}", agent.title(), shown(&done.path))).map(drop)
-        }
-        Err(failure) => {
-            warn(format_args!("{}: {failure}", agent.title()));
-            Ok(())
-        }
     }
 }
 

@@ -10,9 +10,9 @@ use hookbox_agents::config::Level;
 use hookbox_guards::{GUARDS, Preset};
 use serde_json::{Value, json};
 
-use super::offers::Recording;
+use super::offers::{Recording, note_left_out};
 use super::program::{self, Copies};
-use super::which::{Which, shown};
+use super::which::{Which, row_of, shown};
 use super::{entries, home_of, keep, with_program, with_wanted_events};
 use crate::commands::doctor;
 use crate::commands::guard::{Added, Chosen, Own, Plan, fix_git};
@@ -44,21 +44,21 @@ pub(crate) struct Setup {
     /// Show what would be written; change nothing.
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Print JSON: an object with the program, the guards, the journal, and an array of the agents.
+    /// Print JSON: an object with the program, the guards, the journal, and an array of the agents; with --dry-run the array.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     locate: options::Locate,
 }
 
-/// What is going to be done for an agent.
+/// The plan for an agent.
 struct Planned {
     agent: Agent,
     options: InstallOptions,
     change: Result<FileChange, InstallFailure>,
 }
 
-/// What was done for an agent.
+/// The result for an agent.
 struct Done {
     agent: Agent,
     change: Result<FileChange, InstallFailure>,
@@ -72,7 +72,7 @@ impl Setup {
         let (installer, surroundings) = which.open()?;
         let copies = Copies::new(&which.locate.data_path()?);
         let options = |agent: Agent| {
-            // What was chosen before stays.
+            // Earlier choices stay.
             let before = installer.installed(agent, Level::User).ok().flatten();
             let before = before.unwrap_or_else(|| InstallOptions::new(""));
             let options = InstallOptions { home: home_of(&surroundings), ..before };
@@ -80,9 +80,12 @@ impl Setup {
         };
         let agents = found(&which, &installer)?;
         which.permit(&agents, &installer)?;
-        let chosen = Chosen { guards: GUARDS.iter().collect(), preset, observe: false, force: false };
-        let guards = Plan::new(&which.locate, &chosen)?;
-        let is_recorded = !no_journal && !Own::find(&which.locate)?.settings()?.has_journal();
+        let own = Own::find(&which.locate)?;
+        let present = own.present()?;
+        let guards = if present.is_empty() { GUARDS.iter().collect() } else { present };
+        note_left_out(&guards);
+        let guards = Plan::new(&which.locate, &Chosen { guards, preset, observe: false, force: false })?;
+        let is_recorded = !no_journal && !own.settings()?.has_journal();
         let planner = installer.clone().dry(true);
         let planned: Vec<Planned> = agents
             .iter()
@@ -96,7 +99,8 @@ impl Setup {
             show(&planned, &agents, &guards, is_recorded, &copies);
         }
         if dry_run {
-            return Ok(ExitCode::SUCCESS);
+            let rows = planned.into_iter().map(|it| row_of(&(it.agent, Level::User, it.change)));
+            return if json { output::json(&rows.collect::<Vec<_>>()) } else { Ok(ExitCode::SUCCESS) };
         }
         if yes || !approval::has_terminal() {
             // Without a terminal there is nobody to ask.

@@ -4,22 +4,21 @@ use std::process::ExitCode;
 
 use clap::Args;
 use hookbox_agents::Agent;
-use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure, InstallOptions, Installer};
-use hookbox_agents::config::Level;
-use hookbox_guards::{GUARDS, Status};
+use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure};
+use hookbox_guards::Status;
 use serde_json::json;
 
 use super::program::Copies;
-use super::which::{Which, failed_row, shown};
+use super::which::{Row, Which, of_users, row_of, shown, tell};
 use super::{entries, keep, with_program, with_wanted_events};
 use crate::commands::guard::{Chosen, Own, Plan};
-use crate::error::{EXIT_FAILED, InputError, warn};
+use crate::error::{EXIT_FAILED, InputError};
 use crate::{approval, options, output};
 
 /// Make the agents run this version of hookbox.
 ///
 /// Copies this program into the data directory, where the entries of all agents name it, and updates the guards. Settings,
-/// options and grants stay. A guard that asks for a new permission asks you. At no moment an agent is without hookbox.
+/// options and grants stay. If a guard needs a new permission, you are asked. No agent is without hookbox at any moment.
 #[derive(Args, Debug)]
 #[command(mut_arg("root", |arg| arg.hide(true)))]
 pub(crate) struct Upgrade {
@@ -33,15 +32,18 @@ pub(crate) struct Upgrade {
     locate: options::Locate,
 }
 
-/// The levels that belong to the user alone.
-const LEVELS: [Level; 2] = [Level::User, Level::Local];
-
 impl Upgrade {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let Self { yes, json, locate } = self;
         let which = Which::of_user(Vec::new(), false, json, locate);
         let (installer, surroundings) = which.open()?;
-        let installed = installed(&installer);
+        let found = |(agent, level)| match installer.installed(agent, level) {
+            Ok(options) => Some((agent, level, Ok(options?))),
+            // The file may have entries.
+            Err(failure @ InstallFailure::File(_)) => Some((agent, level, Err(failure))),
+            Err(_) => None,
+        };
+        let installed: Vec<_> = of_users().filter_map(found).collect();
         let agents: Vec<Agent> = installed.iter().map(|it| it.0).collect();
         if agents.is_empty() {
             let hint = "guard the agents of this machine: hookbox setup";
@@ -57,9 +59,8 @@ impl Upgrade {
                 older.push(guard);
             }
         }
-        let guards = GUARDS.iter().filter(|guard| older.iter().any(|it| it.name == guard.name)).collect();
-        let guards =
-            Plan::new(&which.locate, &Chosen { guards, preset: None, observe: false, force: false })?;
+        let chosen = Chosen { guards: older, preset: None, observe: false, force: false };
+        let guards = Plan::new(&which.locate, &chosen)?;
         if guards.asks_for_more(&which.locate)? {
             guards.show();
             approval::confirm("Grant these permissions?", yes)?;
@@ -67,17 +68,19 @@ impl Upgrade {
         let program = keep(&which.locate, &copies)?;
         let updated = guards.carry_out(&which.locate).await?;
         let hooks = entries(&which.locate).await;
-        let mut rows = Vec::new();
+        let mut rows: Vec<Row> = Vec::new();
         for (agent, level, options) in installed {
-            let options = with_program(&program, options, &surroundings);
-            let options = with_wanted_events(agent, &options, Some(&hooks));
-            rows.push((agent, level, installer.install(agent, level, &options)));
+            let done = options.and_then(|options| {
+                let options = with_program(&program, options, &surroundings);
+                installer.install(agent, level, &with_wanted_events(agent, &options, Some(&hooks)))
+            });
+            rows.push((agent, level, done));
         }
         let gone = copies.prune(before.as_deref());
         let (version, has_failed) = (env!("CARGO_PKG_VERSION"), rows.iter().any(|it| it.2.is_err()));
         let names: Vec<&str> = updated.iter().map(|it| it.guard.name).collect();
         if json {
-            let agents: Vec<_> = rows.iter().map(row).collect();
+            let agents: Vec<_> = rows.iter().map(row_of).collect();
             output::json(&json!({
                 "version": version, "before": before, "program": program, "removed": gone,
                 "guards_updated": names, "agents": agents,
@@ -92,39 +95,13 @@ impl Upgrade {
             if !names.is_empty() {
                 output::line(&format!("guards: updated {}", names.join(", ")))?;
             }
-            rows.iter().try_for_each(tell)?;
+            rows.iter().try_for_each(|row| tell(row, sentence))?;
         }
         Ok(if has_failed { ExitCode::from(EXIT_FAILED) } else { ExitCode::SUCCESS })
     }
 }
 
-/// An agent at a level, and the result of its update.
-type Row = (Agent, Level, Result<FileChange, InstallFailure>);
-
-/// Returns the agents that call hookbox, with their options. A file that cannot be read is reported when it is written.
-fn installed(installer: &Installer) -> Vec<(Agent, Level, InstallOptions)> {
-    let all = Agent::ALL.into_iter().flat_map(|agent| LEVELS.map(|level| (agent, level)));
-    all.filter_map(|(agent, level)| Some((agent, level, installer.installed(agent, level).ok()??))).collect()
-}
-
-fn row((agent, level, done): &Row) -> serde_json::Value {
-    match done {
-        Ok(done) => json!({
-            "agent": agent.as_str(), "level": level.as_str(), "path": done.path, "change": done.change.as_str(),
-        }),
-        Err(failure) => failed_row(*agent, *level, failure),
-    }
-}
-
-fn tell((agent, _, done): &Row) -> anyhow::Result<()> {
-    match done {
-        Ok(done) => {
-            let what = if done.change == Change::Unchanged { "is as it should be" } else { "changed" };
-            output::line(&format!("{}: {} {what}", agent.title(), shown(&done.path))).map(drop)
-        }
-        Err(failure) => {
-            warn(format_args!("{}: {failure}", agent.title()));
-            Ok(())
-        }
-    }
+fn sentence(done: &FileChange) -> String {
+    let what = if done.change == Change::Unchanged { "is as it should be" } else { "changed" };
+    format!("{} {what}", shown(&done.path))
 }

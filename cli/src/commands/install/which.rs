@@ -261,12 +261,41 @@ impl Which {
     }
 }
 
+/// An agent at a level, and what became of its file.
+pub(super) type Row = (Agent, Level, Result<FileChange, InstallFailure>);
+
+/// Returns every agent at the levels that belong to the user alone.
+pub(super) fn of_users() -> impl Iterator<Item = (Agent, Level)> {
+    Agent::ALL.into_iter().flat_map(|agent| [Level::User, Level::Local].map(|level| (agent, level)))
+}
+
+/// Returns the object of a row in JSON.
+pub(super) fn row_of((agent, level, done): &Row) -> Value {
+    match done {
+        Ok(done) => json!({
+            "agent": agent.as_str(), "level": level.as_str(), "path": done.path, "change": done.change.as_str(),
+        }),
+        Err(failure) => failed_row(*agent, *level, failure),
+    }
+}
+
+/// Prints a row, with this sentence about the change.
+pub(super) fn tell((agent, _, done): &Row, sentence: impl Fn(&FileChange) -> String) -> anyhow::Result<()> {
+    match done {
+        Ok(done) => output::line(&format!("{}: {}", agent.title(), sentence(done))).map(drop),
+        Err(failure) => {
+            warn(format_args!("{}: {failure}", agent.title()));
+            Ok(())
+        }
+    }
+}
+
 /// Returns a path as a terminal may show it.
 pub(super) fn shown(path: &Path) -> String {
     escape(&path.to_string_lossy(), 4096)
 }
 
-pub(super) fn failed_row(agent: Agent, level: Level, failure: &InstallFailure) -> Value {
+fn failed_row(agent: Agent, level: Level, failure: &InstallFailure) -> Value {
     let error = failure.to_string();
     json!({ "agent": agent.as_str(), "level": level.as_str(), "error": error })
 }
