@@ -42,6 +42,7 @@ LICENSES = ["LICENSE-APACHE", "LICENSE-MIT"]
 class Release:
     def __init__(self, out: Path, version: str, root: Path, programs: dict[str, Path]) -> None:
         self.out, self.version, self.root, self.programs = out, version, root, programs
+        self.texts = out.parent / "release-texts"
 
     def pack(self) -> None:
         shutil.rmtree(self.out, ignore_errors=True)
@@ -53,16 +54,18 @@ class Release:
         self.npm()
         self.formula()
         shutil.copy(self.root / "xtask/release/Dockerfile", self.out)
+        for file in self.texts.glob("*.json"):
+            shutil.copy(file, self.out)
         self.checksums()
 
     def archive(self, target: str, program: Path) -> None:
-        """An archive with the program, its completions and manual pages, and the licenses."""
+        """An archive with the program, its completions and manual pages, the list of its crates, and the licenses."""
         name = f"hookbox-{self.version}-{target}"
         tree = self.tree(name)
         install(program, tree / "hookbox")
         for file in ["README.md", *LICENSES]:
             shutil.copy(self.root / file, tree)
-        shutil.copytree(self.out.parent / "release-texts", tree, dirs_exist_ok=True)
+        shutil.copytree(self.texts, tree, dirs_exist_ok=True)
         with open(self.out / f"{name}.tar.gz", "wb") as raw:
             with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=TIME) as zipped:
                 with tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as archive:

@@ -34,6 +34,8 @@ impl Tree {
             LINUX.to_vec()
         };
         let targets = if targets.is_empty() { &all } else { targets };
+        self.texts()?;
+        self.sbom()?;
         let venv = self.release_venv()?;
         let mut programs = Vec::new();
         for target in targets {
@@ -60,6 +62,8 @@ impl Tree {
         if programs.is_empty() {
             return Err(format!("{directory}: expected archives {prefix}TARGET.tar.gz, found none").into());
         }
+        self.texts()?;
+        self.sbom()?;
         self.finish(&self.release_venv()?, &programs)
     }
 
@@ -68,7 +72,6 @@ impl Tree {
         for wheel in files(&out, "whl")? {
             run(venv.command("auditwheel").arg("show").arg(&wheel), "check the tags of a wheel")?;
         }
-        self.sbom(&out)?;
         println!("{}", out.display());
         Ok(())
     }
@@ -81,6 +84,7 @@ impl Tree {
         let mut strip = Command::new("strip");
         run(strip.arg("-o").arg(&stripped).arg(&program), "strip the program")?;
         let target = format!("{}-unknown-linux-gnu", env::consts::ARCH);
+        self.texts()?;
         let out = self.pack(&venv, &[(target, stripped)])?;
 
         let home = self.target.join("release-check");
@@ -115,7 +119,6 @@ impl Tree {
     /// Writes the files of a release with these programs.
     fn pack(&self, venv: &Venv, programs: &[(String, PathBuf)]) -> Result<PathBuf, Box<dyn Error>> {
         require("npm", "--version", "apt-get install npm")?;
-        self.texts()?;
         let out = self.target.join("release-files");
         let mut pack = venv.command("python");
         pack.arg(self.root.join("xtask/release/pack.py"))
@@ -143,8 +146,8 @@ impl Tree {
         run(Command::new(&program).args(["man", "--write"]).arg(&man), "write the manual pages")
     }
 
-    /// Writes the list of the program's crates.
-    fn sbom(&self, out: &Path) -> Result<(), Box<dyn Error>> {
+    /// Writes the list of the program's crates beside the texts.
+    fn sbom(&self) -> Result<(), Box<dyn Error>> {
         let (name, version) = SBOM;
         let root = self.root.join("target/tools/release");
         if !root.join("bin").join(name).exists() {
@@ -153,10 +156,22 @@ impl Tree {
             run(install.env("CARGO_TARGET_DIR", root.join("build")), "install the writer of the SBOM")?;
         }
         let mut write = Command::new(root.join("bin").join(name));
-        write.args(["cyclonedx", "--format", "json", "--manifest-path", "cli/Cargo.toml"]);
-        write.args(["--override-filename", "hookbox"]);
+        write.args(["cyclonedx", "--format", "json", "--override-filename", "hookbox.cdx"]);
         run(write.current_dir(&self.root).stdout(Stdio::null()), "write the SBOM")?;
-        fs::rename(self.root.join("cli/hookbox.json"), out.join("hookbox.cdx.json"))?;
+        // It writes one for each crate of the workspace.
+        let metadata = super::cargo()
+            .args(["metadata", "--no-deps", "--format-version", "1"])
+            .current_dir(&self.root)
+            .output()?;
+        let text = String::from_utf8(metadata.stdout)?;
+        let manifests = text.split("\"manifest_path\":\"").skip(1).filter_map(|it| it.split('"').next());
+        for directory in manifests.filter_map(|it| Path::new(it).parent()) {
+            let list = directory.join("hookbox.cdx.json");
+            if directory.ends_with("cli") {
+                fs::copy(&list, self.target.join("release-texts/hookbox.cdx.json"))?;
+            }
+            fs::remove_file(&list)?;
+        }
         Ok(())
     }
 }
