@@ -200,7 +200,7 @@ fn an_error_has_the_words_of_git_without_passwords() {
 
 #[test]
 fn of_many_words_of_a_server_the_last_ones_are_shown_and_escaped() {
-    let words = format!("remote: {}\nremote: \u{1b}[31m{}\nfatal: end", "é".repeat(100_000), "x".repeat(500));
+    let words = format!("remote: {}\nremote: \u{1b}[31m{}\nfatal: end", "é".repeat(100_000), "x".repeat(300));
     let error = shown("https://h/a/b", words);
     assert!(error.contains("remote: \\u{1b}[31mxxx") && error.ends_with("x; fatal: end"), "{error}");
     assert!(error.len() < 1000, "{error}");
