@@ -20,7 +20,8 @@ impl Summary {
     /// Adds rows, and shows them.
     pub(crate) fn add(&mut self, rows: Vec<Row>) {
         for row in rows {
-            eprintln!("   {}: {:.1} {}", row.name, row.ours, row.unit);
+            let theirs = row.theirs.map_or(String::new(), |it| format!(" : {it:.1}"));
+            eprintln!("   {}: {:.1}{theirs} {}", row.name, row.ours, row.unit);
             self.rows.push(row);
         }
     }
