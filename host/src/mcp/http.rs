@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use http::{HeaderName, HeaderValue, StatusCode};
 use reqwest::redirect::Policy;
-use rmcp::model::ClientJsonRpcMessage;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
     StreamableHttpPostResponse,
@@ -22,6 +22,7 @@ use tokio_rustls::rustls::RootCertStore;
 
 use crate::hook::{Cause, HookError};
 use crate::mcp::byte_limit::{ByteLimit, Exceeded};
+use crate::mcp::pipes;
 use hookbox_system::{limits, text, tls};
 
 /// The number of redirects within the origin.
@@ -188,9 +189,18 @@ impl Stream for Counted {
     type Item = Result<Sse, SseError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let next = std::task::ready!(self.events.as_mut().poll_next(cx));
-        let read = match &next {
-            Some(Ok(event)) => event.data.as_ref().map_or(0, String::len) + 1,
+        let mut next = std::task::ready!(self.events.as_mut().poll_next(cx));
+        let read = match &mut next {
+            Some(Ok(event)) => {
+                let read = event.data.as_ref().map_or(0, String::len) + 1;
+                // The transport would take the last of two values with one name.
+                if let Some(data) = &mut event.data
+                    && let Some(ServerJsonRpcMessage::Error(error)) = pipes::message(data.as_bytes())
+                {
+                    *data = serde_json::to_string(&error).unwrap_or_default();
+                }
+                read
+            }
             Some(Err(error)) => {
                 // The type of the error is not public; its text is tested.
                 if error.to_string().contains("exceeded the maximum size") {

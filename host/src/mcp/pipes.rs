@@ -104,9 +104,9 @@ impl Transport<RoleClient> for Pipes {
     }
 }
 
-/// Parses a line. An unreadable answer becomes an error, so that its caller does not wait for it; `None` for
+/// Parses a message. An unreadable answer becomes an error, so that its caller does not wait for it; `None` for
 /// anything that is not a message.
-fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
+pub(super) fn message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     // If a name is there twice, one reader takes the first value, and another the last one.
     let repeated = str::from_utf8(line).ok().and_then(|line| repeated(line, 16));
     let wrong = match (serde_json::from_slice(line), repeated) {

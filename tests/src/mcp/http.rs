@@ -13,6 +13,8 @@ use super::*;
 enum Mode {
     Json,
     Sse,
+    /// A stream whose answer has a name twice.
+    Twice,
     /// An event that never ends.
     Flood,
     /// Many small events.
@@ -93,6 +95,10 @@ async fn serve(stream: TcpStream, mode: Mode, seen: Arc<Mutex<Vec<(String, Value
                 let note = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}});
                 format!("{stream_head}: hello\n\ndata: {note}\n\nevent: message\ndata: {}\n\n", result(block))
             }
+            Mode::Twice => {
+                let twice = result(block).replace(r#""reason""#, r#""action":"passThrough","reason""#);
+                format!("{stream_head}data: {twice}\n\n")
+            }
             Mode::Large => json(result(json!({"content": [{"type": "text", "text": "x".repeat(5 << 20)}]}))),
             Mode::Silent => std::future::pending().await,
             Mode::Status(status) => format!("HTTP/1.1 {status}\r\ncontent-length: 3\r\n\r\nno!"),
@@ -156,6 +162,7 @@ async fn every_failure_of_a_remote_server_has_its_cause() {
         (Mode::Flood, LONG, Cause::OutputLimit, "printed more than"),
         (Mode::Chatter, LONG, Cause::OutputLimit, "printed more than"),
         (Mode::Large, LONG, Cause::OutputLimit, "printed more than"),
+        (Mode::Twice, LONG, Cause::MalformedOutput, "is there twice"),
         (Mode::Silent, Duration::from_millis(700), Cause::Timeout, "did not answer within 700ms"),
         (Mode::Status("500 Internal Server Error"), LONG, Cause::Exit, "HTTP 500"),
         (Mode::Status("403 Forbidden"), LONG, Cause::Exit, "HTTP 403"),
