@@ -284,7 +284,7 @@ fn empty_report(descriptor: &Descriptor, status: Status) -> HookReport {
 /// Applies a hook's answer or its failure policy, and writes its part of the report.
 fn settle(fold: &mut Fold, event: &mut Event, member: &Member<'_>, ran: Ran) -> HookReport {
     let mut report = empty_report(member.descriptor(), Status::Passed);
-    (report.duration, report.passed_over) = (ran.duration, member.hook.passes_over(event));
+    (report.duration, report.passed_over) = (ran.duration, ran.passed_over);
     let mut outcome = match ran.result {
         Ok(outcome) => outcome,
         Err(error) => {

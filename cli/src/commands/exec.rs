@@ -132,8 +132,9 @@ impl Exec {
             call.facts = Arc::new(facts::of(&call.name, &call.input, &directory, home.as_deref()));
         }
         let descriptor = hook.descriptor();
-        if !descriptor.subscriptions.iter().any(|it| it.matches(&event)) {
-            // Another event, or a tool that it does not want to see.
+        if !descriptor.subscriptions.iter().any(|it| it.matches(&event)) || hook.passes_over(&event).is_some()
+        {
+            // Another event, or a tool or a line that it does not want to see.
             return output::json(&kodelet::answer(&name, &Outcome::pass()));
         }
         let mut outcome = match hook.run(&event, &descriptor.budget).await {

@@ -20,12 +20,13 @@ tokio::task_local! {
 pub(super) struct Ran {
     pub(super) result: Result<Outcome, HookError>,
     pub(super) duration: Duration,
+    /// The hook's own condition that excluded the event. It did not run.
+    pub(super) passed_over: Option<&'static str>,
 }
 
 impl Ran {
-    fn refused() -> Self {
-        let what = "hooks are not run from inside a hook";
-        Self { result: Err(HookError::new(Cause::Denied, what)), duration: Duration::ZERO }
+    fn not(result: Result<Outcome, HookError>) -> Self {
+        Self { result, duration: Duration::ZERO, passed_over: None }
     }
 }
 
@@ -132,6 +133,11 @@ impl Clocks {
 
     pub(super) async fn run(&mut self, hook: &dyn Hook, event: &Event) -> Ran {
         let descriptor = hook.descriptor();
+        let passed_over = hook.passes_over(event);
+        if passed_over.is_some() {
+            self.skip(descriptor);
+            return Ran { passed_over, ..Ran::not(Ok(Outcome::pass())) };
+        }
         let is_nested = self.is_nested;
         let Some(clock) = self.of(descriptor) else {
             let budget = descriptor.budget;
@@ -139,12 +145,13 @@ impl Clocks {
         };
         clock.waiting = clock.waiting.saturating_sub(1);
         if is_nested {
-            return Ran::refused();
+            let what = "hooks are not run from inside a hook";
+            return Ran::not(Err(HookError::new(Cause::Denied, what)));
         }
         let part = rounded(clock.part());
         if part.is_zero() {
             let what = format!("did not run: {ALL_TIME} was up{}", clock.used_by(part));
-            return Ran { result: Err(HookError::new(Cause::Timeout, what)), duration: Duration::ZERO };
+            return Ran::not(Err(HookError::new(Cause::Timeout, what)));
         }
         let budget = descriptor.budget.within(part);
         // Executables and components keep their wall-clock limit themselves, to end what they started and to
@@ -178,7 +185,7 @@ async fn bounded(hook: &dyn Hook, event: &Event, budget: &Budget, wall: Duration
     let result = tokio::time::timeout(wall + Duration::from_millis(100), run)
         .await
         .unwrap_or_else(|_| Err(HookError::timeout(wall)));
-    Ran { result, duration: started.elapsed() }
+    Ran { result, duration: started.elapsed(), passed_over: None }
 }
 
 /// Turns a panic of a hook from code into a failure, so that it does not end the agent.

@@ -54,7 +54,7 @@ pub trait Hook: Send + Sync {
     fn descriptor(&self) -> &Descriptor;
 
     /// Returns the reason why the hook passes over an event that it subscribes to, without a look at it: a condition
-    /// of its own, such as an agent's matcher (default: none). It must return at once.
+    /// of its own, such as an agent's matcher (default: none). The hook is not run then. It must return at once.
     /// [`Session::explain`](crate::session::Session::explain) shows it.
     fn passes_over(&self, _event: &Event) -> Option<&'static str> {
         None

@@ -496,9 +496,6 @@ impl Hook for CommandHook {
     /// has no such event. It may answer in either, and its output counts only if it then ends with status 0. A hook with
     /// a [wire](CommandHook::with_wire) uses that.
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
-        if self.passes_over(event).is_some() {
-            return Ok(Outcome::pass());
-        }
         if let Some(wire) = &self.wire {
             return self.run_on_wire(&**wire, event, budget).await;
         }

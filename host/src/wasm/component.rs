@@ -13,7 +13,7 @@ use super::call::{Prepared, internal};
 use super::convert::{self, Lower};
 use super::engine::Linked;
 use super::inspect::{self, InterfaceName};
-use super::naming::{Namings, is_off};
+use super::naming::Conditions;
 use super::state::Clock;
 use super::{Reader, Runtime, Wait};
 use crate::capability::{Capability, Rights};
@@ -173,15 +173,15 @@ pub struct ComponentHook {
     descriptor: Descriptor,
     settings: Arc<Settings>,
     access: Arc<Access>,
-    namings: Arc<Namings>,
+    conditions: Arc<Conditions>,
 }
 
 impl ComponentHook {
     /// Makes a hook of this component, with these settings and without grants.
     pub fn new(component: Component, descriptor: Descriptor, settings: Settings) -> Self {
         let access = Access::nothing(component.manifest(), &descriptor.name);
-        let namings = Arc::new(Namings::of(&descriptor.subscriptions));
-        Self { component, descriptor, settings: Arc::new(settings), access: Arc::new(access), namings }
+        let conditions = Arc::new(Conditions::of(&descriptor.subscriptions));
+        Self { component, descriptor, settings: Arc::new(settings), access: Arc::new(access), conditions }
     }
 
     /// Makes a hook that runs a recorded call again: with its settings, rights and inputs, and without the world outside.
@@ -218,7 +218,7 @@ impl Hook for ComponentHook {
     }
 
     fn tried_with(&self, settings: &Settings) -> Option<Arc<dyn Hook>> {
-        let Self { component, descriptor, access, namings, .. } = self;
+        let Self { component, descriptor, access, conditions, .. } = self;
         // Settings with a fault would keep a guard from its work.
         if component.manifest().settings.as_ref().is_some_and(|it| !it.faults(settings).is_empty()) {
             return None;
@@ -228,23 +228,17 @@ impl Hook for ComponentHook {
             descriptor: descriptor.clone(),
             settings: Arc::new(settings.clone()),
             access: Arc::clone(access),
-            namings: Arc::clone(namings),
+            conditions: Arc::clone(conditions),
         }))
     }
 
     fn passes_over(&self, event: &Event) -> Option<&'static str> {
         // The first one that fits is the one that counts.
         let subscription = self.descriptor.subscriptions.iter().find(|it| it.matches(event))?;
-        if is_off(subscription, event, &self.settings) {
-            return Some("it is for calls only if a setting is true");
-        }
-        self.namings.pass_over(subscription, event).then_some("the line names nothing that it looks for")
+        self.conditions.pass_over(subscription, event, &self.settings)
     }
 
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
-        if self.passes_over(event).is_some() {
-            return Ok(Outcome::pass());
-        }
         let Loaded { prepared, .. } =
             self.component.loaded().await.map_err(|error| match &self.descriptor.path {
                 Some(path) => error.until_compiled(path),

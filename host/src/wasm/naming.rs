@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use aho_corasick::AhoCorasick;
 use hookbox_shell::{Arg, Mode, Reading, Redirection, Run, base_name, join_path};
@@ -10,54 +11,65 @@ use hookbox_shell::{Arg, Mode, Reading, Redirection, Run, base_name, join_path};
 use crate::event::{Event, ToolKind};
 use crate::hook::{Settings, Subscription};
 
-/// The words that the subscriptions of a hook name.
+/// The conditions in the patterns of a hook's subscriptions.
 #[derive(Debug, Default)]
-pub(super) struct Namings {
-    all: Vec<(String, Naming)>,
+pub(super) struct Conditions {
+    all: Vec<(String, Condition)>,
 }
 
-impl Namings {
+#[derive(Debug)]
+enum Condition {
+    /// `kind:shell naming git`: the line names one of the words.
+    Naming(Naming),
+    /// `kind:shell if redact`: the setting is true.
+    If(String),
+}
+
+impl Conditions {
     /// Reads the patterns of subscriptions.
     pub(super) fn of(subscriptions: &[Subscription]) -> Self {
-        let patterns = subscriptions.iter().flat_map(|it| &it.tools);
-        let naming = |pattern: &String| {
-            let (_, words) = pattern.split_once(Subscription::NAMING)?;
-            Some((pattern.clone(), Naming::of(words)))
+        let condition = |pattern: &String| {
+            let naming = || Some(Condition::Naming(Naming::of(pattern.split_once(Subscription::NAMING)?.1)));
+            let setting = || Some(Condition::If(pattern.split_once(Subscription::IF)?.1.to_owned()));
+            Some((pattern.clone(), naming().or_else(setting)?))
         };
-        Self { all: patterns.filter_map(naming).collect() }
+        Self { all: subscriptions.iter().flat_map(|it| &it.tools).filter_map(condition).collect() }
     }
 
-    /// Returns true if a subscription is to this event only by patterns such as `kind:shell naming git`, and its line
-    /// names none of their words. In doubt it is false.
-    pub(super) fn pass_over(&self, subscription: &Subscription, event: &Event) -> bool {
-        let Some(call) = event.tool_call().filter(|it| it.facts.kind == ToolKind::Shell) else {
-            return false;
-        };
-        let mut fitting = subscription.tools.iter().filter(|it| Subscription::fits(it, call)).peekable();
-        let Some(line) = call.facts.command.as_ref().filter(|_| fitting.peek().is_some()) else {
-            return false;
-        };
-        let mut reading = None;
-        fitting.all(|pattern| {
-            let Some((_, naming)) = self.all.iter().find(|(it, _)| it == pattern) else { return false };
-            let read = || call.facts.readings.read(line, &event.context.cwd);
-            !naming.is_named_in(reading.get_or_insert_with(read))
-        })
+    /// Returns the reason if a subscription is to this event only by patterns whose conditions do not hold. In doubt
+    /// there is none.
+    pub(super) fn pass_over(
+        &self,
+        subscription: &Subscription,
+        event: &Event,
+        settings: &Settings,
+    ) -> Option<&'static str> {
+        let call = event.tool_call()?;
+        let (mut reading, mut reason) = (None, None);
+        for pattern in subscription.tools.iter().filter(|it| Subscription::fits(it, call)) {
+            let (_, condition) = self.all.iter().find(|(it, _)| it == pattern)?;
+            let (holds, why) = match condition {
+                Condition::If(setting) => (
+                    settings.get(setting).is_some_and(|it| it == "true"),
+                    "it is for calls only if a setting is true",
+                ),
+                Condition::Naming(naming) => {
+                    let line = call.facts.command.as_ref().filter(|_| call.facts.kind == ToolKind::Shell)?;
+                    let read = || call.facts.readings.read(line, &event.context.cwd);
+                    let reading = reading.get_or_insert_with(read);
+                    (naming.is_named_in(reading), "the line names nothing that it looks for")
+                }
+            };
+            reason = Some(why).filter(|_| !holds);
+            reason?;
+        }
+        reason
     }
 }
 
-/// Returns true if a subscription is to a call only by patterns such as `kind:shell if redact`, and none of their settings
-/// is true.
-pub(super) fn is_off(subscription: &Subscription, event: &Event, settings: &Settings) -> bool {
-    let Some(call) = event.tool_call() else { return false };
-    let mut fitting = subscription.tools.iter().filter(|it| Subscription::fits(it, call)).peekable();
-    let is_on = |name: &str| settings.get(name).is_some_and(|it| it == "true");
-    fitting.peek().is_some()
-        && fitting.all(|it| it.split_once(Subscription::IF).is_some_and(|(_, setting)| !is_on(setting)))
-}
-
-/// The length of a word in which parts are looked for one by one, in bytes.
-const SHORT: usize = 64;
+/// The length of a word in which parts are looked for one by one, in bytes, and the number of such words after which
+/// a search is prepared. For one event, that would take longer than the rest of it.
+const SHORT: (usize, u32) = (64, 1_000);
 
 /// Words, in lower case.
 #[derive(Debug, Default)]
@@ -70,6 +82,7 @@ struct Naming {
     parts: Vec<String>,
     /// The parts, ready for a search.
     search: OnceLock<Option<AhoCorasick>>,
+    searched: AtomicU32,
     /// True if a redirection to a file counts: `>`.
     writes: bool,
 }
@@ -147,8 +160,8 @@ impl Naming {
 
     fn has_part(&self, text: &str) -> bool {
         let one_by_one = || self.parts.iter().any(|it| text.contains(it));
-        // For one event, preparing the search would take longer than the rest of it.
-        if text.len() <= SHORT && self.search.get().is_none() {
+        let is_short = || text.len() <= SHORT.0 && self.searched.fetch_add(1, Ordering::Relaxed) < SHORT.1;
+        if self.search.get().is_none() && is_short() {
             return one_by_one();
         }
         let search = self.search.get_or_init(|| AhoCorasick::new(&self.parts).ok());
@@ -198,7 +211,8 @@ mod tests {
         ] {
             let (subscription, event) = subscribed(tools, "bash", serde_json::json!({"command": "ls"}));
             assert_eq!(subscription.matches(&event), is_for, "{tools:?}");
-            assert_eq!(is_off(&subscription, &event, &settings), off, "{tools:?}");
+            let conditions = Conditions::of(std::slice::from_ref(&subscription));
+            assert_eq!(conditions.pass_over(&subscription, &event, &settings).is_some(), off, "{tools:?}");
         }
     }
 
@@ -206,7 +220,8 @@ mod tests {
         let (subscription, event) = subscribed(tools, tool, input);
         // It is the hook that passes over the event, because another hook may change the line before its turn.
         assert_eq!(subscription.matches(&event), tool != "read");
-        Namings::of(std::slice::from_ref(&subscription)).pass_over(&subscription, &event)
+        let conditions = Conditions::of(std::slice::from_ref(&subscription));
+        conditions.pass_over(&subscription, &event, &Settings::new()).is_some()
     }
 
     #[test]
