@@ -32,7 +32,7 @@ pub(crate) fn not_from_a_hook() -> Result<(), InputError> {
 pub(crate) fn trust_file(manager: &Manager) -> Result<TrustFile, InputError> {
     manager.trust_file().ok_or_else(|| {
         let problems = manager.problems();
-        let problem = problems.iter().find(|it| it.message.contains("nothing is trusted"));
+        let problem = problems.iter().find(|it| it.is_without_trust);
         let what = problem.map_or_else(
             || "expected a private data directory, found none".to_owned(),
             |problem| problem.to_string(),

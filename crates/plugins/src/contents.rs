@@ -384,7 +384,7 @@ fn names(plugin: &Dir, directory: &str) -> Vec<String> {
 }
 
 fn problem(path: &str, message: String) -> Problem {
-    Problem { path: path.into(), hook: None, message, hint: None, hides: false, is_off: false }
+    Problem::new(path, message)
 }
 
 /// Makes the paths of a problem relative to the plugin, so that they are the same in every directory.

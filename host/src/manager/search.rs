@@ -104,7 +104,8 @@ impl Builder {
             second.clone()
         });
         self.discovery.data = open(data).unwrap_or_else(|error| {
-            problems.push(unusable(error, "nothing is trusted or granted"));
+            let problem = unusable(error, "nothing is trusted or granted");
+            problems.push(Problem { is_without_trust: true, ..problem });
             None
         });
         problems.extend(self.discovery.data.as_deref().and_then(|data| self.broken_allowances(data)));

@@ -276,12 +276,19 @@ pub struct CommandHook {
     line: CommandLine,
     directory: PathBuf,
     variables: Vec<(String, OsString)>,
-    environment: Option<Vec<String>>,
-    wire: Option<Arc<dyn Wire>>,
-    verify: Option<Verify>,
-    condition: Option<Condition>,
-    is_in_background: bool,
-    data: Option<PathBuf>,
+    /// The only variables of this process that are passed, as [`super::NativeHook::with_environment`].
+    pub environment: Option<Vec<String>>,
+    /// The form of the payload, the exit codes and the answers. An event that the wire is not for is a pass, and starts
+    /// nothing.
+    pub wire: Option<Arc<dyn Wire>>,
+    /// The check before each run, as [`super::NativeHook::with_verify`].
+    pub verify: Option<Verify>,
+    /// The events at which the command starts.
+    pub condition: Option<Condition>,
+    /// True if nothing waits for the end of the command, so that it has no answer.
+    pub is_in_background: bool,
+    /// A directory of the user's own that is made before the command starts: its plugin keeps data there.
+    pub data: Option<PathBuf>,
 }
 
 impl fmt::Debug for CommandHook {
@@ -307,42 +314,6 @@ impl CommandHook {
         }
     }
 
-    /// Checks the hook before each run, as [`super::NativeHook::with_verify`].
-    #[must_use]
-    pub fn with_verify(mut self, verify: Option<Verify>) -> Self {
-        self.verify = verify;
-        self
-    }
-
-    /// Starts the command only at events that the condition has.
-    #[must_use]
-    pub fn with_condition(mut self, condition: Option<Condition>) -> Self {
-        self.condition = condition;
-        self
-    }
-
-    /// Starts the command and does not wait for its end, so that it has no answer (default: no).
-    #[must_use]
-    pub fn in_background(mut self, is_in_background: bool) -> Self {
-        self.is_in_background = is_in_background;
-        self
-    }
-
-    /// Makes this directory of the user's own before the command starts: its plugin keeps data there.
-    #[must_use]
-    pub fn with_data(mut self, data: Option<PathBuf>) -> Self {
-        self.data = data;
-        self
-    }
-
-    /// Uses this wire: its payload, its exit codes, its answers. An event that the wire is not for is a pass, and starts
-    /// nothing.
-    #[must_use]
-    pub fn with_wire(mut self, wire: Arc<dyn Wire>) -> Self {
-        self.wire = Some(wire);
-        self
-    }
-
     /// Passes these settings to the hook, in [`SETTINGS_VARIABLE`].
     #[must_use]
     pub fn with_settings(self, settings: &Settings) -> Self {
@@ -356,13 +327,6 @@ impl CommandHook {
     #[must_use]
     pub fn with_variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.variables.push((name.to_owned(), value.into()));
-        self
-    }
-
-    /// Passes only these variables of this process, as [`super::NativeHook::with_environment`].
-    #[must_use]
-    pub fn with_environment(mut self, names: Option<Vec<String>>) -> Self {
-        self.environment = names;
         self
     }
 
@@ -494,7 +458,7 @@ impl Hook for CommandHook {
 
     /// Runs the command with the event on standard input: as Base Coat's envelope, or as kodelet's payload if Base Coat
     /// has no such event. It may answer in either, and its output counts only if it then ends with status 0. A hook with
-    /// a [wire](CommandHook::with_wire) uses that.
+    /// a [wire](CommandHook::wire) uses that.
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
         if let Some(wire) = &self.wire {
             return self.run_on_wire(&**wire, event, budget).await;

@@ -1,12 +1,11 @@
 //! Finds candidates for hooks: reads roots, plugins, declarations and settings, and runs nothing.
 
-pub(super) mod candidate;
-pub(super) mod declared;
-pub(super) mod files;
-pub(super) mod roots;
-pub(super) mod scan;
-pub(super) mod settings;
-pub(crate) mod source;
+mod declared;
+mod files;
+mod roots;
+mod scan;
+mod settings;
+pub(super) mod source;
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -14,12 +13,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-pub use self::candidate::{MANIFEST, MARKETPLACE};
 pub use self::declared::{Declared, Handler, PluginFile, SourceFile, WiredCommand, document, group};
-use self::files::LastRead;
-use self::roots::Repositories;
-use self::scan::Scan;
-use self::source::HookSource;
+pub(super) use self::declared::{PLUGIN_DATA_VARIABLE, Server, Source};
+pub use self::files::{Kept, ReadFile};
+pub(super) use self::files::{LastRead, Since};
+pub(super) use self::roots::{HooksDir, Repositories, RootDir};
+pub use self::roots::{MANIFEST, MARKETPLACE};
+pub(super) use self::scan::{Candidate, Position, Scan, State, kind_by_name, scan_plugin};
+pub(crate) use self::settings::GlobalSettings;
+pub(super) use self::settings::{FILE as SETTINGS_FILE, Table, builtin_settings};
+pub use self::settings::{SwitchedOff, git_host};
+pub use self::source::{Area, Finder, HookSource, MAX_FILES, MAX_HOOKS};
 use crate::discovery::Problem;
 use crate::hook::{COMPILE, Digest, Kind, Limits, MAX_COMPONENT};
 use crate::inputs::Recording;
@@ -39,7 +43,7 @@ pub(crate) const MAX_OF_REPOSITORY: usize = 512;
 pub(super) struct Scanned<S = Scan> {
     pub(super) repositories: Repositories,
     /// The settings for all hooks together.
-    pub(super) global: settings::GlobalSettings,
+    pub(super) global: GlobalSettings,
     /// The settings and declarations that could be read.
     pub(super) read: Arc<LastRead>,
     /// The outermost repository first; the nearest one last, with the user's own candidates.

@@ -1,10 +1,11 @@
-//! The repositories of a directory, the roots in them and in the home directory, and the plugins that hookbox installed
-//! there.
+//! The repositories of a directory, the roots and hooks directories in them and in the home directory, and the plugins
+//! that hookbox installed there.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::declared::{Servers, Source};
 use super::settings::{self, Tables, Top};
@@ -36,6 +37,86 @@ impl RootDir {
     /// Returns the settings file.
     pub(crate) fn settings_file(&self) -> PathBuf {
         self.path.join(settings::FILE)
+    }
+}
+
+/// A plugin's manifest for Claude Code.
+pub const MANIFEST: &str = ".claude-plugin/plugin.json";
+
+/// The list of plugins of a marketplace for Claude Code.
+pub const MARKETPLACE: &str = ".claude-plugin/marketplace.json";
+
+/// A hooks directory.
+pub(crate) struct HooksDir {
+    pub(crate) access: FileAccess,
+    pub(crate) tier: Tier,
+    /// The index of its root; the embedder's own directories are counted after the roots.
+    pub(crate) root: usize,
+    /// The plugin's directory name; empty outside of plugins.
+    pub(crate) plugin_dir: String,
+    /// The plugin, as `org/repo`.
+    pub(crate) plugin: Option<String>,
+    pub(crate) path: PathBuf,
+    /// True if its hooks run only with the digest that the user trusted: those of a repository, and those of
+    /// a plugin that hookbox installed.
+    pub(crate) needs_trust: bool,
+    /// The directory in which declared hooks run: the parent of the root, or the plugin's.
+    pub(crate) base: PathBuf,
+    /// The files that hookbox installed there, of a plugin.
+    pub(crate) installed: Arc<InstalledFiles>,
+}
+
+impl HooksDir {
+    /// Makes a hooks directory outside of plugins.
+    pub(crate) fn new(access: &FileAccess, tier: Tier, root: usize, path: PathBuf, base: &Path) -> Self {
+        Self {
+            access: access.clone(),
+            tier,
+            root,
+            plugin_dir: String::new(),
+            plugin: None,
+            path,
+            needs_trust: tier.origin() == Origin::Repo,
+            base: base.to_owned(),
+            installed: Arc::default(),
+        }
+    }
+
+    /// Makes the hooks directory of a root.
+    pub(crate) fn of_root(root: &RootDir) -> Self {
+        let tier = if root.origin == Origin::Repo { Tier::Repo } else { Tier::Global };
+        let base = root.path.parent().unwrap_or(&root.path);
+        Self::new(&root.access, tier, root.root, root.path.join("hooks"), base)
+    }
+
+    /// Makes the hooks directory of the plugin in `base`, which needs trust.
+    pub(crate) fn of_plugin(
+        access: &FileAccess,
+        tier: Tier,
+        root: usize,
+        plugin_dir: String,
+        base: &Path,
+    ) -> Self {
+        let plugin = Some(plugin_dir.replacen('@', "/", 1));
+        let dir = Self::new(access, tier, root, base.join("hooks"), base);
+        Self { plugin_dir, plugin, needs_trust: true, ..dir }
+    }
+
+    /// Returns the file that declares the hooks of this origin: in the root, or in a plugin.
+    pub(crate) fn declaring(&self, source: Source) -> PathBuf {
+        match &self.plugin {
+            Some(_) if source == Source::Manifest => self.base.join(MANIFEST),
+            Some(_) => self.path.join(source.file()),
+            None => self.path.with_file_name(source.file()),
+        }
+    }
+
+    /// Returns the full name of a hook in this directory.
+    pub(crate) fn full_name(&self, file: &str) -> String {
+        match &self.plugin {
+            Some(plugin) => format!("{plugin}/{file}"),
+            None => file.to_owned(),
+        }
     }
 }
 

@@ -9,11 +9,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::candidate::{Candidate, HooksDir};
 use super::declared::{Declared, SourceFile};
 use super::files::ReadFile;
-use super::roots::Repositories;
-use super::scan::Scan;
+use super::roots::{HooksDir, Repositories};
+use super::scan::{Candidate, Scan};
 use super::{MAX_CANDIDATES, Options};
 use crate::discovery::Problem;
 use crate::hook::Tier;

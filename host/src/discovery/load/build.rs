@@ -3,21 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::entry::{Entry, EntryStatus};
 use super::examine::{Described, Examined, Examiner, Ready};
 use super::judged::{Judged, NEVER_ALLOWS};
 use super::launch::{Builder, Built};
 use super::missing::{self, BLOCKS};
-use super::select::{Selection, select};
-use super::tighten::Wishes;
+use super::select::{Selection, Wishes, select};
 use super::{Discovery, JudgedScan, LastGood};
 use crate::capability::Capability;
-use crate::discovery::Problem;
-use crate::discovery::find::Options;
-use crate::discovery::find::candidate::{Candidate, State};
-use crate::discovery::find::declared::Declared;
-use crate::discovery::find::files::{Kept, Since};
-use crate::discovery::find::settings;
+use crate::discovery::find::{Candidate, Declared, Kept, Options, Since, State, builtin_settings};
+use crate::discovery::{Entry, EntryStatus, Problem};
 use crate::hook::{
     Cause, Descriptor, Digest, Hook, HookError, Kind, Manifest, OnFailure, Origin, Settings, Subscription,
 };
@@ -62,7 +56,7 @@ pub(super) async fn build(
     Discovery {
         entries,
         hooks: hooks.into_iter().flatten().collect(),
-        builtins: settings::builtin_settings(&scan.roots, &mut problems),
+        builtins: builtin_settings(&scan.roots, &mut problems),
         problems,
         kept,
         last_good: Some(next),

@@ -4,15 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::entry::Namesake;
 use super::judged::Judged;
 use crate::capability::{Capability, Rights};
-use crate::discovery::Problem;
-use crate::discovery::find::Options;
-use crate::discovery::find::candidate::{Candidate, HooksDir, State};
-use crate::discovery::find::declared::Declared;
-use crate::discovery::find::scan::Scan;
-use crate::discovery::find::settings::Table;
+use crate::discovery::find::{Candidate, Declared, HooksDir, Options, Scan, State, Table};
+use crate::discovery::{Namesake, Problem};
 use crate::facts::main_tree;
 use crate::hook::{Digest, Origin, Tier};
 use crate::rules::Counters;
@@ -60,7 +55,8 @@ impl Granted {
                 let path = text::escape(&error.path.to_string_lossy(), 4096);
                 let message = format!("{}: nothing is trusted or granted", error.kind);
                 let hint = format!("move it aside: mv {path} {path}.old");
-                problems.push(Problem::new(&error.path, message).off().hint(hint));
+                let problem = Problem::new(&error.path, message).off().hint(hint);
+                problems.push(Problem { is_without_trust: true, ..problem });
                 Records::default()
             }
         };

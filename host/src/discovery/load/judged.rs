@@ -4,11 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::entry::{Found, Namesake};
-use crate::discovery::Problem;
-use crate::discovery::find::candidate::{Candidate, State};
-use crate::discovery::find::declared::{Declared, Handler};
-use crate::discovery::find::settings::{self, Table};
+use crate::discovery::find::{Candidate, Declared, Handler, SETTINGS_FILE, State, Table};
+use crate::discovery::{Found, Namesake, Problem};
 use crate::hook::{
     Budget, Cause, Descriptor, Digest, HookError, Kind, Limits, Manifest, Mode, OnFailure, Origin,
     SettingsFault, Tier,
@@ -200,7 +197,7 @@ impl Judged {
                 let name = text::escape(&self.candidate.name, 200);
                 format!(
                     "allow it with `allow = true` in the table [hooks.{name:?}] of your {}",
-                    settings::FILE
+                    SETTINGS_FILE
                 )
             }
         });
@@ -307,7 +304,7 @@ impl Judged {
             ("tables", raised.tables > default.tables),
         ] {
             if is_raised {
-                let file = settings::FILE;
+                let file = SETTINGS_FILE;
                 messages.push(format!("{file} raises {key}, which a repository cannot: the default applies"));
             }
         }
@@ -321,7 +318,7 @@ impl Judged {
             (_, Kind::Rules) => "which has no effect on rules: they do not have this answer",
             _ => return None,
         };
-        (self.table.allow == Some(true)).then(|| format!("{} sets allow, {what}", settings::FILE))
+        (self.table.allow == Some(true)).then(|| format!("{} sets allow, {what}", SETTINGS_FILE))
     }
 
     fn without_effect(&self) -> Option<String> {
@@ -338,7 +335,7 @@ impl Judged {
             Kind::Tool if has_settings => "settings, which have no effect on a tool",
             _ => return None,
         };
-        Some(format!("{} sets {what}", settings::FILE))
+        Some(format!("{} sets {what}", SETTINGS_FILE))
     }
 }
 

@@ -6,15 +6,13 @@ use std::sync::Arc;
 use hookbox_system::text;
 
 use super::LastGood;
-use super::entry::Entry;
 use super::gate::Gate;
 use super::judged::Judged;
-use super::tighten::Wishes;
-use crate::discovery::Problem;
-use crate::discovery::find::Options;
-use crate::discovery::find::candidate::Position;
-use crate::discovery::find::declared::{Declared, Handler, PLUGIN_DATA_VARIABLE, Server, WiredCommand};
-use crate::discovery::find::files::Kept;
+use super::select::Wishes;
+use crate::discovery::find::{
+    Declared, Handler, Kept, Options, PLUGIN_DATA_VARIABLE, Position, Server, WiredCommand,
+};
+use crate::discovery::{Entry, Problem};
 use crate::hook::{Cause, Descriptor, Hook, HookError};
 use crate::mcp::{self, ServerConfig, ToolHook, Transport};
 use crate::native::command::{CommandHook, CommandLine};
@@ -94,8 +92,9 @@ impl Builder<'_> {
         let data = name.and_then(|name| Some(self.options.data.as_ref()?.join("plugin-data").join(name)));
         values.extend(data.iter().map(|data| (PLUGIN_DATA_VARIABLE, data.as_path())));
         let line = it.line.clone().with_values(&values);
-        let mut hook =
-            command(judged, descriptor, &line, directory, &values)?.with_wire(Arc::clone(&it.wire));
+        let mut hook = command(judged, descriptor, &line, directory, &values)?;
+        hook.wire = Some(Arc::clone(&it.wire));
+        hook.data = data.clone();
         let only = judged.table.environment.as_ref();
         let of_settings = it.user_env.iter().chain(&it.project_env);
         let of_settings = of_settings.filter(|(name, _)| only.is_none_or(|only| only.contains(name)));
@@ -107,7 +106,7 @@ impl Builder<'_> {
         for (name, path) in values.iter().filter(|(name, _)| !is_odd(name)) {
             hook = hook.with_variable(name, path);
         }
-        Ok(hook.with_data(data))
+        Ok(hook)
     }
 
     fn tool(
@@ -152,12 +151,13 @@ fn command(
 ) -> Result<CommandHook, HookError> {
     line.look(&directory, values)?;
     let declared = judged.declared();
-    Ok(CommandHook::new(descriptor, line.clone(), directory)
-        .with_settings(&judged.table.settings)
-        .with_environment(judged.table.environment.clone())
-        .with_verify(judged.verify())
-        .in_background(declared.is_some_and(|it| it.background))
-        .with_condition(declared.and_then(|it| it.condition.clone())))
+    let mut hook =
+        CommandHook::new(descriptor, line.clone(), directory).with_settings(&judged.table.settings);
+    hook.environment.clone_from(&judged.table.environment);
+    hook.verify = judged.verify();
+    hook.is_in_background = declared.is_some_and(|it| it.background);
+    hook.condition = declared.and_then(|it| it.condition.clone());
+    Ok(hook)
 }
 
 /// Fills in the values of the variables that a declaration names.

@@ -8,18 +8,13 @@ use async_trait::async_trait;
 use hookbox_system::files::EntryKind;
 use hookbox_system::text;
 
-use super::entry::{Entry, EntryStatus, Found};
 use super::judged::{Judged, budget};
 use super::launch::{Builder, Built};
-use super::select::Shadower;
-use super::tighten::has;
-use crate::discovery::Problem;
-use crate::discovery::find::Options;
-use crate::discovery::find::candidate::{Candidate, HooksDir, State, kind_by_name};
-use crate::discovery::find::declared::Source;
-use crate::discovery::find::roots::RootDir;
-use crate::discovery::find::settings::Table;
-use crate::discovery::find::source;
+use super::select::{Shadower, has};
+use crate::discovery::find::{
+    Candidate, HooksDir, Options, RootDir, Source, State, Table, kind_by_name, source,
+};
+use crate::discovery::{Entry, EntryStatus, Found, Problem};
 use crate::event::{Event, EventName};
 use crate::hook::{
     Budget, Cause, DEFAULT_PRIORITY, Descriptor, Hook, HookError, Kind, OnFailure, Origin, Subscription, Tier,

@@ -3,7 +3,6 @@
 //! Loading uses [`find`](super::find), which uses nothing of it.
 
 mod build;
-mod entry;
 mod examine;
 mod gate;
 mod hook_cache;
@@ -11,28 +10,23 @@ mod judged;
 mod launch;
 mod missing;
 mod select;
-mod tighten;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use self::entry::{Entry, EntryStatus, Found, Namesake, Tightened};
 use self::examine::{Described, Examiner};
 use self::gate::{Gate, Granted};
 pub use self::hook_cache::{forget, remembered};
 use self::judged::Judged;
 pub(crate) use self::missing::unreadable_guard as guard_of_unseen;
 use self::missing::unreadable_guard;
-use self::tighten::Wishes;
-use super::Problem;
-use super::find::Options;
-use super::find::files::{Kept, LastRead, Since};
-use super::find::roots::Repositories;
-use super::find::scan::{self, Scan};
-use super::find::settings::GlobalSettings;
-use super::find::{self, Scanned, absolute};
+use self::select::Wishes;
+use super::find::{
+    self, GlobalSettings, Kept, LastRead, Options, Repositories, Scan, Scanned, Since, absolute,
+};
+use super::{Entry, Problem};
 use crate::builtin::BuiltinSettings;
 use crate::hook::{COMPILE, Hook, Kind, Tier};
 use crate::mcp;
@@ -241,7 +235,7 @@ pub async fn examine_plugin(dir: &Path, called: &str, tier: Tier, runtime: &Runt
     let judged = {
         let (options, runtime) = (Arc::clone(&options), runtime.clone());
         tokio::task::spawn_blocking(move || {
-            let mut scan = scan::scan_plugin(&dir, &called, tier);
+            let mut scan = find::scan_plugin(&dir, &called, tier);
             let granted = Granted::read(&options, &runtime, None, &mut scan.files.problems);
             let gate = Gate::new(&options, granted, Some(&dir), std::slice::from_ref(&dir));
             let names = names(std::slice::from_ref(&scan));

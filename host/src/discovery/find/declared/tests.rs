@@ -415,3 +415,60 @@ fn two_entries_of_one_name_are_told_apart() {
         ]
     );
 }
+
+fn found(line: &str, runs_in_plugin: bool) -> Vec<String> {
+    let mut files = Files::new(runs_in_plugin);
+    files.line(line);
+    let shown = |it: PluginFile| format!("{}{}", it.path.display(), if it.is_program { "*" } else { "" });
+    files.found.into_iter().map(shown).collect()
+}
+
+#[test]
+fn a_line_names_the_files_that_it_runs() {
+    for (line, want) in [
+        ("${CLAUDE_PLUGIN_ROOT}/a/x.sh", "a/x.sh*"),
+        ("$CLAUDE_PLUGIN_ROOT/a/x.sh --now", "a/x.sh*"),
+        ("\"${CLAUDE_PLUGIN_ROOT}/a b/x\"", "a b/x*"),
+        ("\"${CLAUDE_PLUGIN_ROOT}\"/a\\ b/x", "a b/x*"),
+        ("'${CLAUDE_PLUGIN_ROOT}/x'", "x*"),
+        ("${CLAUDE_PLUGIN_ROOT}//x", "x*"),
+        ("${CLAUDE_PLUGIN_ROOT}/../other/x", "../other/x*"),
+        ("A=1 exec ${CLAUDE_PLUGIN_ROOT}/x", "x*"),
+        ("PYTHONPATH=\"${CLAUDE_PLUGIN_ROOT}\" python3 \"${CLAUDE_PLUGIN_ROOT}/x\"", "x"),
+        ("python3.12 -u ${CLAUDE_PLUGIN_ROOT}/hooks/x.py", "hooks/x.py"),
+        ("bash \"${CLAUDE_PLUGIN_ROOT}/x\"", "x"),
+        ("/usr/bin/env bash ${CLAUDE_PLUGIN_ROOT}/x.sh ${CLAUDE_PLUGIN_ROOT}/y.py", "x.sh y.py"),
+        ("sh -c '\"${CLAUDE_PLUGIN_ROOT}/x\" | cat'", "x*"),
+        ("cd /tmp && ${CLAUDE_PLUGIN_ROOT}/x || true", "x*"),
+        ("source ${CLAUDE_PLUGIN_ROOT}/env", "env"),
+        ("node --no-warnings ${CLAUDE_PLUGIN_ROOT}/x.mjs --data ${CLAUDE_PLUGIN_ROOT}/data", "x.mjs"),
+        // Nothing runs these, or nobody knows them.
+        ("[ -f ${CLAUDE_PLUGIN_ROOT}/x ] && cat ${CLAUDE_PLUGIN_ROOT}/x.sh", ""),
+        ("mkdir -p ${CLAUDE_PLUGIN_ROOT}/data && echo > ${CLAUDE_PLUGIN_ROOT}/out.sh", ""),
+        ("${CLAUDE_PLUGIN_ROOT}/bin/$(uname)/x", ""),
+        ("bash ${CLAUDE_PLUGIN_ROOT}/$NAME.sh; bash ${CLAUDE_PLUGIN_ROOT}/*.sh", ""),
+        ("${CLAUDE_PLUGIN_ROOTS}/x; $CLAUDE_PLUGIN_ROOT2/x", ""),
+        ("cargo run --manifest-path ${CLAUDE_PLUGIN_ROOT}/Cargo.toml", ""),
+        ("python3 -m json.tool", ""),
+        ("./x; hooks/x; python3 hooks/x.py", ""),
+        ("${CLAUDE_PLUGIN_ROOT}", ""),
+    ] {
+        assert_eq!(found(line, false).join(" "), want, "{line}");
+    }
+}
+
+#[test]
+fn a_command_that_runs_in_its_plugin_has_relative_paths() {
+    for (line, want) in [
+        ("hooks/x --now", "hooks/x*"),
+        ("python hooks/x.py", "hooks/x.py"),
+        ("python x.py --out made/y.py", "x.py"),
+        ("python -c 'print(1)'", ""),
+        ("jq -c . hooks/x.json", ""),
+        ("/usr/bin/x; ~/bin/x; x", ""),
+        ("cd hooks && ./x", ""),
+        ("sh ../../../lib/x.sh", ""),
+    ] {
+        assert_eq!(found(line, true).join(" "), want, "{line}");
+    }
+}

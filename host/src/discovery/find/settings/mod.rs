@@ -7,9 +7,6 @@ mod global;
 mod keys;
 
 #[cfg(test)]
-mod published;
-
-#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;

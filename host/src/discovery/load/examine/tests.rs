@@ -1,6 +1,5 @@
 use super::*;
-use crate::discovery::find::candidate::{HooksDir, State};
-use crate::discovery::find::settings::Table;
+use crate::discovery::find::{HooksDir, State, Table};
 use crate::hook::Tier;
 use hookbox_system::files::FileAccess;
 use std::fs;
