@@ -42,7 +42,7 @@ pub struct Plugins {
     /// The name of the root.
     root: String,
     /// The open root.
-    dir: Dir,
+    pub(super) dir: Dir,
 }
 
 impl Plugins {
@@ -119,11 +119,6 @@ impl Plugins {
     /// Returns the path of the lock file.
     pub fn lock_path(&self) -> PathBuf {
         self.base.join(&self.root).join(lockfile::FILE)
-    }
-
-    /// Returns the open root.
-    pub(super) fn dir(&self) -> &Dir {
-        &self.dir
     }
 
     /// Opens the plugins directory, and makes it if needed.

@@ -15,21 +15,8 @@ use hookbox::lockfile::OWN;
 use hookbox::manager::Manager;
 use hookbox::trust::Record;
 
-/// An installed plugin.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Installed {
-    /// The name.
-    pub name: PluginName,
-    /// The name of its directory, `org@repo`.
-    pub dir: String,
-    /// The path of its directory.
-    pub path: PathBuf,
-    /// The entry of the lock file; `None` if hookbox did not install the plugin.
-    pub locked: Option<Locked>,
-}
-
 /// A plugin that is in a plugins directory or in its lock file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownPlugin {
     /// `org/repo`, or a name made of the directory's if that is not `org@repo`.
     pub name: String,
@@ -43,13 +30,6 @@ pub struct KnownPlugin {
     pub locked: Option<Locked>,
     /// True if its directory exists.
     pub is_here: bool,
-}
-
-impl From<Installed> for KnownPlugin {
-    fn from(installed: Installed) -> Self {
-        let Installed { name, dir, path, locked } = installed;
-        Self { name: name.to_string(), id: Some(name), dir, path, locked, is_here: true }
-    }
 }
 
 impl KnownPlugin {
@@ -113,12 +93,8 @@ pub fn known(plugins: &Plugins) -> Result<Vec<KnownPlugin>, PluginError> {
 /// # Errors
 ///
 /// An error if the plugins directory or the lock file cannot be read.
-pub fn installed(plugins: &Plugins) -> Result<Vec<Installed>, PluginError> {
-    let known = known(plugins)?.into_iter().filter(|it| it.is_here);
-    let installed = known.filter_map(|KnownPlugin { id, dir, path, locked, .. }| {
-        Some(Installed { name: id?, dir, path, locked })
-    });
-    Ok(installed.collect())
+pub fn installed(plugins: &Plugins) -> Result<Vec<KnownPlugin>, PluginError> {
+    Ok(known(plugins)?.into_iter().filter(|it| it.is_here && it.id.is_some()).collect())
 }
 
 /// Returns the names of the directories in a plugins directory.

@@ -39,7 +39,6 @@ mod installed;
 pub mod limits;
 mod lock;
 mod lock_file;
-mod lock_text;
 mod observer;
 mod other_kind;
 mod preview;
@@ -63,7 +62,7 @@ pub use files::Files;
 pub use hookbox::lockfile::{
     FILE as LOCK_FILE, InstalledFiles, Lock, LockError, Locked, LockedHook, NameError, PluginName,
 };
-pub use installed::{Installed, KnownPlugin, installed, known};
+pub use installed::{KnownPlugin, installed, known};
 pub use lock::PluginsLock;
 pub use observer::{Observer, Silent, Step};
 pub use preview::{Accepted, Decision, Preview, Update};

@@ -18,7 +18,7 @@ const LOCK: &str = ".hookbox-lock";
 #[derive(Debug)]
 pub struct PluginsLock<'a> {
     plugins: &'a Plugins,
-    dir: Dir,
+    pub(super) dir: Dir,
     lock: FileLock,
 }
 
@@ -90,11 +90,6 @@ impl<'a> PluginsLock<'a> {
     /// Returns the plugins that may be changed.
     pub fn plugins(&self) -> &'a Plugins {
         self.plugins
-    }
-
-    /// Returns the open plugins directory.
-    pub(super) fn dir(&self) -> &Dir {
-        &self.dir
     }
 }
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use super::record_trust::{forget, record};
 use super::{
-    Contents, Difference, Files, Installed, KnownPlugin, Locked, PluginError, PluginErrorKind, PluginName,
-    Plugins, Replace, Silent, Staged, TrustChanges, digest, install,
+    Contents, Difference, Files, KnownPlugin, Locked, PluginError, PluginErrorKind, PluginName, Plugins,
+    Replace, Silent, Staged, TrustChanges, digest, install,
 };
 use hookbox::Runtime;
 use hookbox::hook::Digest;
@@ -45,7 +45,7 @@ pub struct Decision {
 #[derive(Debug)]
 pub struct Accepted {
     /// The plugin.
-    pub installed: Installed,
+    pub installed: KnownPlugin,
     /// Its skills, recipes and hooks, as they were shown.
     pub contents: Contents,
     /// The hooks that were discovered after the installation.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Contents, Decision, Installed, Location, PluginError, PluginErrorKind, Plugins, digest};
+use super::{Contents, Decision, KnownPlugin, Location, PluginError, PluginErrorKind, Plugins, digest};
 use hookbox::Hint;
 use hookbox::capability::Capability;
 use hookbox::escape;
@@ -23,17 +23,14 @@ pub fn entries_of<'m>(all: &'m [Entry], plugin: &Path) -> impl Iterator<Item = &
 /// plugins directory, and nothing is recorded if the plugin has changed since it was shown.
 pub(super) fn record(
     manager: &Manager,
-    installed: &Installed,
+    installed: &KnownPlugin,
     shown: &Contents,
     decision: &Decision,
     warnings: &mut Vec<PluginError>,
 ) -> Result<Vec<Record>, PluginError> {
     let no_file = || {
-        untrusted(
-            &installed.name.to_string(),
-            "there is no private data directory, so that nothing of it is trusted",
-        )
-        .hint("set HOME or XDG_DATA_HOME to a directory of your own, outside the repository")
+        untrusted(&installed.name, "there is no private data directory, so that nothing of it is trusted")
+            .hint("set HOME or XDG_DATA_HOME to a directory of your own, outside the repository")
     };
     let file = manager.trust_file().ok_or_else(no_file)?;
     let all = manager.entries();
@@ -158,14 +155,14 @@ fn not_shown(manager: &Manager, hook: &Entry, runs: Option<&str>, plugin: &Path)
 }
 
 /// Checks that a plugin is in the state that was shown.
-fn check_shown(installed: &Installed) -> Result<(), PluginError> {
+fn check_shown(installed: &KnownPlugin) -> Result<(), PluginError> {
     // A file that came since it was shown counts, too.
     let now = digest(&installed.path, None);
     if now.is_ok_and(|now| installed.locked.as_ref().is_some_and(|it| it.tree == now)) {
         return Ok(());
     }
-    let name = installed.name.to_string();
-    Err(untrusted(&name, "has changed since it was shown, so that nothing of it is trusted").hint(AGAIN))
+    let name = &installed.name;
+    Err(untrusted(name, "has changed since it was shown, so that nothing of it is trusted").hint(AGAIN))
 }
 
 fn untrusted(what: &str, why: &str) -> PluginError {

@@ -32,7 +32,7 @@ pub fn needs_repair(plugins: &Plugins) -> Result<bool, PluginError> {
     if plugins.is_locked(&dir)? {
         return Ok(false);
     }
-    let is_pending = dir_ops::entry_kind(plugins.dir(), PENDING).map_err(wrong)?.is_some();
+    let is_pending = dir_ops::entry_kind(&plugins.dir, PENDING).map_err(wrong)?.is_some();
     if is_pending || !aside(&dir).map_err(wrong)?.is_empty() {
         return Ok(true);
     }
@@ -60,11 +60,11 @@ pub fn repair(lock: &PluginsLock<'_>) -> Result<Vec<Repair>, PluginError> {
 
 /// Gives each plugin that was moved aside its name back, unless its replacement has that name already.
 fn put_back(lock: &PluginsLock<'_>) -> io::Result<()> {
-    for old in aside(lock.dir())? {
+    for old in aside(&lock.dir)? {
         let Some(name) = old.strip_prefix(ASIDE) else { continue };
-        if dir_ops::entry_kind(lock.dir(), name)?.is_none() {
-            dir_ops::move_to((lock.dir(), &old), (lock.dir(), name))?;
-            sync_directory(lock.dir())?;
+        if dir_ops::entry_kind(&lock.dir, name)?.is_none() {
+            dir_ops::move_to((&lock.dir, &old), (&lock.dir, name))?;
+            sync_directory(&lock.dir)?;
         }
     }
     Ok(())
@@ -81,7 +81,7 @@ fn settle(lock: &PluginsLock<'_>) -> Result<Option<String>, PluginError> {
         return lock_file::discard(plugins).map(|()| None);
     };
     let (dir, path) = (name.dir(), plugins.path().join(name.dir()));
-    let found = dir_ops::entry_kind(lock.dir(), &dir).map_err(|error| PluginError::io(&path, error))?;
+    let found = dir_ops::entry_kind(&lock.dir, &dir).map_err(|error| PluginError::io(&path, error))?;
     let is_done = match after.get(&name) {
         Some(locked) => {
             found == Some(EntryKind::Directory) && digest(&path, None).is_ok_and(|tree| tree == locked.tree)
@@ -123,7 +123,7 @@ fn aside(dir: &cap_std::fs::Dir) -> io::Result<Vec<String>> {
 
 /// Removes replaced plugins and the staging directories of dead processes.
 fn sweep(lock: &PluginsLock<'_>, repairs: &mut Vec<String>) -> io::Result<()> {
-    let dir = lock.dir();
+    let dir = &lock.dir;
     let mut directories = 0;
     for name in staging::all(dir)?.into_iter().chain(aside(dir)?) {
         let removed = match staging::lock_abandoned(dir, &name) {

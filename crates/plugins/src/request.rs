@@ -67,7 +67,9 @@ impl Request {
         replace: Replace,
         runtime: &Runtime,
     ) -> Result<Option<Self>, PluginError> {
-        if let Some(installed) = installed(plugins)?.into_iter().find(|it| it.name == locked.name) {
+        if let Some(installed) =
+            installed(plugins)?.into_iter().find(|it| it.id.as_ref() == Some(&locked.name))
+        {
             let now = digest(&installed.path, Some(locked))?;
             if now == locked.tree {
                 let contents =

@@ -68,14 +68,14 @@ impl<'a> Stage<'a> {
     ) -> Result<Self, PluginError> {
         let wrong = |error: io::Error| PluginError::io(plugins.path(), error);
         let home = StagingDirectory::new(plugins.plugins()?, &plugins.path())?;
-        home.dir().create_dir(TREE).map_err(wrong)?;
-        let tree = home.dir().open_dir(TREE).map_err(wrong)?;
+        home.dir.create_dir(TREE).map_err(wrong)?;
+        let tree = home.dir.open_dir(TREE).map_err(wrong)?;
         Ok(Self { home, tree, usage: Usage::new(limits), observer, written: HashMap::new() })
     }
 
     /// Returns a directory for temporary files of a source. It is removed with the stage.
     pub fn scratch(&self) -> &Path {
-        self.home.path()
+        &self.home.path
     }
 
     /// Returns the limits.
@@ -215,9 +215,9 @@ impl<'a> Stage<'a> {
                     .refuse(path.as_str(), format!("is a symlink to {target}, which {why} in the plugin")));
             }
         }
-        let wrong = |error: io::Error| PluginError::io(self.home.path(), error);
+        let wrong = |error: io::Error| PluginError::io(&self.home.path, error);
         sync(&self.tree).map_err(wrong)?;
-        let digest = super::digest(&self.home.path().join(TREE), None)?;
+        let digest = super::digest(&self.home.path.join(TREE), None)?;
         let files = self.written.into_values().map(|(path, _)| path.as_path().to_owned()).collect();
         self.observer.step(&Step::Staged);
         Ok(Staged { home: self.home, digest, files, entries: self.usage.entries })
@@ -272,7 +272,7 @@ impl<'a> Stage<'a> {
 impl Staged {
     /// Returns the absolute path of the plugin's directory.
     pub fn path(&self) -> PathBuf {
-        self.home.path().join(TREE)
+        self.home.path.join(TREE)
     }
 
     /// Reduces the plugin to `skills`, `recipes` and `hooks` if it has this digest then, and otherwise changes nothing.
@@ -285,8 +285,8 @@ impl Staged {
         if self.digest == *tree {
             return Ok(self);
         }
-        let wrong = |error: io::Error| PluginError::io(self.home.path(), error);
-        let (whole, dir) = (self.home.dir().open_dir(TREE).map_err(wrong)?, self.home.dir());
+        let wrong = |error: io::Error| PluginError::io(&self.home.path, error);
+        let (whole, dir) = (self.home.dir.open_dir(TREE).map_err(wrong)?, &self.home.dir);
         dir.create_dir(BESIDE).map_err(wrong)?;
         let beside = dir.open_dir(BESIDE).map_err(wrong)?;
         for entry in whole.entries().map_err(wrong)? {

@@ -31,9 +31,10 @@ const MAX_TRIES: u32 = 100;
 #[derive(Debug)]
 pub(super) struct StagingDirectory {
     plugins: Dir,
-    dir: Dir,
+    pub(super) dir: Dir,
     name: String,
-    path: PathBuf,
+    /// The absolute path.
+    pub(super) path: PathBuf,
     is_kept: bool,
     _lock: File,
 }
@@ -64,16 +65,6 @@ impl StagingDirectory {
             return Ok(Self { plugins, dir, name, path, is_kept: false, _lock: lock });
         }
         Err(wrong(io::Error::other("finds no free name for a staging directory")))
-    }
-
-    /// Returns the open directory.
-    pub(super) fn dir(&self) -> &Dir {
-        &self.dir
-    }
-
-    /// Returns its absolute path.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Keeps the directory after this is dropped, for a repair.

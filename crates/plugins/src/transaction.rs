@@ -17,7 +17,7 @@ use super::dir_ops::{self, At, EntryKind};
 use super::installed::names;
 use super::staging::{ASIDE, StagingDirectory, TREE};
 use super::{
-    Installed, Lock, Locked, Observer, PluginError, PluginErrorKind, PluginName, Plugins, PluginsLock,
+    KnownPlugin, Lock, Locked, Observer, PluginError, PluginErrorKind, PluginName, Plugins, PluginsLock,
     Staged, Step, lock_file, repair,
 };
 use hookbox_system::files::sync_directory;
@@ -70,7 +70,7 @@ pub fn install(
     locked: Locked,
     replace: Replace,
     observer: &dyn Observer,
-) -> Result<Installed, PluginError> {
+) -> Result<KnownPlugin, PluginError> {
     put(lock, staged, locked, replace, observer, true)
 }
 
@@ -82,7 +82,7 @@ pub(super) fn put(
     replace: Replace,
     observer: &dyn Observer,
     exchanges: bool,
-) -> Result<Installed, PluginError> {
+) -> Result<KnownPlugin, PluginError> {
     observer.step(&Step::Begun(&locked.name));
     repair_quietly(lock)?;
     let (plugins, name) = (lock.plugins(), locked.name.clone());
@@ -92,14 +92,14 @@ pub(super) fn put(
         return Err(PluginError::new(name.to_string(), PluginErrorKind::Mismatch(what)));
     }
     let before = plugins.lock()?;
-    let is_there = is_installed(plugins, lock.dir(), &before, &name, replace)?;
+    let is_there = is_installed(plugins, &lock.dir, &before, &name, replace)?;
     let mut after = before.clone();
     after.insert(locked.clone());
     let after = (after != before).then_some(after);
     let kind = if is_there { Kind::Replace(exchanges) } else { Kind::Install };
     let (staging, dir_name) = (staged.into_staging(), dir.clone());
     Change { kind, lock, name: &name, dir: dir_name, staging, observer }.make(after.as_ref())?;
-    Ok(Installed { name, dir, path, locked: Some(locked) })
+    Ok(KnownPlugin { name: name.to_string(), id: Some(name), dir, path, locked: Some(locked), is_here: true })
 }
 
 /// Removes the directory of a plugin, nothing outside of it, and its entry of the lock file. This also
@@ -152,7 +152,7 @@ pub fn remove_by_hand(lock: &PluginsLock<'_>, dir: &str) -> Result<PathBuf, Plug
         return Err(PluginError::new(dir, PluginErrorKind::NotInstalled));
     }
     let staging = StagingDirectory::new(plugins.plugins()?, &plugins.path())?;
-    dir_ops::move_to((lock.dir(), dir), (staging.dir(), TREE))
+    dir_ops::move_to((&lock.dir, dir), (&staging.dir, TREE))
         .map_err(|error| PluginError::io(&path, error))?;
     Ok(path)
 }
@@ -162,10 +162,10 @@ fn is_removable(lock: &PluginsLock<'_>, dir: &str) -> Result<bool, PluginError> 
     let path = lock.plugins().path().join(dir);
     let wrong = |error: io::Error| PluginError::io(&path, error);
     // Only a listed name leads nowhere else, and a file system that ignores case finds a plugin of another name.
-    if !names(lock.dir()).map_err(wrong)?.iter().any(|name| name == dir) {
+    if !names(&lock.dir).map_err(wrong)?.iter().any(|name| name == dir) {
         return Ok(false);
     }
-    match dir_ops::entry_kind(lock.dir(), dir).map_err(wrong)? {
+    match dir_ops::entry_kind(&lock.dir, dir).map_err(wrong)? {
         Some(EntryKind::Directory) => Ok(true),
         Some(kind) => Err(not_a_directory(&path, kind)),
         None => Ok(false),
@@ -223,14 +223,14 @@ impl Change<'_> {
 
     /// Moves the directories, or moves them back. An error leaves them as they were.
     fn move_it(&self, forward: bool) -> io::Result<()> {
-        let (plugin, staged): (At<'_>, At<'_>) = ((self.lock.dir(), &self.dir), (self.staging.dir(), TREE));
+        let (plugin, staged): (At<'_>, At<'_>) = ((&self.lock.dir, &self.dir), (&self.staging.dir, TREE));
         match (self.kind, forward) {
             (Kind::Install, true) | (Kind::Remove, false) => dir_ops::move_to(staged, plugin),
             (Kind::Install, false) | (Kind::Remove, true) => dir_ops::move_to(plugin, staged),
             (Kind::Replace(true), _) if dir_ops::exchange(plugin, staged)? => Ok(()),
             (Kind::Replace(_), _) => {
                 let aside = format!("{ASIDE}{}", self.dir);
-                let aside = (self.lock.dir(), aside.as_str());
+                let aside = (&self.lock.dir, aside.as_str());
                 dir_ops::move_to(plugin, aside)?;
                 // Without the sync, a crash of the machine could lose both names.
                 let moved = self.sync().and_then(|()| {
@@ -247,8 +247,8 @@ impl Change<'_> {
     }
 
     fn sync(&self) -> io::Result<()> {
-        sync_directory(self.staging.dir())?;
-        sync_directory(self.lock.dir())
+        sync_directory(&self.staging.dir)?;
+        sync_directory(&self.lock.dir)
     }
 
     /// Discards the prepared lock file after the directories were moved back, and returns the error, with a hint

@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::PluginName;
 use crate::hook::{Digest, Kind};
 
-/// A plugin, as it was installed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A plugin, as it was installed, and as the file names it. The fields are in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Locked {
     /// Its name.
     pub name: PluginName,
@@ -27,21 +30,28 @@ pub struct Locked {
     /// When, in RFC 3339.
     pub installed: String,
     /// Its files; an earlier hookbox recorded none.
+    #[serde(default, skip_serializing_if = "InstalledFiles::is_unknown")]
     pub files: InstalledFiles,
     /// Its hooks, in the order of their names.
+    #[serde(rename = "hook", default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<LockedHook>,
 }
 
 /// The files and symlinks of a plugin that were installed, and its empty directories, by their paths in the plugin. A
 /// file that came later, such as a log, is no part of the plugin's digests.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "BTreeSet<PathBuf>")]
 pub struct InstalledFiles(BTreeSet<PathBuf>);
 
 impl InstalledFiles {
     /// Returns true if this entry was installed, or a file below it. If no files are known, all were.
     pub fn contains(&self, path: &Path) -> bool {
         let from_here = (Bound::Included(path), Bound::Unbounded);
-        self.0.is_empty() || self.0.range::<Path, _>(from_here).next().is_some_and(|it| it.starts_with(path))
+        self.is_unknown() || self.0.range::<Path, _>(from_here).next().is_some_and(|it| it.starts_with(path))
+    }
+
+    fn is_unknown(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Returns the paths in their order.
@@ -50,9 +60,8 @@ impl InstalledFiles {
     }
 }
 
-impl FromIterator<PathBuf> for InstalledFiles {
-    fn from_iter<I: IntoIterator<Item = PathBuf>>(paths: I) -> Self {
-        let all: BTreeSet<PathBuf> = paths.into_iter().collect();
+impl From<BTreeSet<PathBuf>> for InstalledFiles {
+    fn from(all: BTreeSet<PathBuf>) -> Self {
         // A directory is there if a file below it is.
         let has_more = |path: &PathBuf| {
             let below = all.range::<Path, _>((Bound::Excluded(path.as_path()), Bound::Unbounded)).next();
@@ -62,8 +71,15 @@ impl FromIterator<PathBuf> for InstalledFiles {
     }
 }
 
+impl FromIterator<PathBuf> for InstalledFiles {
+    fn from_iter<I: IntoIterator<Item = PathBuf>>(paths: I) -> Self {
+        BTreeSet::from_iter(paths).into()
+    }
+}
+
 /// A hook of a plugin.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LockedHook {
     /// Its name in the plugin, such as `guard.wasm` or `hooks.json#PreToolUse[0]`.
     pub name: String,

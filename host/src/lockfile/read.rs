@@ -1,12 +1,11 @@
 //! Reading a lock file. A repository may have brought it, so that every field is checked.
 
-use std::path::{Component, PathBuf};
+use std::path::{Component, Path};
 
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{FILE, Lock, Locked, LockedHook, MAX_FILE, MAX_PLUGINS, PluginName, VERSION};
-use crate::hook::{Digest, Kind};
+use super::{FILE, Lock, Locked, MAX_FILE, MAX_PLUGINS, VERSION};
 use hookbox_system::{limits, text};
 
 /// The reason why a lock file cannot be used, in words that read after its path.
@@ -39,32 +38,7 @@ struct Wire {
     #[serde(rename = "version")]
     _version: i64,
     #[serde(default)]
-    plugin: Vec<Spanned<Plugin>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Plugin {
-    name: String,
-    source: String,
-    reference: Option<String>,
-    commit: Option<String>,
-    manifest: Option<Digest>,
-    tree: Digest,
-    key: Option<Digest>,
-    installed: String,
-    #[serde(default)]
-    files: Vec<PathBuf>,
-    #[serde(default)]
-    hook: Vec<Hook>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Hook {
-    name: String,
-    kind: Kind,
-    digest: Digest,
+    plugin: Vec<Spanned<Locked>>,
 }
 
 /// The version of a file of hookbox. It is read first, and alone: another version may hold other fields.
@@ -121,7 +95,7 @@ impl Lock {
         for plugin in wire.plugin {
             let at = plugin.span().start;
             let wrong = |what: String| LockError::Entry { line: line(file.as_bytes(), at), what };
-            let locked = plugin.into_inner().into_locked().map_err(wrong)?;
+            let locked = plugin.into_inner().checked().map_err(wrong)?;
             if !folded.insert(locked.name.folded()) {
                 return Err(wrong(format!("{}: appears twice", locked.name)));
             }
@@ -134,9 +108,9 @@ impl Lock {
     }
 }
 
-impl Plugin {
-    fn into_locked(self) -> Result<Locked, String> {
-        let name: PluginName = self.name.parse().map_err(|error| format!("name: {error}"))?;
+impl Locked {
+    /// Checks the fields, and sorts the hooks.
+    fn checked(mut self) -> Result<Self, String> {
         let texts = [("source", Some(&self.source)), ("reference", self.reference.as_ref())];
         for (key, value) in texts {
             let Some(value) = value else { continue };
@@ -157,39 +131,19 @@ impl Plugin {
         if self.installed.parse::<jiff::Timestamp>().is_err() {
             return Err("installed: expected a time such as 2026-01-31T12:00:00Z".to_owned());
         }
-        let leads_out = |path: &PathBuf| {
+        let leads_out = |path: &&Path| {
             path.as_os_str().is_empty() || !path.components().all(|it| matches!(it, Component::Normal(_)))
         };
-        if let Some(path) = self.files.iter().find(|path| leads_out(path)) {
+        if let Some(path) = self.files.iter().find(leads_out) {
             let path = text::escape(&path.to_string_lossy(), 300);
             return Err(format!("files: expected paths in the plugin, found \"{path}\""));
         }
-        let mut hooks: Vec<LockedHook> = self
-            .hook
-            .into_iter()
-            .map(|Hook { name, kind, digest }| LockedHook { name, kind, digest })
-            .collect();
-        if hooks.iter().any(|hook| hook.name.is_empty()) {
-            return Err("hook: expected a name, found none".to_owned());
+        self.hooks.sort_by(|a, b| a.name.cmp(&b.name));
+        match self.hooks.first() {
+            Some(hook) if hook.name.is_empty() => Err("hook: expected a name, found none".to_owned()),
+            _ if self.hooks.is_sorted_by(|a, b| a.name < b.name) => Ok(self),
+            _ => Err("hook: a name appears twice".to_owned()),
         }
-        hooks.sort_by(|a, b| a.name.cmp(&b.name));
-        if hooks.is_sorted_by(|a, b| a.name < b.name) {
-            let Self { source, reference, commit, manifest, tree, key, installed, files, .. } = self;
-            let files = files.into_iter().collect();
-            return Ok(Locked {
-                name,
-                source,
-                reference,
-                commit,
-                manifest,
-                tree,
-                key,
-                installed,
-                files,
-                hooks,
-            });
-        }
-        Err("hook: a name appears twice".to_owned())
     }
 }
 

@@ -5,9 +5,7 @@ use std::path::Path;
 use clap::Args;
 use hookbox::escape;
 use hookbox_plugins::registry::PublicKey;
-use hookbox_plugins::{
-    Accepted, Decision, KnownPlugin, Locked, PluginError, PluginErrorKind, Plugins, Preview, Request,
-};
+use hookbox_plugins::{Accepted, Decision, Locked, PluginError, PluginErrorKind, Plugins, Preview, Request};
 use hookbox_system::text::shell_word;
 
 use super::locations::Environment;
@@ -81,7 +79,7 @@ pub(super) async fn install(
         say(format_args!("trusted {}{granted}", escape(&record.name, 200)));
     }
     row::forgotten(&forgotten);
-    let row = row::of(plugins, &KnownPlugin::from(installed), &contents, &manager)?;
+    let row = row::of(plugins, &installed, &contents, &manager)?;
     advise(&row, decision.is_some_and(|it| it.grant));
     Ok(row)
 }

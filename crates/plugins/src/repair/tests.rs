@@ -1,6 +1,6 @@
 use super::*;
 use crate::transaction::tests::{TestRoot, add, locked, staged};
-use crate::{Replace, Silent, installed, lock_text};
+use crate::{Replace, Silent, installed};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -47,7 +47,7 @@ fn without(root: &TestRoot, names: &[&str]) -> String {
     for name in names {
         lock.remove(&name.parse().unwrap()).unwrap();
     }
-    lock_text::print(&lock).unwrap()
+    lock_file::print(&lock).unwrap()
 }
 
 #[test]

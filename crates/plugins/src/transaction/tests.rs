@@ -117,7 +117,7 @@ pub(crate) fn add(
     text: &str,
     replace: Replace,
     observer: &dyn Observer,
-) -> Result<Installed, PluginError> {
+) -> Result<KnownPlugin, PluginError> {
     let staged = staged(plugins, text);
     let locked = locked(name, &staged);
     install(&plugins.lock_exclusively()?, staged, locked, replace, observer)

@@ -18,7 +18,7 @@ fn a_plugin_comes_is_replaced_and_goes_and_the_lock_file_says_so() {
     let second = add(&plugins, "org/repo", "two", Replace::Yes, &Silent).unwrap();
     assert_eq!(root.plugin("org@repo").unwrap()[Path::new("hooks/guard")], "100755 two");
     let lock = plugins.lock().unwrap();
-    assert_eq!(lock.get(&second.name), second.locked.as_ref());
+    assert_eq!(lock.get(second.id.as_ref().unwrap()), second.locked.as_ref());
     assert_ne!(first.locked, second.locked);
     let names: Vec<String> = installed(&plugins).unwrap().iter().map(|it| it.name.to_string()).collect();
     assert_eq!(names, ["a/other", "org/repo"]);
