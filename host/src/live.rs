@@ -1,12 +1,12 @@
 //! The hooks that run now. A manager replaces them, and its sessions read them.
 
 use std::fmt;
+use std::mem::take;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
-use std::time::Duration;
 
 use crate::chain::{ChainOptions, TextRules};
-use crate::discovery::{Discovery, Entry, EntryStatus, GlobalSettings, Kept, Problem};
+use crate::discovery::{Discovery, Entry, EntryStatus, Problem};
 use crate::event::EventName;
 use crate::hook::Hook;
 use crate::inputs::Recording;
@@ -14,7 +14,7 @@ use crate::journal::{Journal, RecordedHook};
 use crate::report::HookReport;
 #[cfg(feature = "otel")]
 use crate::telemetry::Telemetry;
-use crate::trust::{ProtectedDirs, TrustFile};
+use crate::trust::TrustFile;
 
 /// The state that a manager shares with its sessions.
 #[derive(Default)]
@@ -94,22 +94,17 @@ pub(crate) struct Snapshot {
     wanted: Vec<EventName>,
     pub(crate) entries: Arc<[Entry]>,
     pub(crate) problems: Arc<[Problem]>,
-    pub(crate) repository: Option<PathBuf>,
-    /// The repositories that contain `repository`.
-    #[cfg_attr(not(feature = "watch"), allow(dead_code, reason = "only a watcher reads it"))]
-    pub(crate) outer: Vec<PathBuf>,
-    pub(crate) protected: Arc<ProtectedDirs>,
-    /// The settings that apply to every hook.
-    pub(crate) global: GlobalSettings,
     pub(crate) trust_file: Option<TrustFile>,
-    /// The time that discovery spent on hooks that the user does not trust.
-    pub(crate) untrusted_time: Duration,
-    /// The files that are broken now and stay in force as they were before.
-    pub(crate) kept: Vec<Kept>,
+    /// The rest of what the search found.
+    pub(crate) found: Discovery,
 }
 
 impl Snapshot {
-    pub(crate) fn new(hooks: Vec<Arc<dyn Hook>>, found: Discovery, trust_file: Option<TrustFile>) -> Self {
+    pub(crate) fn new(
+        hooks: Vec<Arc<dyn Hook>>,
+        mut found: Discovery,
+        trust_file: Option<TrustFile>,
+    ) -> Self {
         let mut wanted: Vec<EventName> = hooks
             .iter()
             .flat_map(|hook| &hook.descriptor().subscriptions)
@@ -117,19 +112,10 @@ impl Snapshot {
             .collect();
         wanted.sort();
         wanted.dedup();
-        Self {
-            hooks: hooks.into(),
-            wanted,
-            entries: found.entries.into(),
-            problems: found.problems.into(),
-            repository: found.repo,
-            outer: found.outer,
-            protected: found.protected,
-            global: found.global,
-            trust_file,
-            untrusted_time: found.untrusted_time,
-            kept: found.kept,
-        }
+        let (entries, problems) = (take(&mut found.entries).into(), take(&mut found.problems).into());
+        // Hooks that were replaced end with the last event that runs them.
+        found.hooks.clear();
+        Self { hooks: hooks.into(), wanted, entries, problems, trust_file, found }
     }
 
     /// Returns the part of a hook that its report does not have.
@@ -150,6 +136,6 @@ impl Snapshot {
 
     /// Returns the rules for text that its hooks give the model.
     pub(crate) fn text_rules(&self) -> TextRules {
-        TextRules::new(!self.global.keeps_secrets)
+        TextRules::new(!self.found.global.keeps_secrets)
     }
 }

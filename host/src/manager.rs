@@ -142,7 +142,7 @@ impl Manager {
 
     /// Returns the repository of the working directory.
     pub fn repository(&self) -> Option<PathBuf> {
-        self.snapshot().repository.clone()
+        self.snapshot().found.repo.clone()
     }
 
     /// Returns the file that records trust and grants; `None` without a private data directory.
@@ -154,7 +154,7 @@ impl Manager {
     /// Returns the directories that no hook may be allowed to write.
     #[doc(hidden)]
     pub fn protected(&self) -> Arc<ProtectedDirs> {
-        Arc::clone(&self.snapshot().protected)
+        Arc::clone(&self.snapshot().found.protected)
     }
 
     fn snapshot(&self) -> Arc<Snapshot> {
@@ -163,25 +163,25 @@ impl Manager {
 
     /// Returns the reason if all hooks are switched off.
     pub fn switched_off(&self) -> Option<SwitchedOff> {
-        self.snapshot().global.switched_off.clone()
+        self.snapshot().found.global.switched_off.clone()
     }
 
     /// Returns the shares of a context window from which on [`Session::observe_usage`] sends `on_budget_exceeded`:
     /// those of the user's settings (`[budget]`), else of [`Builder::thresholds`].
     pub fn thresholds(&self) -> Thresholds {
-        self.snapshot().global.thresholds
+        self.snapshot().found.global.thresholds
     }
 
     /// Returns the program `git` that guards ask for the state of a repository.
     #[doc(hidden)]
     pub fn git(&self) -> Option<PathBuf> {
-        program::git(self.snapshot().global.git.as_deref())
+        program::git(self.snapshot().found.global.git.as_deref())
     }
 
     /// Returns the user's settings of the journal.
     #[doc(hidden)]
     pub fn journal_settings(&self) -> JournalSettings {
-        self.snapshot().global.journal
+        self.snapshot().found.global.journal
     }
 
     /// Records each event of every session from now on, unless a journal is set already.
@@ -193,6 +193,6 @@ impl Manager {
     /// Returns the time that discovery spent on hooks that the user does not trust.
     #[doc(hidden)]
     pub fn untrusted_time(&self) -> Duration {
-        self.snapshot().untrusted_time
+        self.snapshot().found.untrusted_time
     }
 }

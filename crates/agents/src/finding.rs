@@ -60,7 +60,7 @@ pub struct ConfiguredCommand {
 }
 
 /// The examination of one agent. Serialised, it is an object of `hookbox doctor --json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Examination {
     /// The agent, such as `claude`.
     pub agent: &'static str,
@@ -80,15 +80,7 @@ pub struct Examination {
 
 impl Examination {
     pub(crate) fn new(agent: &'static str, title: &'static str) -> Self {
-        Self {
-            agent,
-            title,
-            program: None,
-            configured: false,
-            guarded: false,
-            events: Vec::new(),
-            findings: Vec::new(),
-        }
+        Self { agent, title, ..Self::default() }
     }
 
     fn add(&mut self, status: Status, about: &'static str, message: impl Into<String>, hint: Option<Hint>) {

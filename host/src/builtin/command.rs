@@ -110,7 +110,7 @@ pub(super) fn is_start_file(path: &str) -> bool {
 /// Returns the program that a text in the start file of a shell would run without its hooks: as another program of its name,
 /// or by a variable.
 pub(super) fn started_without_hooks(text: &str, protected: &Protected) -> Option<&'static str> {
-    let targets = || protected.targets().iter().copied();
+    let targets = || protected.targets.iter().copied();
     let is_renamed = |name: &str| {
         [format!("alias {name}="), format!("alias {name} "), format!("function {name}"), format!("{name}()")]
             .iter()
@@ -118,7 +118,7 @@ pub(super) fn started_without_hooks(text: &str, protected: &Protected) -> Option
     };
     let sets = |word: &str| text.contains(&format!("{word}=")) || text.contains(&format!("{word} "));
     let by_word = || {
-        let mut all = protected.without_hooks().iter();
+        let mut all = protected.without_hooks.iter();
         all.find(
             |(name, word)| {
                 if is_variable(word) { sets(word) } else { text.contains(name) && text.contains(word) }
@@ -151,7 +151,7 @@ impl Judge<'_> {
         self.text += line.len();
         let cwd = from.to_string_lossy();
         let variables: Vec<(&str, &str)> =
-            self.protected.variables().iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            self.protected.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let home = self.protected.home();
         let reading = runs(line, &Known { cwd: Some(&cwd), home, variables: &variables, lookup: None });
         let is_cut = line.len() > MAX_LINE || self.text > MAX_TEXT;
@@ -182,7 +182,7 @@ impl Judge<'_> {
         let written = reading.runs.iter().filter(|run| run.writes().any(is_start_file));
         let written: Vec<String> = written.map(|run| text(run) + &fed(run)).collect();
         let agent = |run: &'_ Run| {
-            run.program().and_then(|name| self.protected.targets().iter().find(|it| is_agent(name, it)))
+            run.program().and_then(|name| self.protected.targets.iter().find(|it| is_agent(name, it)))
         };
         let started: Vec<(&Run, &str)> =
             reading.runs.iter().filter_map(|run| Some((run, *agent(run)?))).collect();
@@ -206,7 +206,7 @@ impl Judge<'_> {
             return Some(agent);
         }
         let whole: Vec<String> = reading.runs.iter().map(text).collect();
-        let found = self.protected.without_hooks().iter().find(|(name, word)| {
+        let found = self.protected.without_hooks.iter().find(|(name, word)| {
             let mut runs = started.iter().filter(|(_, agent)| agent == name);
             if is_variable(word) {
                 // A command before may set it.
@@ -273,7 +273,7 @@ impl Judge<'_> {
         };
         let searches = all.iter().filter(|_| !inner.is_empty()).filter(is_inner);
         let live = flow.iter().copied().filter(|it| it.used != Use::Keeps).chain(searches);
-        let lines = self.lines.get_or_insert_with(|| CommandLines::new(self.protected.targets()));
+        let lines = self.lines.get_or_insert_with(|| CommandLines::new(&self.protected.targets));
         live.into_iter().any(|it| lines.has(&it.words))
     }
 
@@ -297,7 +297,7 @@ impl Judge<'_> {
             let words = seen.strings().skip(1);
             if seen.used == Use::Any
                 && let Some(subcommand) =
-                    hookbox_process::installs(seen.program(), words, self.protected.targets())
+                    hookbox_process::installs(seen.program(), words, &self.protected.targets)
             {
                 return Some(Finding::Runs(subcommand));
             }

@@ -68,11 +68,11 @@ pub(super) struct Protected {
     patterns: Arc<Patterns>,
     files: LazyLock<Files, Look>,
     /// Variables whose values are absolute paths.
-    variables: BTreeMap<String, String>,
+    pub(super) variables: BTreeMap<String, String>,
     /// The programs that hookbox can be installed into.
-    targets: Vec<&'static str>,
+    pub(super) targets: Vec<&'static str>,
     /// Words with which such a program runs without its hooks.
-    without_hooks: Vec<(&'static str, &'static str)>,
+    pub(super) without_hooks: Vec<(&'static str, &'static str)>,
 }
 
 /// The paths that are protected in whatever directory they are.
@@ -165,21 +165,6 @@ impl Protected {
             targets: protection.targets.clone(),
             without_hooks: protection.without_hooks.clone(),
         }
-    }
-
-    /// The variables that shell lines are read with at their start.
-    pub(super) fn variables(&self) -> &BTreeMap<String, String> {
-        &self.variables
-    }
-
-    /// The programs that hookbox can be installed into.
-    pub(super) fn targets(&self) -> &[&'static str] {
-        &self.targets
-    }
-
-    /// Words with which a program runs without its hooks, each with the program.
-    pub(super) fn without_hooks(&self) -> &[(&'static str, &'static str)] {
-        &self.without_hooks
     }
 
     /// The home directory.

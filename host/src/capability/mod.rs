@@ -6,17 +6,15 @@ pub mod address;
 mod directory;
 mod origin;
 mod rights;
-mod variable;
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use self::directory::{Base, Directory};
+pub use self::directory::{Base, Directory, Variable};
 pub use self::origin::{Origin, Scheme};
 pub use self::rights::{Denial, Rights};
-pub use self::variable::Variable;
 
 use hookbox_system::text;
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::event::{AbsentTokens, Context, ErrorSource, Role, TokenBudget, ToolCall, Usage};
+use crate::event::{AbsentTokens, Context, Document, ErrorSource, Role, TokenBudget, ToolCall, Usage};
 use hookbox_system::text;
 
 /// A field with a value that it cannot have.
@@ -116,13 +116,13 @@ impl Fields {
         self.read(name, "an array", |value| if value.is_array() { Ok(value) } else { Err(value) })
     }
 
-    /// An array of messages.
-    pub fn messages(&mut self, name: &str) -> Result<Option<Value>, PayloadError> {
-        let Some(messages) = self.array(name)? else { return Ok(None) };
+    /// An array of messages; absent if it is not given.
+    pub fn messages(&mut self, name: &str) -> Result<Document, PayloadError> {
+        let messages = self.array(name)?.unwrap_or_default();
         for (at, item) in messages.as_array().into_iter().flatten().enumerate() {
             self.message(name, at, item)?;
         }
-        Ok(Some(messages))
+        Ok(messages.into())
     }
 
     /// One message of the array `name`.

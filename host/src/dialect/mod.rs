@@ -5,20 +5,22 @@ pub mod exact;
 pub mod fields;
 pub mod hook_output;
 pub mod reply;
-mod wire;
 
 pub mod base_coat;
 pub mod claude;
 pub mod kodelet;
 pub mod schema;
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 
 pub use crate::dialect::claude::Condition;
+use crate::dialect::claude::Split;
 pub(crate) use crate::dialect::fields::PayloadError;
-pub use crate::dialect::wire::Wire;
 use crate::event::{Context, Event, EventName};
-use crate::outcome::Verdict;
+use crate::hook::HookError;
+use crate::outcome::{Outcome, Verdict};
 
 /// A dialect in which an agent gives events and takes verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -78,6 +80,40 @@ impl Dialect {
             Self::BaseCoat => base_coat::verdict(verdict, event),
         }
     }
+}
+
+/// The wire of a command hook: which events it is for, the payload that it reads, and the answer that it prints.
+///
+/// A wire does no I/O. The host starts the command once for each event of [`Wire::split`], writes [`Wire::encode`] to
+/// its standard input, and gives its exit code and output to [`Wire::outcome`].
+pub trait Wire: fmt::Debug + Send + Sync {
+    /// Returns true if the hook is for this event. For any other event the command is not started, and the hook passes.
+    fn is_for(&self, event: &Event) -> bool;
+
+    /// Returns the events that replace this one: a call of several files may be shown as several calls of one file.
+    fn split(&self, event: &Event) -> Split;
+
+    /// Returns the JSON for standard input; `None` for an event that the wire does not have.
+    fn encode(&self, event: &Event) -> Option<Value>;
+
+    /// Returns the variables of the environment that differ from event to event (default: none).
+    fn variables(&self, _event: &Event) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// Reads the exit code and the output.
+    ///
+    /// # Errors
+    ///
+    /// `exit` for an exit code that decides nothing, `malformed_output` for an answer that cannot be read and does not
+    /// block.
+    fn outcome(
+        &self,
+        event: &Event,
+        exit_code: i32,
+        stdout: &[u8],
+        stderr: &str,
+    ) -> Result<Outcome, HookError>;
 }
 
 #[cfg(test)]

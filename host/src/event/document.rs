@@ -25,9 +25,11 @@ use hookbox_system::json;
 /// assert!(input.get::<bool>("/command").is_err());
 /// # Ok::<(), hookbox::event::DocumentError>(())
 /// ```
-#[derive(Clone)]
+/// The default is the value that was not given.
+#[derive(Clone, Default)]
 pub struct Document(Arc<DocumentInner>);
 
+#[derive(Default)]
 struct DocumentInner {
     value: Value,
     text: OnceLock<Arc<String>>,
@@ -38,7 +40,7 @@ struct DocumentInner {
 impl Document {
     /// Creates a document of this value.
     pub fn new(value: Value) -> Self {
-        Self(Arc::new(DocumentInner { value, text: OnceLock::new(), is_exact: false }))
+        Self(Arc::new(DocumentInner { value, ..DocumentInner::default() }))
     }
 
     /// Reads a document. Its text has every digit of its integers.
@@ -63,7 +65,7 @@ impl Document {
 
     /// Creates the document of a value that was not given.
     pub fn absent() -> Self {
-        Self::new(Value::Null)
+        Self::default()
     }
 
     /// Returns true if the value was not given, or is null.

@@ -5,7 +5,6 @@
 
 mod context;
 mod document;
-mod message;
 mod name;
 #[cfg(feature = "component")]
 mod readings;
@@ -15,11 +14,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-pub use context::{AbsentTokens, AgentPayload, Context, InvokedBy, TokenBudget, Usage};
+pub use context::{AbsentTokens, AgentPayload, Context, InvokedBy, Message, Role, TokenBudget, Usage};
 pub(crate) use context::{now_ms, rfc3339};
 pub use document::{Document, DocumentError};
 pub use hookbox_calls::{CallFacts, File, FileUse, ToolKind};
-pub use message::{Message, Role};
 pub use name::{Allows, EventName, UnknownEvent};
 #[cfg(feature = "component")]
 pub(crate) use readings::Readings;
@@ -59,7 +57,7 @@ impl ErrorEvent {
 }
 
 /// The model has answered. Build it with `..AfterTurn::default()`: a version may add fields.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AfterTurn {
     /// The turn, from 1.
     pub turn_number: Option<u64>,
@@ -76,21 +74,8 @@ pub struct AfterTurn {
     pub messages: Document,
 }
 
-impl Default for AfterTurn {
-    fn default() -> Self {
-        Self {
-            turn_number: None,
-            tools_used: None,
-            usage: None,
-            auto_compact_enabled: None,
-            auto_compact_threshold: None,
-            messages: Document::absent(),
-        }
-    }
-}
-
 /// The agent would stop. Build it with `..AgentStop::default()`: a version may add fields.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentStop {
     /// The conversation, a JSON array of messages.
     pub messages: Document,
@@ -104,19 +89,6 @@ pub struct AgentStop {
     pub auto_compact_threshold: Option<f64>,
     /// The number of times in a row that hooks have made this agent go on. A session counts it.
     pub follow_ups: u32,
-}
-
-impl Default for AgentStop {
-    fn default() -> Self {
-        Self {
-            messages: Document::absent(),
-            usage: None,
-            invoked_recipe: None,
-            auto_compact_enabled: None,
-            auto_compact_threshold: None,
-            follow_ups: 0,
-        }
-    }
 }
 
 /// The data of an event, by its name.

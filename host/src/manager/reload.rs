@@ -57,7 +57,7 @@ impl Reload {
 
     fn between(before: &Snapshot, after: &Snapshot) -> Self {
         let old: HashMap<Key<'_>, &Entry> = before.entries.iter().map(|entry| (key(entry), entry)).collect();
-        let mut reload = Self { kept: after.kept.clone(), ..Self::default() };
+        let mut reload = Self { kept: after.found.kept.clone(), ..Self::default() };
         let mut same = HashMap::new();
         for entry in after.entries.iter() {
             let key = key(entry);
@@ -137,7 +137,7 @@ impl Manager {
             // Nobody knows which hooks still exist: the old ones are better than none.
             let problems = only_in(&found.problems, &before.problems);
             warn(&problems);
-            return Reload { kept: before.kept.clone(), problems, ..Reload::default() };
+            return Reload { kept: before.found.kept.clone(), problems, ..Reload::default() };
         };
         *last = next;
         let reload = Reload::between(&before, &found);

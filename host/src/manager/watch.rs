@@ -197,7 +197,11 @@ impl Manager {
         };
         let (options, snapshot) = (plan.builder.discovery.clone(), self.snapshot());
         let found = move || {
-            WatchedDirs::of(&options, snapshot.outer.iter().chain(&snapshot.repository), &snapshot.entries)
+            WatchedDirs::of(
+                &options,
+                snapshot.found.outer.iter().chain(&snapshot.found.repo),
+                &snapshot.entries,
+            )
         };
         tokio::task::spawn_blocking(found).await.unwrap_or_default()
     }

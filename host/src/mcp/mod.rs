@@ -32,7 +32,6 @@
 //! # drop(hook);
 //! ```
 
-mod answer;
 mod byte_limit;
 mod client;
 mod config;

@@ -7,7 +7,6 @@
 mod combine;
 pub mod command;
 pub(crate) mod group;
-mod leash;
 pub(crate) mod output;
 #[doc(hidden)]
 pub mod process;
@@ -43,6 +42,7 @@ pub(crate) const CHECKOUT_VARIABLES: [&str; 2] = ["HOOKBOX_REPOSITORY", "HOOKBOX
 pub(crate) type Verify = Arc<dyn Fn() -> Result<(), HookError> + Send + Sync>;
 
 /// An executable in a hooks directory.
+#[derive(Clone)]
 pub struct NativeHook {
     descriptor: Descriptor,
     program: PathBuf,
@@ -96,14 +96,7 @@ impl Hook for NativeHook {
     }
 
     fn tried_with(&self, settings: &Settings) -> Option<Arc<dyn Hook>> {
-        let Self { descriptor, program, environment, verify, .. } = self;
-        Some(Arc::new(Self {
-            descriptor: descriptor.clone(),
-            program: program.clone(),
-            settings: as_json(settings),
-            environment: environment.clone(),
-            verify: verify.clone(),
-        }))
+        Some(Arc::new(Self { settings: as_json(settings), ..self.clone() }))
     }
 
     /// Runs `<program> run` with the event as kodelet's JSON on standard input, within `budget.wall`,
@@ -160,7 +153,7 @@ fn as_json(settings: &Settings) -> Option<String> {
 }
 
 /// Adds the standard error of a hook to its answer or failure.
-fn with_log(answer: Result<Outcome, HookError>, log: String) -> Result<Outcome, HookError> {
+pub(crate) fn with_log(answer: Result<Outcome, HookError>, log: String) -> Result<Outcome, HookError> {
     match answer {
         Ok(mut outcome) => {
             outcome.spent.log = log;

@@ -11,8 +11,7 @@ use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
 use crate::hook::{Cause, HookError};
-use crate::native::group::Group;
-use crate::native::leash::Leash;
+use crate::native::group::{Group, Leash};
 use hookbox_system::text;
 
 /// Tells a process how deep in hooks it runs: 1 for a hook, 2 for a hook of an agent that a hook started.

@@ -101,7 +101,7 @@ impl Decided {
             fired,
             hooks: fired.report.hooks.iter().map(|hook| self.snapshot.recorded(hook)).collect(),
             home: self.session.chain_options().home.as_deref(),
-            settings: self.snapshot.global.journal,
+            settings: self.snapshot.found.global.journal,
         };
         if let Err(error) = journal.record(&record) {
             let text = format!("the event is not in the journal: {}", text::escape(&error.to_string(), 500));

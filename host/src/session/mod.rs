@@ -262,7 +262,7 @@ impl Session {
     /// An agent calls it after each answer of the model, before `after_turn`. A window of unknown size
     /// (`max_context_window` 0) changes nothing.
     pub async fn observe_usage(&self, usage: Usage) -> Option<GateVerdict> {
-        let crossed = self.monitor().observe(usage, self.live.snapshot().global.thresholds);
+        let crossed = self.monitor().observe(usage, self.live.snapshot().found.global.thresholds);
         match crossed {
             Some(threshold) => Some(self.on_budget_exceeded(usage, threshold).await),
             None => None,

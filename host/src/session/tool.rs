@@ -51,7 +51,7 @@ impl Deref for PermittedCall {
 }
 
 /// The end of a tool call that [`Session::tool`] made.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[must_use = "the model has to read the text"]
 #[non_exhaustive]
 pub struct ToolRun {
@@ -109,14 +109,7 @@ impl Session {
     where
         R: Future<Output = ToolResult>,
     {
-        let mut end = ToolRun {
-            text: String::new(),
-            context: Vec::new(),
-            warnings: Vec::new(),
-            ran: false,
-            ruling: None,
-            reports: Vec::new(),
-        };
+        let mut end = ToolRun::default();
         let before = self.before_tool_call(call.clone()).await;
         end.note(before.notes);
         let permitted = match before.decision {

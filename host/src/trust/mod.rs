@@ -5,7 +5,8 @@ mod allowance;
 mod allowance_file;
 mod code;
 mod command_line_files;
-mod file;
+#[cfg(test)]
+mod file_tests;
 mod inventory;
 pub(crate) mod native_digest;
 mod private_file;
@@ -19,12 +20,11 @@ pub(crate) use self::allowance::MAX_SHOWN;
 pub use self::allowance::{AllowError, Allowance, Allowances, BlockedCall, LONGEST, Pending, Term};
 pub use self::allowance_file::AllowanceFile;
 pub use self::code::{Code, CodeError};
-pub use self::file::TrustFile;
 #[doc(hidden)]
 pub use self::inventory::{Inventory, Written};
 pub use self::private_file::{Contents, PrivateFile, PrivateFileError, PrivateFileErrorKind};
 pub use self::protected_dirs::{Bases, ProtectedDirs};
-pub use self::record::{Record, Records, Scope};
+pub use self::record::{Record, Records, Scope, TrustFile};
 pub use self::tree_digest::TreeError;
 
 use crate::hook::{Kind, Origin, Tier};

@@ -1,11 +1,11 @@
-//! The records of trust and grants: pure data.
+//! The records of trust and grants: pure data. And the file of them, `trust.json` in the private data directory.
 
 use std::path::{Path, PathBuf};
 
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 
-use super::private_file::Version;
+use super::private_file::{Contents, PrivateFile, Version};
 use crate::capability::Capability;
 use crate::hook::{Digest, Kind, OnFailure};
 
@@ -127,6 +127,14 @@ impl Records {
     pub fn iter(&self) -> std::slice::Iter<'_, Record> {
         self.list.iter()
     }
+}
+
+/// The trust file of a private data directory. If it cannot be read, nothing is trusted or granted.
+pub type TrustFile = PrivateFile<Records>;
+
+impl Contents for Records {
+    const FILE: &'static str = "trust.json";
+    const TITLE: &'static str = "record of trust";
 }
 
 #[cfg(test)]

@@ -167,7 +167,7 @@ pub(super) async fn blocking<T: Send + 'static>(
 }
 
 /// A component as a hook.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ComponentHook {
     component: Component,
     descriptor: Descriptor,
@@ -218,18 +218,11 @@ impl Hook for ComponentHook {
     }
 
     fn tried_with(&self, settings: &Settings) -> Option<Arc<dyn Hook>> {
-        let Self { component, descriptor, access, conditions, .. } = self;
         // Settings with a fault would keep a guard from its work.
-        if component.manifest().settings.as_ref().is_some_and(|it| !it.faults(settings).is_empty()) {
+        if self.component.manifest().settings.as_ref().is_some_and(|it| !it.faults(settings).is_empty()) {
             return None;
         }
-        Some(Arc::new(Self {
-            component: component.clone(),
-            descriptor: descriptor.clone(),
-            settings: Arc::new(settings.clone()),
-            access: Arc::clone(access),
-            conditions: Arc::clone(conditions),
-        }))
+        Some(Arc::new(Self { settings: Arc::new(settings.clone()), ..self.clone() }))
     }
 
     fn passes_over(&self, event: &Event) -> Option<&'static str> {

@@ -239,7 +239,7 @@ macro_rules! as_json {
     )*};
 }
 
-as_json!((), bool, u32, u64, String, Vec<u32>, Vec<String>, Tree, PathState);
+as_json!((), bool, i32, u32, u64, String, Vec<u32>, Vec<String>, Tree, PathState);
 
 /// Text stays text. Other data is base64, unless a secret would be hidden in it: then it is text that the rules change.
 impl Taped for Vec<u8> {

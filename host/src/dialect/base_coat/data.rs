@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use crate::dialect::Decoded;
 use crate::dialect::fields::{Fields, PayloadError};
 use crate::event::{
-    AbsentTokens, AfterTurn, AgentStop, Context, Document, ErrorEvent, Event, EventData, EventName,
-    TokenBudget, ToolCall, ToolResult, Usage,
+    AbsentTokens, AfterTurn, AgentStop, Context, ErrorEvent, Event, EventData, EventName, TokenBudget,
+    ToolCall, ToolResult, Usage,
 };
 
 /// Reads the event envelope of the event `name`: the fields that [`encode`](super::encode) writes. `null`
@@ -47,7 +47,7 @@ pub fn decode(
         EventName::TurnEnd => EventData::TurnEnd { response: fields.text("response")?, turn_number: None },
         EventName::AgentStop => EventData::AgentStop(AgentStop { usage, ..AgentStop::default() }),
         EventName::PreCompact => {
-            let messages = fields.messages("messages")?.map_or_else(Document::absent, Document::new);
+            let messages = fields.messages("messages")?;
             EventData::PreCompact { trigger: fields.text("trigger")?, usage, messages }
         }
         EventName::PostCompact => EventData::PostCompact {

@@ -2,8 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::specific::{self, Specific};
-use super::style::{CLAUDE, Style, Text};
+use super::specific::{self, CLAUDE, Specific, Style, Text};
 use super::tool;
 use crate::dialect::borrowed::{self, is_no};
 use crate::dialect::hook_output::{self, HookOutput, excerpt};

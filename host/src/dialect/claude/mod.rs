@@ -13,7 +13,6 @@ mod matcher;
 mod multi_file;
 mod payload;
 mod specific;
-mod style;
 mod tool;
 mod wire;
 
@@ -30,7 +29,7 @@ pub use self::multi_file::split;
 pub use self::multi_file::{MAX_FILES, Split};
 pub use self::payload::encode;
 pub use self::payload::last_said;
-pub use self::style::{CLAUDE, Style, Text};
+pub use self::specific::{CLAUDE, Style, Text};
 pub use self::tool::{call, restore, shell_response};
 pub use self::wire::ClaudeWire;
 

@@ -7,8 +7,7 @@ use serde_json::{Map, Value};
 use crate::dialect::Decoded;
 use crate::dialect::fields::{Fields, PayloadError};
 use crate::event::{
-    AfterTurn, AgentStop, Context, Document, ErrorEvent, Event, EventData, EventName, InvokedBy, ToolCall,
-    ToolResult,
+    AfterTurn, AgentStop, Context, ErrorEvent, Event, EventData, EventName, InvokedBy, ToolCall, ToolResult,
 };
 
 /// Reads the data of the event `name`: kodelet's fields, and the further fields of an event in hookbox.
@@ -79,7 +78,7 @@ fn data(
             usage: f.usage("usage")?,
             auto_compact_enabled: f.flag("auto_compact_enabled")?,
             auto_compact_threshold: f.number("auto_compact_threshold")?,
-            messages: messages(f)?,
+            messages: f.messages("messages")?,
         }),
         EventName::TurnEnd => {
             EventData::TurnEnd { response: f.text("response")?, turn_number: f.whole("turn_number")? }
@@ -91,7 +90,7 @@ fn data(
                 context.recipe_name = invoked_recipe.clone().filter(|name| !name.is_empty());
             }
             EventData::AgentStop(AgentStop {
-                messages: messages(f)?,
+                messages: f.messages("messages")?,
                 usage: f.usage("usage")?,
                 invoked_recipe: invoked_recipe.or_else(|| context.recipe_name.clone()),
                 auto_compact_enabled: f.flag("auto_compact_enabled")?,
@@ -102,7 +101,7 @@ fn data(
         EventName::PreCompact => EventData::PreCompact {
             trigger: f.text("trigger")?,
             usage: f.usage("usage")?,
-            messages: messages(f)?,
+            messages: f.messages("messages")?,
         },
         EventName::PostCompact => EventData::PostCompact {
             trigger: f.text("trigger")?,
@@ -161,10 +160,6 @@ fn error(fields: &mut Fields) -> Result<ErrorEvent, PayloadError> {
         None => {}
     }
     Ok(event)
-}
-
-fn messages(fields: &mut Fields) -> Result<Document, PayloadError> {
-    Ok(fields.messages("messages")?.map_or_else(Document::absent, Document::new))
 }
 
 #[cfg(test)]

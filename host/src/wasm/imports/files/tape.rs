@@ -6,7 +6,6 @@ use std::io;
 
 use bytes::Bytes;
 use rustix::io::Errno;
-use serde_json::{Value, json};
 use wasmtime::component::{LinkerInstance, Resource};
 use wasmtime_wasi::filesystem::{Descriptor, Dir, FsPerms, OpenMode, WasiFilesystemView as _};
 use wasmtime_wasi::p2::bindings::filesystem::types::{
@@ -187,6 +186,9 @@ fn opened<S: Send + 'static>(
     },))
 }
 
+/// The failure of a stream: the system gave this error, or the stream is closed.
+type Failed = Option<i32>;
+
 /// A stream of a file, with the tape in between. A call that is played has no file.
 struct TapedStream<S> {
     inner: Option<S>,
@@ -206,7 +208,7 @@ impl<S> TapedStream<S> {
 
     fn played<T: Taped>(&self, asked: &str) -> StreamResult<T> {
         let got = self.tape.play::<Result<T, Failed>>(asked).map_err(StreamError::Trap)?;
-        got.map_err(|Failed(errno)| match errno {
+        got.map_err(|errno| match errno {
             None => StreamError::Closed,
             Some(errno) => StreamError::LastOperationFailed(io::Error::from_raw_os_error(errno).into()),
         })
@@ -215,10 +217,10 @@ impl<S> TapedStream<S> {
     fn recorded<T: Taped>(&self, asked: &str, got: StreamResult<T>) -> StreamResult<T> {
         let written = match &got {
             Ok(got) => got.write(),
-            Err(StreamError::Closed) => Err::<(), _>(Failed(None)).write(),
+            Err(StreamError::Closed) => Err::<(), Failed>(None).write(),
             Err(StreamError::LastOperationFailed(error)) => {
                 let errno = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
-                Err::<(), _>(Failed(Some(errno.unwrap_or(Errno::IO.raw_os_error())))).write()
+                Err::<(), Failed>(Some(errno.unwrap_or(Errno::IO.raw_os_error()))).write()
             }
             Err(StreamError::Trap(_)) => return got,
         };
@@ -228,7 +230,7 @@ impl<S> TapedStream<S> {
 }
 
 #[wasmtime_wasi::async_trait]
-impl Pollable for TapedStream<DynInputStream> {
+impl<S: Pollable + ?Sized> Pollable for TapedStream<Box<S>> {
     async fn ready(&mut self) {
         if let Some(inner) = &mut self.inner {
             inner.ready().await;
@@ -256,15 +258,6 @@ impl InputStream for TapedStream<DynInputStream> {
     async fn cancel(&mut self) {
         if let Some(inner) = &mut self.inner {
             inner.cancel().await;
-        }
-    }
-}
-
-#[wasmtime_wasi::async_trait]
-impl Pollable for TapedStream<DynOutputStream> {
-    async fn ready(&mut self) {
-        if let Some(inner) = &mut self.inner {
-            inner.ready().await;
         }
     }
 }
@@ -298,18 +291,5 @@ impl OutputStream for TapedStream<DynOutputStream> {
         if let Some(inner) = &mut self.inner {
             inner.cancel().await;
         }
-    }
-}
-
-/// The failure of a stream: it is closed, or the system gave this error.
-struct Failed(Option<i32>);
-
-impl Taped for Failed {
-    fn write(&self) -> Value {
-        json!(self.0)
-    }
-
-    fn read(got: &Value) -> Option<Self> {
-        serde::Deserialize::deserialize(got).ok().map(Self)
     }
 }
