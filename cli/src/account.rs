@@ -8,8 +8,11 @@ use std::time::Duration;
 use hookbox::escape;
 use hookbox::manager::Tightened;
 use hookbox_journal::journal::{StoredChange, StoredDenial, StoredHook};
+use hookbox_system::limits;
 use indicatif::HumanBytes;
 use serde_json::Value;
+
+use crate::output;
 
 /// Appends a label and its value; nothing if there is no value.
 pub(crate) fn line(text: &mut String, label: &str, value: &str) {
@@ -31,6 +34,17 @@ pub(crate) fn deeds(hook: &StoredHook, line: &mut impl FnMut(&str, &str)) {
     for logged in hook.log.lines().take(20) {
         line("log", &escape(logged, 500));
     }
+}
+
+/// Lists the tools of a subscription. The words that a line must name are counted; `--verbose` shows them.
+pub(crate) fn tools(tools: &[String]) -> String {
+    let short = |tool: &String| match tool.split_once(" naming ") {
+        Some((kind, words)) if !output::is_verbose() => {
+            format!("{kind} naming one of {} words", words.split_whitespace().count())
+        }
+        _ => tool.clone(),
+    };
+    escape(&tools.iter().map(short).collect::<Vec<_>>().join(", "), limits::PATH)
 }
 
 /// Describes the time, the memory and the fuel that a hook used.

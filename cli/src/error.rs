@@ -5,8 +5,8 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::help;
 use crate::interrupt::Interrupted;
+use crate::{help, screen};
 use anstyle::{AnsiColor, Style};
 use clap::error::{ContextKind, ContextValue};
 use hookbox::manager::Manager;
@@ -95,9 +95,10 @@ fn shown(text: impl fmt::Display) -> String {
     escape_lines(&text.to_string(), usize::MAX)
 }
 
-/// Writes a line to standard error. A failure is ignored: the data on standard output still counts.
+/// Writes a line to standard error, in lines that fit the terminal. A failure is ignored: the data on standard output still
+/// counts.
 pub(crate) fn say(line: impl fmt::Display) {
-    let _ = writeln!(anstream::stderr(), "{line}");
+    let _ = writeln!(anstream::stderr(), "{}", screen::for_stderr(&line.to_string()));
 }
 
 /// True after `--quiet`: standard error has only errors and questions.

@@ -27,6 +27,7 @@ pub(crate) fn required_in(
     asks: bool,
 ) -> anyhow::Result<()> {
     approval::not_from_a_hook()?;
+    locate.note_home();
     let options = locate.discovery()?;
     let data = private_dir::default_data(options.home.as_deref());
     let project = discovery::repository(&options).unwrap_or_else(|| options.cwd.clone());

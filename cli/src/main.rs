@@ -22,6 +22,7 @@ mod options;
 mod output;
 mod progress;
 mod reply_output;
+mod screen;
 mod telemetry;
 
 use std::process::ExitCode;
@@ -49,7 +50,7 @@ struct Display {
     /// Print no warnings, notes and hints; errors stay.
     #[arg(short, long, global = true, help_heading = "Output")]
     quiet: bool,
-    /// Log to standard error; twice for more. HOOKBOX_LOG has more choices.
+    /// Show long lists whole, or log to standard error; twice for more. HOOKBOX_LOG has more choices.
     #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Output")]
     verbose: u8,
 }
@@ -62,7 +63,8 @@ enum When {
 }
 
 impl Display {
-    fn apply(&self) {
+    /// `has_lists` is true for a command that has long lists: its first `--verbose` shows these.
+    fn apply(&self, has_lists: bool) {
         match self.color {
             When::Auto => {}
             When::Always => anstream::ColorChoice::Always.write_global(),
@@ -71,7 +73,10 @@ impl Display {
         if self.quiet {
             error::be_quiet();
         }
-        init_log(self.verbose);
+        if self.verbose > 0 {
+            output::be_verbose();
+        }
+        init_log(self.verbose.saturating_sub(has_lists.into()));
     }
 }
 
@@ -162,7 +167,7 @@ fn run_any() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return error::usage(error),
     };
-    cli.display.apply();
+    cli.display.apply(matches!(cli.command, Command::Explain(_) | Command::Inspect(_)));
     let command = match cli.command {
         // The agent defines its exit codes and its output.
         Command::Bridge(command) => return command.run(),

@@ -15,7 +15,7 @@ use hookbox_system::units::{UnitError, parse_duration};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
-use crate::error::InputError;
+use crate::error::{InputError, note};
 use crate::named::Named;
 use crate::progress::looking;
 use crate::{compiler, telemetry};
@@ -184,6 +184,14 @@ impl Locate {
         match self.given_home()? {
             Some(home) => Ok(Some(home.to_owned())),
             None => Ok(std::env::home_dir().filter(|home| home.is_absolute())),
+        }
+    }
+
+    /// Tells the user which home directory is used, if no variable and no option names it.
+    pub(crate) fn note_home(&self) {
+        let is_set = std::env::var_os("HOME").is_some_and(|it| !it.is_empty());
+        if let (false, None, Ok(Some(home))) = (is_set, &self.home, self.home()) {
+            note(format_args!("HOME is not set: {} is used", home.display()));
         }
     }
 

@@ -2,12 +2,14 @@
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, Table};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::is_coloured;
+use crate::screen;
 
 /// Writes one line to standard output. A reader that has ended (`| head`) is not an error.
 pub(crate) fn line(text: &str) -> anyhow::Result<ExitCode> {
@@ -24,10 +26,22 @@ pub(crate) fn next_line(text: &str) -> anyhow::Result<bool> {
     }
 }
 
-/// Returns the width of the terminal; `None` in a pipe.
-pub(crate) fn width() -> Option<usize> {
-    let columns = Table::new().width().filter(|width| *width > 0)?;
-    std::io::stdout().is_terminal().then_some(columns.into())
+/// Writes a text for a person to standard output, in lines that fit the terminal.
+pub(crate) fn text(text: &str) -> anyhow::Result<ExitCode> {
+    line(&screen::for_stdout(text))
+}
+
+/// True after `--verbose`: long lists are shown whole.
+static IS_VERBOSE: AtomicBool = AtomicBool::new(false);
+
+/// Shows long lists whole from now on.
+pub(crate) fn be_verbose() {
+    IS_VERBOSE.store(true, Ordering::Relaxed);
+}
+
+/// Returns true if long lists are shown whole.
+pub(crate) fn is_verbose() -> bool {
+    IS_VERBOSE.load(Ordering::Relaxed)
 }
 
 /// Writes a value as JSON, one line; indented on a terminal. Control characters in strings are escaped, which
@@ -74,10 +88,9 @@ pub(crate) fn fitting(
     spare: &[&str],
     rows: impl IntoIterator<Item = Vec<String>>,
 ) -> String {
-    // A terminal with an unknown width reports 0.
-    let width = Some(std::io::stdout()).filter(IsTerminal::is_terminal).and_then(|_| Table::new().width());
     let rows: Vec<_> = rows.into_iter().collect();
-    fit(header, spare, &rows, width.filter(|width| *width > 0), is_coloured(&std::io::stdout()))
+    let width = screen::width(&mut Table::new()).and_then(|it| u16::try_from(it).ok());
+    fit(header, spare, &rows, width, is_coloured(&std::io::stdout()))
 }
 
 /// Formats a table of any width.

@@ -176,11 +176,16 @@ impl TestEnvironment {
     /// Returns a command that gives the program a terminal, and takes the words that are typed there on standard input.
     /// The terminal shows no typed word, which would land in the middle of another line.
     pub(crate) fn on_a_terminal(&self, args: &[&str]) -> Command {
+        self.on_a_terminal_after("true", args)
+    }
+
+    /// Does the same with a terminal on which this shell command, such as `stty cols 80`, was run.
+    pub(crate) fn on_a_terminal_after(&self, first: &str, args: &[&str]) -> Command {
         let program = program().to_string_lossy().into_owned();
         let words = std::iter::once(program.as_str()).chain(args.iter().copied());
         let line = words.map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");
         let mut command = self.command("script");
-        command.args(["-qe", "--echo", "never", "-c", &line, "/dev/null"]);
+        command.args(["-qe", "--echo", "never", "-c", &format!("{first}; {line}"), "/dev/null"]);
         command
     }
 

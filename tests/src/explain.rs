@@ -101,29 +101,47 @@ fn the_advice_for_a_blocked_command_lets_it_pass_and_nothing_else() {
     assert!(output.stdout.ends_with("  [hooks.\"guard\"]\n  enabled = false\n"), "{}", output.stdout);
 }
 
+/// The parts are in the text, in this order.
+#[track_caller]
+fn has_in_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        let at = rest.find(part).unwrap_or_else(|| panic!("{part:?} in {text}"));
+        rest = &rest[at..];
+    }
+}
+
 #[test]
-fn a_person_reads_it_from_top_to_bottom_in_every_directory() {
+fn a_person_reads_the_decision_first_then_who_decided_and_the_others_in_a_line_each() {
     let env = environment();
+    let decision = "Blocked by guardrail.wasm: Security policy: 'git push --force' is not allowed\n\n\
+                    before_tool_call, tool bash (shell)\n  command   git push --force\n\n";
+    let limits = "\n  limits    3s, 64.00 MiB, 1000000000 fuel; on failure: block\n";
     for cwd in ["repo", "home", "/"] {
         let cwd = env.path(cwd);
-        let text = explain(&env, &["git push --force", "-C", cwd.to_str().unwrap()]).stdout;
-        let wanted = [
-            "before_tool_call, tool bash (shell)\n  command   git push --force\n",
-            "guardrail.wasm: blocked\n  answer    Security policy: 'git push --force' is not allowed\n",
+        let words = ["git push --force", "-C", cwd.to_str().unwrap()];
+        let text = explain(&env, &words).stdout;
+        assert!(text.starts_with(decision), "{text}");
+        let parts = [
+            "guardrail.wasm: blocked\n  from ",
             "\n  runs at   before_tool_call, priority 10\n",
-            "\n  limits    3s, 64.00 MiB, 1000000000 fuel; on failure: block\n",
+            limits,
+            "\n\nOther hooks (--verbose shows more):\n  ",
             "late: not asked: guardrail.wasm had blocked before its turn\n",
             "\n\nNot for this event:\n",
-            "\n\nBlocked by guardrail.wasm: Security policy: 'git push --force' is not allowed\nTo let this one pass, set in ",
+            "\n\nTo let this one pass, set in ",
             "\n  [hooks.\"guardrail.wasm\"]\n  settings = { allow = [\"sudo ls\", \"git push --force\"] }\n",
             "\nKeep its other settings: also_deny\n",
         ];
-        let mut rest = text.as_str();
-        for part in wanted {
-            let at = rest.find(part).unwrap_or_else(|| panic!("{}: {part:?} in {text}", cwd.display()));
-            rest = &rest[at..];
-        }
+        has_in_order(&text, &parts);
+        assert_eq!(text.matches("Security policy").count(), 1, "{text}");
+        assert_eq!(text.matches("  limits ").count(), 1, "{text}");
+        let verbose = explain(&env, &[&words[..], &["--verbose"]].concat());
+        assert!(verbose.stdout.starts_with(decision), "{verbose:#?}");
+        has_in_order(&verbose.stdout, &[limits, "late: not asked: ", "\n  from ", "\n    limits "]);
+        assert!(!verbose.stderr.contains("DEBUG"), "{verbose:#?}");
     }
+    assert!(explain(&env, &["ls", "-vv"]).stderr.contains("DEBUG"));
 }
 
 #[test]
@@ -260,7 +278,7 @@ fn every_hook_has_its_place_rights_and_policy() {
         "home/.hookbox/hooks/x.rules.toml",
         "[[rule]]\nanswer = \"warn\"\nreason = \"r\"\ntool = \"x\"\n",
     );
-    let text = explain(&env, &["ls"]).stdout;
+    let text = explain(&env, &["ls", "--verbose"]).stdout;
     let (asked, others) = text.split_once("\n\nNot for this event:").unwrap();
     let others = others.replace("\n    ", "\n\t");
     let parts: Vec<&str> = asked.split("\n\n").chain(others.split("\n  ")).collect();
@@ -291,5 +309,5 @@ fn a_change_is_shown_with_its_hook_before_and_after() {
     env.native("home/.hookbox/hooks/first", "before_tool_call", r#"echo '{"input":{"command":"ls -l"}}'"#);
     let text = explain(&env, &["ls"]).stdout;
     assert!(text.contains(r#"  changed   input: {"command":"ls"} to {"command":"ls -l"}"#), "{text}");
-    assert!(text.ends_with("\n\nPasses, changed by first.\n"), "{text}");
+    assert!(text.starts_with("Passes, changed by first.\n\n"), "{text}");
 }

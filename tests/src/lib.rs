@@ -63,6 +63,8 @@ mod samples_after_sessions;
 mod samples_of_sessions;
 mod samples_with_rights;
 mod schemas;
+#[cfg(target_os = "linux")]
+mod screens;
 mod sdk_languages;
 mod seeds;
 mod self_protection;

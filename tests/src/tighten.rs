@@ -174,7 +174,7 @@ fn the_stricter_value_and_who_set_it_are_shown() {
     let text = format!("answer = {} instead of {{}}, set by the repository ({file}, line 2)", PRESETS[2]);
     let list = env.hookbox(["list"]);
     assert!(list.stderr.contains(&format!("guard.wasm has {text}")), "{list:#?}");
-    let explained = env.hookbox(["explain", "ls -l"]);
+    let explained = env.hookbox(["explain", "ls -l", "--verbose"]);
     assert!(explained.stdout.contains(&text), "{explained:#?}");
     let explained = env.hookbox(["explain", "ls -l", "--json"]).json();
     assert_eq!(explained["hooks"][0]["tightened"], want);

@@ -96,7 +96,7 @@ impl Allow {
         if self.json {
             return output::json(&as_json(&granted));
         }
-        output::line(&format!("allowed {}: {}", words(term), escape(&granted.call.tool, 200)))
+        output::text(&format!("allowed {}: {}", words(term), escape(&granted.call.tool, 200)))
     }
 
     fn remove(&self, file: &AllowanceFile, code: Option<&Code>) -> anyhow::Result<ExitCode> {

@@ -46,6 +46,7 @@ pub(crate) struct Doctor {
 impl Doctor {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         self.locate.enter()?;
+        self.locate.note_home();
         let manager = unless_interrupted(self.locate.manager()).await??;
         for problem in manager.problems().iter() {
             warn_with_hint(problem, problem.hint.as_ref());
@@ -69,13 +70,12 @@ impl Doctor {
                 self.agents.is_empty() && !it.configured && !has_failed
             };
             let (absent, examined): (Vec<&Examination>, Vec<_>) = found.iter().partition(is_absent);
-            let width = output::width().unwrap_or(usize::MAX);
-            let mut blocks: Vec<String> = examined.into_iter().map(|it| block(it, width)).collect();
+            let mut blocks: Vec<String> = examined.into_iter().map(block).collect();
             if !absent.is_empty() {
                 let titles: Vec<&str> = absent.iter().map(|it| it.title).collect();
-                blocks.push(wrapped(&format!("not set up: {}\n", titles.join(", ")), 12, width));
+                blocks.push(format!("not set up: {}\n", titles.join(", ")));
             }
-            output::line(&blocks.join("\n"))?;
+            output::text(&blocks.join("\n"))?;
             if found.iter().all(|it| !it.configured) {
                 hint("no agent calls hookbox; to guard the agents of this machine: hookbox setup");
             }
@@ -102,8 +102,8 @@ pub(crate) fn of(
     Ok(doctor::Doctor::new(surroundings, version).line(line).trials(trials.collect()))
 }
 
-/// Returns the examination of an agent as text, in lines of this width.
-fn block(found: &Examination, width: usize) -> String {
+/// Returns the examination of an agent as text.
+fn block(found: &Examination) -> String {
     let state = match (found.configured, found.guarded) {
         (_, true) => painted("guarded", AnsiColor::Green),
         (true, false) => painted("NOT guarded", AnsiColor::Red),
@@ -111,10 +111,13 @@ fn block(found: &Examination, width: usize) -> String {
     };
     let mut text = format!("{} ({}): {state}\n", found.title, found.agent);
     let mut field = |name: &str, value: &str| {
-        let _ = writeln!(text, "  {name:<9} {}", wrapped(value, 12, width));
+        let _ = writeln!(text, "  {name:<9} {value}");
     };
     let program = found.program.as_ref().map(|path| escape(&path.to_string_lossy(), 500));
-    field("program", program.as_deref().unwrap_or("not on PATH"));
+    // A finding tells it of a configured agent.
+    if program.is_some() || !found.configured {
+        field("program", program.as_deref().unwrap_or("not on PATH"));
+    }
     let events: Vec<&str> = found.events.iter().map(|it| it.event.as_str()).collect();
     if !events.is_empty() {
         field("events", &events.join(" "));
@@ -125,10 +128,9 @@ fn block(found: &Examination, width: usize) -> String {
             Status::Warning => painted("warning  ", AnsiColor::Yellow),
             Status::Failed => painted("FAILED   ", AnsiColor::Red),
         };
-        let message = wrapped(&finding.message, TEXT, width);
-        let _ = writeln!(text, "  {status} {:<13} {message}", finding.about);
+        let _ = writeln!(text, "  {status} {:<13} {}", finding.about, finding.message);
         if let Some(hint) = &finding.hint {
-            let _ = writeln!(text, "{:TEXT$}{}", "", wrapped(&format!("hint: {hint}"), TEXT, width));
+            let _ = writeln!(text, "{:TEXT$}hint: {hint}", "");
         }
     }
     text
@@ -138,40 +140,4 @@ fn block(found: &Examination, width: usize) -> String {
 fn painted(word: &str, colour: AnsiColor) -> String {
     let style = colour.on_default();
     if is_coloured(&std::io::stdout()) { format!("{style}{word}{style:#}") } else { word.to_owned() }
-}
-
-/// Breaks a text into lines that end before this width, at blanks; further lines begin at this column.
-fn wrapped(text: &str, column: usize, width: usize) -> String {
-    let mut lines = String::new();
-    let mut used = column;
-    for word in text.split(' ') {
-        let length = word.chars().count() + 1;
-        if used > column && used + length > width {
-            let _ = write!(lines, "\n{:column$}", "");
-            used = column;
-        } else if used > column {
-            lines.push(' ');
-        }
-        lines.push_str(word);
-        used += length;
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_text_is_broken_at_blanks_and_no_word_is_cut() {
-        for (text, width, want) in [
-            ("", 20, ""),
-            ("one two three", 80, "one two three"),
-            ("one two three", 14, "one two\n    three"),
-            ("one /a/path/that/is/long two", 14, "one\n    /a/path/that/is/long\n    two"),
-            ("one  two", usize::MAX, "one  two"),
-        ] {
-            assert_eq!(wrapped(text, 4, width), want, "{text:?} {width}");
-        }
-    }
 }

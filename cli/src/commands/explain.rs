@@ -24,7 +24,7 @@ use crate::{given, input, options, output};
 
 /// Explain which hooks an event or a shell command meets, and what they answer.
 ///
-/// The hooks run, with all that they do beside their answer.
+/// The hooks run, with all that they do beside their answer. --verbose describes every hook whole.
 #[derive(Args, Debug)]
 pub(crate) struct Explain {
     /// A shell command, such as 'git push --force', or an event, such as before_tool_call.
@@ -52,7 +52,8 @@ impl Explain {
         if self.json {
             return output::json(&as_json(&explanation, pass.as_ref()));
         }
-        output::line(&account(&explanation, pass.as_ref()))
+        output::text(&account(&explanation))?;
+        pass.map_or(Ok(ExitCode::SUCCESS), |pass| pass.show())
     }
 }
 
@@ -92,8 +93,12 @@ fn is_misspelt(word: &str) -> bool {
     unknown.is_some_and(|it| word.len() > 8 && text::distance(word, it.nearest) <= 3)
 }
 
-/// Returns the word and the reason for a hook that was not asked.
-fn why_not(hook: &ExplainedHook, explanation: &Explanation) -> Option<(&'static str, String)> {
+/// Returns the word and the reason for a hook that was not asked. `listed` lists tools.
+fn why_not(
+    hook: &ExplainedHook,
+    explanation: &Explanation,
+    listed: fn(&[String]) -> String,
+) -> Option<(&'static str, String)> {
     let fired = &explanation.fired;
     Some(match &hook.asked {
         Asked::Yes => return None,
@@ -116,8 +121,7 @@ fn why_not(hook: &ExplainedHook, explanation: &Explanation) -> Option<(&'static 
         }
         Asked::OtherTools(tools) => {
             let tool = fired.event.tool_call().map_or("another tool", |call| call.name.as_str());
-            let tools = escape(&tools.join(", "), 400);
-            ("other_tools", format!("it is for {tools}, and the tool is {}", escape(tool, 100)))
+            ("other_tools", format!("it is for {}, and the tool is {}", listed(tools), escape(tool, 100)))
         }
         Asked::Disabled => {
             let file = hook.entry.settings_file();
@@ -143,7 +147,7 @@ fn as_json(explanation: &Explanation, pass: Option<&WayThrough>) -> Value {
         .hooks
         .iter()
         .map(|hook| {
-            let why = why_not(hook, explanation);
+            let why = why_not(hook, explanation, |tools| escape(&tools.join(", "), 400));
             let subscription = hook.subscription.as_ref();
             let more = json!({
                 "asked": hook.asked == Asked::Yes,

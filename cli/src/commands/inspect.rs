@@ -17,7 +17,7 @@ use crate::compiler;
 use crate::error::warn;
 use crate::options::Locate;
 use crate::progress::looking;
-use crate::{input, output};
+use crate::{account, input, output};
 
 /// Show the metadata of a component or a rules file.
 ///
@@ -37,7 +37,7 @@ impl Inspect {
         if input::is_rules(&self.file) {
             let rules = input::rules(&self.file)?;
             let (json, text) = (describe_rules(&rules), account_of_rules(&self.file, &rules));
-            return if self.json { output::json(&json) } else { output::line(&text) };
+            return if self.json { output::json(&json) } else { output::text(&text) };
         }
         let bytes = input::component(&self.file)?;
         // A hook that was inspected is probably used next: the agent does not wait for its compilation.
@@ -48,7 +48,7 @@ impl Inspect {
         if self.json {
             output::json(&output::joined(describe(&component), json!({ "granted": rights.effective() })))
         } else {
-            output::line(&account(&component, &rights))
+            output::text(&account(&component, &rights))
         }
     }
 }
@@ -177,7 +177,7 @@ fn account(component: &Component, rights: &Rights) -> String {
 fn runs_at(subscription: &Subscription) -> String {
     let tools = match subscription.tools.as_slice() {
         [] => String::new(),
-        tools => format!(", only for {}", escape(&tools.join(" "), 200)),
+        tools => format!(", only for {}", account::tools(tools)),
     };
     let observe = if subscription.observe { ", observing" } else { "" };
     format!("{} (priority {}{observe}{tools})", subscription.event, subscription.priority)

@@ -228,7 +228,7 @@ impl Show {
             let what = format!("{}: no recorded event has this id", escape(&self.id, 80));
             return Err(InputError::new(what, "`hookbox log` lists the events with their ids").into());
         };
-        if self.json { output::json(&record) } else { output::line(&account(&Stored::of(&record))) }
+        if self.json { output::json(&record) } else { output::text(&account(&Stored::of(&record))) }
     }
 }
 
@@ -281,7 +281,7 @@ impl Verify {
             if let Some(last) = &found.last {
                 lines.push_str(&format!("\nHash of the last record: {last}"));
             }
-            output::line(&lines)?;
+            output::text(&lines)?;
         }
         Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

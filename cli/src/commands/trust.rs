@@ -92,7 +92,7 @@ impl Trust {
         if self.json {
             return output::json(&record);
         }
-        output::line(&trusted(&record))
+        output::text(&trusted(&record))
     }
 }
 
@@ -331,7 +331,7 @@ async fn add_grants(
         records.insert(record.clone());
         record
     })?;
-    output::line(&format!("granted to {}: {}", escape(&record.name, 200), approval::list(&record.grants)))
+    output::text(&format!("granted to {}: {}", escape(&record.name, 200), approval::list(&record.grants)))
 }
 
 async fn remove_grants(find: &options::Find, name: &str, rights: &[Capability]) -> anyhow::Result<ExitCode> {
@@ -353,5 +353,5 @@ async fn remove_grants(find: &options::Find, name: &str, rights: &[Capability]) 
         Some(record.grants)
     })?;
     let left = approval::list(&left.unwrap_or_default());
-    output::line(&format!("granted to {}: {left}", escape(&found.name, 200)))
+    output::text(&format!("granted to {}: {left}", escape(&found.name, 200)))
 }

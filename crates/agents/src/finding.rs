@@ -32,7 +32,7 @@ pub struct Finding {
     /// The status.
     pub status: Status,
     /// The subject, in one word: `agent`, `configuration`, `event`, `switch`, `trust`, `matcher`, `timeout`,
-    /// `command`, `version`, `path`, `input`, `lines`, `guard` or `failure`.
+    /// `command`, `version`, `heartbeat`, `path`, `input`, `lines`, `guard` or `failure`.
     pub about: &'static str,
     /// The message; text from outside is escaped.
     pub message: String,
@@ -72,6 +72,11 @@ pub struct Examination {
     pub configured: bool,
     /// True if it does, and nothing was found that would let a call through.
     pub guarded: bool,
+    /// The time of the last event that hookbox answered for it (RFC 3339), up to five minutes too early. `None` if none
+    /// was seen, and for an agent that is not configured.
+    pub last_event: Option<String>,
+    /// The number of its sessions since without an event, up to 256. `None` if hookbox does not read its session files.
+    pub sessions_since: Option<usize>,
     /// The commands that its configuration has for hookbox.
     pub events: Vec<ConfiguredCommand>,
     /// The findings, in order from the agent to the guard.

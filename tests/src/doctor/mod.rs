@@ -231,6 +231,62 @@ fn each_installed_guard_is_tried_with_a_call_of_its_own() {
 }
 
 #[test]
+fn a_guard_that_was_damaged_is_written_again_by_the_command_of_the_hint() {
+    let env = place(Agent::Claude);
+    assert_eq!(env.hookbox(["guard", "add", "git", "--yes"]).code, Some(0));
+    let git = "home/.hookbox/hooks/git.wasm";
+    let whole = fs::read(env.path(git)).unwrap();
+    fs::write(env.path(git), &whole[..100_000]).unwrap();
+    let output = doctor(&env, &["claude"]);
+    let hint = "hint: write it again: hookbox guard add git --force";
+    assert!(output.stdout.contains(hint) && !output.stdout.contains("harmless lines"), "{output:#?}");
+    assert_eq!(env.hookbox(["guard", "add", "git", "--force", "--yes"]).code, Some(0));
+    let output = doctor(&env, &["claude"]);
+    assert!(output.code == Some(0) && !output.stdout.contains("guard add"), "{output:#?}");
+}
+
+#[test]
+fn the_last_event_is_shown_and_sessions_since_are_a_warning() {
+    let env = place(Agent::Claude);
+    let found = || doctor(&env, &["claude", "--json"]).json()[0].clone();
+    let heartbeat = |found: &Value| {
+        let all = found["findings"].as_array().unwrap();
+        all.iter().find(|it| it["about"] == "heartbeat").unwrap().clone()
+    };
+    // The doctor's own events are not the agent's.
+    for _ in 0..2 {
+        let never = found();
+        assert_eq!((&never["last_event"], &never["sessions_since"]), (&json!(null), &json!(0)));
+        assert_eq!(heartbeat(&never)["message"], "configured; no event was seen yet");
+    }
+    let event = Agent::Claude.event("PreToolUse").unwrap();
+    let payload = Agent::Claude.shell_call(event, "ls", &env.path("repo"), "one");
+    assert_eq!(env.hookbox_with(["bridge", "claude"], payload.to_string()).code, Some(0));
+    let seen = found();
+    assert!(seen["last_event"].as_str().unwrap().ends_with('Z'), "{seen:#}");
+    assert_eq!(heartbeat(&seen)["status"], "ok");
+    let call = json!({
+        "type": "assistant", "sessionId": "two", "timestamp": "2999-01-01T00:00:00Z",
+        "message": {"content": [{"type": "tool_use", "name": "Bash", "input": {"command": "ls"}}]},
+    });
+    env.file("home/.claude/projects/p/two.jsonl", format!("{call}\n"));
+    let since = found();
+    assert_eq!((&since["sessions_since"], &since["guarded"]), (&json!(1), &json!(true)), "{since:#}");
+    let heartbeat = heartbeat(&since);
+    assert_eq!(heartbeat["status"], "warning");
+    assert_eq!(heartbeat["message"], "configured; last event just now, 1 session since");
+    assert!(heartbeat["hint"].as_str().unwrap().contains("hookbox install claude"), "{heartbeat:#}");
+}
+
+#[test]
+fn that_an_agent_is_not_on_path_is_said_once() {
+    let env = place(Agent::Claude);
+    fs::remove_file(env.path("bin/claude")).unwrap();
+    let text = doctor(&env, &["claude"]).stdout;
+    assert_eq!(text.matches("not on PATH").count(), 1, "{text}");
+}
+
+#[test]
 fn an_agent_whose_guard_fires_is_guarded_and_nothing_is_changed() {
     for agent in Agent::with_commands() {
         let env = place(agent);

@@ -12,7 +12,12 @@ fn what_is_wrong_is_said_and_changes_nothing() {
     refused(&env.hookbox(["install", "codex", "--local"]), 2, &["Codex", "local"]);
     refused(&env.hookbox(["install", "claude", "--program", "a\nb"]), 2, &["--program"]);
     env.file(CLAUDE, "{\n  // mine\n}\n");
-    refused(&env.hookbox(["install", "claude"]), 1, &["line 2, column 3", "reads no comments"]);
+    let hint = "remove the comment in line 2 and run it again: Claude Code runs no hook";
+    // Before a guard is added, and before anything is asked.
+    for words in [&["install", "claude", "--guards", "git"][..], &["setup", "--agent", "claude", "--yes"]] {
+        refused(&env.hookbox(words), 1, &["line 2, column 3", hint]);
+        assert!(!env.path("home/.hookbox").exists() && !env.path("home/.local").exists(), "{words:?}");
+    }
     env.file(CLAUDE, "{\"hooks\": {}, \"hooks\": {}}");
     refused(&env.hookbox(["install", "claude"]), 1, &["line 1, column 15", "once"]);
     assert_eq!(env.read(CLAUDE).unwrap(), "{\"hooks\": {}, \"hooks\": {}}");

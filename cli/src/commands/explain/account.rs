@@ -6,20 +6,28 @@ use hookbox::capability::Capability;
 use hookbox::outcome::Ruling;
 use hookbox::report::{HookReport, Status};
 use hookbox::session::{Asked, ExplainedHook, Explanation};
-use hookbox::{Kind, Mode, escape};
+use hookbox::{Cause, Kind, Mode, escape};
 use hookbox_journal::journal::StoredHook;
 use hookbox_system::units::show_duration;
 use indicatif::HumanBytes;
 
-use super::way_through::{MatchedRule, WayThrough, matched_rules};
+use super::way_through::{MatchedRule, matched_rules};
 use super::why_not;
-use crate::account::{deeds, line, place, tightened, used};
+use crate::account::{deeds, line, place, tightened, tools, used};
+use crate::output::is_verbose;
 use hookbox_system::limits;
 
-/// The account for a person, to be read from top to bottom.
-pub(super) fn account(explanation: &Explanation, pass: Option<&WayThrough>) -> String {
+/// The account for a person: the decision, the event, the hooks that decided, and the others in a line each. With
+/// `--verbose` every hook is described whole.
+pub(super) fn account(explanation: &Explanation) -> String {
+    let mut text = decision(explanation);
+    let reports = explanation.hooks.iter().filter_map(|it| it.report.as_ref());
+    for allowed in reports.filter(|it| it.status == Status::Allowed) {
+        let name = escape(&allowed.name, 200);
+        let _ = write!(text, "\n{name} blocks this call, and you allowed it. This look used up nothing.");
+    }
     let event = &explanation.fired.event;
-    let mut text = event.name().to_string();
+    let _ = write!(text, "\n\n{}", event.name());
     if let Some(call) = event.tool_call() {
         let _ = write!(text, ", tool {} ({})", escape(&call.name, 100), call.facts.kind.as_str());
         if let Some(command) = &call.facts.command {
@@ -37,59 +45,80 @@ pub(super) fn account(explanation: &Explanation, pass: Option<&WayThrough>) -> S
         }
     }
     let (asked, others): (Vec<_>, Vec<_>) = explanation.hooks.iter().partition(|it| it.report.is_some());
-    for (number, hook) in (1..).zip(asked) {
+    let is_whole = |(_, hook): &(u32, &ExplainedHook)| is_verbose() || has_decided(hook, explanation);
+    let (whole, short): (Vec<_>, Vec<_>) = (1..).zip(asked).partition(is_whole);
+    for (number, hook) in &whole {
         let _ = write!(text, "\n\n{number}. {}", turn(hook, explanation));
+    }
+    if !short.is_empty() {
+        let title = if whole.is_empty() { "Hooks" } else { "Other hooks" };
+        let _ = write!(text, "\n\n{title} (--verbose shows more):");
+    }
+    for (number, hook) in short {
+        let said = said(hook).map(|(_, said)| format!(": {said}")).unwrap_or_default();
+        let _ = write!(text, "\n  {number}. {}{said}", title(hook, explanation));
     }
     if !others.is_empty() {
         text.push_str("\n\nNot for this event:");
         for hook in others {
-            let why = why_not(hook, explanation).map(|(_, why)| why).unwrap_or_default();
+            let why = why_not(hook, explanation, tools).map(|(_, why)| why).unwrap_or_default();
             let _ = write!(text, "\n  {}: {why}", escape(&hook.entry.name, 200));
-            origin(hook, &mut |label, value| {
-                let _ = write!(text, "\n    {label:<9} {value}");
-            });
+            if is_verbose() {
+                origin(hook, &mut |label, value| {
+                    let _ = write!(text, "\n    {label:<9} {value}");
+                });
+            }
         }
-    }
-    let _ = write!(text, "\n\n{}", decision(explanation));
-    let reports = explanation.hooks.iter().filter_map(|it| it.report.as_ref());
-    for allowed in reports.filter(|it| it.status == Status::Allowed) {
-        let name = escape(&allowed.name, 200);
-        let _ = write!(text, "\n{name} blocks this call, and you allowed it. This look used up nothing.");
-    }
-    if let Some(pass) = pass {
-        let _ = write!(text, "\n{}", pass.lines());
     }
     text
 }
 
+/// Returns true if the decision is this hook's, or if it has a part in it.
+fn has_decided(hook: &ExplainedHook, explanation: &Explanation) -> bool {
+    let verdict = &explanation.fired.verdict;
+    let mut rulings = verdict.block.iter().chain(&verdict.ask);
+    hook.asked == Asked::Yes
+        && hook.report.as_ref().is_some_and(|it| {
+            matches!(it.status, Status::Blocked | Status::Asked | Status::Changed | Status::Allowed)
+                || rulings.any(|ruling| ruling.by == it.name)
+        })
+}
+
+/// Returns the name of a hook with its status, or with the reason why it was not asked.
+fn title(hook: &ExplainedHook, explanation: &Explanation) -> String {
+    let name = escape(&hook.entry.name, 200);
+    match (why_not(hook, explanation, tools), &hook.report) {
+        (Some((_, why)), _) => format!("{name}: not asked: {why}"),
+        (None, Some(report)) => format!("{name}: {}", report.status.as_str()),
+        (None, None) => name,
+    }
+}
+
+/// Returns the answer of a hook that was asked, or its failure, with its label.
+fn said(hook: &ExplainedHook) -> Option<(&'static str, String)> {
+    let report = hook.report.as_ref().filter(|_| hook.asked == Asked::Yes)?;
+    let failed = |cause: Cause| {
+        let message = report.message.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+        format!("{}{message}", cause.as_str())
+    };
+    let answer = would(hook, report).or_else(|| report.message.clone()).map(|it| ("answer", it));
+    report.cause.map(|cause| ("failed", failed(cause))).or(answer)
+}
+
 /// Describes the turn of a hook.
 fn turn(hook: &ExplainedHook, explanation: &Explanation) -> String {
-    let entry = &hook.entry;
-    let mut text = format!("{}: ", escape(&entry.name, 200));
-    let report = hook.report.as_ref();
-    match (why_not(hook, explanation), report) {
-        (Some((_, why)), _) => text.push_str(&format!("not asked: {why}")),
-        (None, Some(report)) => text.push_str(report.status.as_str()),
-        (None, None) => {}
-    }
+    let mut text = title(hook, explanation);
+    let verdict = &explanation.fired.verdict;
+    // The decision has these words already.
+    let is_decision = |words: &str| verdict.block.iter().chain(&verdict.ask).any(|it| it.for_user() == words);
     let mut line = |label: &str, value: &str| line(&mut text, label, value);
-    if let Some(report) = report {
-        let message = report.message.as_ref().filter(|_| hook.asked == Asked::Yes);
-        let would = would(hook, report).filter(|_| hook.asked == Asked::Yes);
-        if let Some(would) = &would {
-            line("answer", would);
-        }
-        match (message.filter(|_| would.is_none() || report.cause.is_some()), report.cause) {
-            (Some(message), Some(cause)) => line("failed", &format!("{}: {message}", cause.as_str())),
-            (None, Some(cause)) if hook.asked == Asked::Yes => line("failed", cause.as_str()),
-            (Some(message), None) => line("answer", message),
-            (None, _) => {}
-        }
-        for MatchedRule { name, line: at, on, .. } in matched_rules(hook) {
-            line("rule", &format!("{name}, line {at}, on: {on}"));
-        }
+    if let Some((label, said)) = said(hook).filter(|(_, said)| !is_decision(said)) {
+        line(label, &said);
     }
-    let report = report.map(|it| StoredHook::of(&it.to_json()));
+    for MatchedRule { name, line: at, on, .. } in matched_rules(hook) {
+        line("rule", &format!("{name}, line {at}, on: {on}"));
+    }
+    let report = hook.report.as_ref().map(|it| StoredHook::of(&it.to_json()));
     report.iter().for_each(|it| deeds(it, &mut line));
     origin(hook, &mut line);
     if let Some(report) = report.filter(|_| hook.asked == Asked::Yes) {
@@ -131,7 +160,7 @@ fn origin(hook: &ExplainedHook, line: &mut impl FnMut(&str, &str)) {
     if let Some(subscription) = &hook.subscription {
         let mut when = format!("{}, priority {}", subscription.event, subscription.priority);
         if !subscription.tools.is_empty() {
-            let _ = write!(when, ", only for {}", escape(&subscription.tools.join(", "), 400));
+            let _ = write!(when, ", only for {}", tools(&subscription.tools));
         }
         if subscription.observe {
             when.push_str(", observing");

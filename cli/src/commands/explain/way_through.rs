@@ -2,6 +2,7 @@
 
 use std::env;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use hookbox::manager::Manager;
 use hookbox::report::Status;
@@ -12,7 +13,7 @@ use hookbox_system::{text, toml_value as toml};
 use serde_json::{Map, Value, json};
 
 use crate::account::place;
-use crate::input;
+use crate::{input, output};
 
 /// The metadata in which a hook that blocks names the settings that would let the event pass.
 const SETTINGS_TO_PASS: &str = "settings_to_pass";
@@ -33,8 +34,17 @@ pub(super) struct WayThrough {
 }
 
 impl WayThrough {
-    /// Describes it for a person.
-    pub(super) fn lines(&self) -> String {
+    /// Shows it. The lines to copy are not broken.
+    pub(super) fn show(&self) -> anyhow::Result<ExitCode> {
+        output::line("")?;
+        for line in self.lines().lines() {
+            if line.starts_with("  ") { output::line(line) } else { output::text(line) }?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Describes it for a person. The lines to copy begin with blanks.
+    fn lines(&self) -> String {
         let name = text::escape_toml(&json!(self.hook).to_string());
         if let Some((rule, line, exception)) = &self.exception {
             let what = if exception.replaces { "replace the exceptions of" } else { "add to" };

@@ -311,7 +311,7 @@ fn show_done(own: &Own, added: &[Added]) -> anyhow::Result<()> {
     for it in added.iter().filter(|it| !it.is_kept()) {
         let path = own.shown(&own.path(it.guard));
         let mode = if it.mode == Mode::Observe { ", in shadow mode" } else { "" };
-        output::line(&format!("{} {path} (preset {}{mode})", it.deed.done(), it.preset))?;
+        output::text(&format!("{} {path} (preset {}{mode})", it.deed.done(), it.preset))?;
     }
     if added.iter().any(|it| it.mode == Mode::Observe) {
         hint("shadow mode ends with: hookbox guard enforce --all");

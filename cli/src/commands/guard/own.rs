@@ -35,7 +35,7 @@ impl Own {
     }
 
     /// Makes the private data directory, for a change.
-    pub(super) fn open(self, locate: &options::Locate) -> Result<Self, InputError> {
+    pub(crate) fn open(self, locate: &options::Locate) -> Result<Self, InputError> {
         let repository = discovery::repository(&locate.discovery()?);
         let data = private_dir::open(&self.data, repository.as_deref()).map_err(|error| {
             let hint = "set HOME or XDG_DATA_HOME to a directory of your own, outside the repository";

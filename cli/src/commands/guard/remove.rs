@@ -90,7 +90,7 @@ impl Remove {
                 (true, false) => format!("removed {path}"),
                 _ => format!("removed the settings of {}", guard.hook()),
             };
-            output::line(&what)?;
+            output::text(&what)?;
         }
         Ok(())
     }

@@ -28,7 +28,7 @@ pub(crate) use self::remove::Remove;
 pub(crate) use self::setup::Setup;
 pub(crate) use self::upgrade::Upgrade;
 use self::which::{Which, shown};
-use crate::commands::guard::fix_git;
+use crate::commands::guard::{Own, fix_git};
 use crate::error::{InputError, hint, warn};
 use crate::interrupt::unless_interrupted;
 use crate::{options, output};
@@ -166,10 +166,10 @@ impl Install {
         };
         let code = which.each(&agents, |agent| installer.install(agent, level, &options_of(agent)), keys)?;
         if !which.json && !added.is_empty() {
-            output::line(&format!("guards: added {}", added.join(", ")))?;
+            output::text(&format!("guards: added {}", added.join(", ")))?;
         }
         if !which.json && is_recorded {
-            output::line("journal: events are recorded from now on; `hookbox log` shows them")?;
+            output::text("journal: events are recorded from now on; `hookbox log` shows them")?;
         }
         if !which.json && code == ExitCode::SUCCESS {
             guards.iter().for_each(|guards| say_next(&agents, guards));
@@ -277,8 +277,9 @@ fn with_program(program: &str, options: InstallOptions, surroundings: &Surroundi
 
 /// Makes this program the one that agents run, and returns its path. If it cannot be copied, agents run it in its place.
 fn keep(locate: &options::Locate, copies: &Copies) -> anyhow::Result<String> {
-    let kept = locate.data().map_err(anyhow::Error::from).and_then(|_| Ok(copies.keep()?));
-    if let Err(error) = kept {
+    // Nothing can be set up without it.
+    Own::find(locate)?.open(locate)?;
+    if let Err(error) = copies.keep() {
         let own = program::own()?;
         let path = shown(&copies.path());
         warn(format_args!("{path}: the program cannot be copied there: {error}; agents run {own}"));

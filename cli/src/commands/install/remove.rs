@@ -84,7 +84,7 @@ impl Remove {
         } else {
             rows.iter()
                 .try_for_each(|row| tell(row, |done| format!("took hookbox out of {}", shown(&done.path))))?;
-            gone.iter().try_for_each(|it| output::line(&format!("removed {}", shown(it))).map(drop))?;
+            gone.iter().try_for_each(|it| output::text(&format!("removed {}", shown(it))).map(drop))?;
         }
         for path in &others {
             warn(format_args!("{} still calls hookbox", shown(path)));

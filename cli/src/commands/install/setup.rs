@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use super::offers::{Recording, note_left_out};
 use super::program::{self, Copies};
-use super::which::{Which, row_of, shown};
+use super::which::{Which, complain, row_of, shown};
 use super::{entries, home_of, keep, with_program, with_wanted_events};
 use crate::commands::doctor;
 use crate::commands::guard::{Added, Chosen, Own, Plan, fix_git};
-use crate::error::{EXIT_FAILED, InputError, hint, say};
+use crate::error::{EXIT_FAILED, InputError, hint, say, warn, warn_of_problems};
 use crate::interrupt::unless_interrupted;
 use crate::{approval, named, options, output};
 
@@ -95,6 +95,10 @@ impl Setup {
                 Planned { agent: *agent, options, change }
             })
             .collect();
+        // Guards alone guard nothing.
+        if planned.iter().all(|it| it.change.is_err()) {
+            return refused(planned, json);
+        }
         if !json || !yes {
             show(&planned, &agents, &guards, is_recorded, &copies);
         }
@@ -125,6 +129,8 @@ impl Setup {
             });
         }
         let manager = unless_interrupted(which.locate.manager()).await??;
+        // Without a cache, for example, an event may take too long for the doctor.
+        warn_of_problems(&manager);
         let doctor = doctor::of(&which.locate, None, doctor::LINE)?;
         for it in done.iter_mut().filter(|it| it.change.is_ok()) {
             it.examined = Some(unless_interrupted(doctor.examine(it.agent, &manager)).await?);
@@ -132,16 +138,29 @@ impl Setup {
         if json {
             let guards: Vec<&str> =
                 added.iter().filter(|it| it.is_written()).map(|it| it.guard.name).collect();
-            let agents: Vec<Value> = done.iter().map(Done::row).collect();
-            output::json(&json!({
-                "program": program, "guards_added": guards, "journal_enabled": is_recorded, "agents": agents,
-            }))?;
+            output::json(&as_json(Some(&program), &guards, is_recorded, &done))?;
         } else {
             tell(&done, &added)?;
         }
         let is_well = done.iter().all(Done::is_guarded);
         Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
     }
+}
+
+/// Reports that no agent can be set up: nothing was changed.
+fn refused(planned: Vec<Planned>, json: bool) -> anyhow::Result<ExitCode> {
+    let done = planned.into_iter().map(|it| Done { agent: it.agent, change: it.change, examined: None });
+    let done: Vec<Done> = done.collect();
+    if json {
+        output::json(&as_json(None, &[], false, &done))?;
+    }
+    done.into_iter().filter_map(|it| it.change.err()).map(complain).for_each(drop);
+    Ok(ExitCode::from(EXIT_FAILED))
+}
+
+fn as_json(program: Option<&str>, guards: &[&str], is_recorded: bool, done: &[Done]) -> Value {
+    let agents: Vec<Value> = done.iter().map(Done::row).collect();
+    json!({ "program": program, "guards_added": guards, "journal_enabled": is_recorded, "agents": agents })
 }
 
 /// Returns the agents that were named, or those that are on this machine.
@@ -194,17 +213,22 @@ fn show(planned: &[Planned], agents: &[Agent], guards: &Plan, is_recorded: bool,
 fn tell(done: &[Done], added: &[Added]) -> anyhow::Result<()> {
     let names: Vec<&str> = added.iter().filter(|it| it.is_written()).map(|it| it.guard.name).collect();
     if !names.is_empty() {
-        output::line(&format!("guards: added {}", names.join(", ")))?;
+        output::text(&format!("guards: added {}", names.join(", ")))?;
     }
     for it in done {
         let state = if it.is_guarded() { "guarded" } else { "NOT guarded" };
-        output::line(&format!("{}: {state}", it.agent.title()))?;
+        output::text(&format!("{}: {state}", it.agent.title()))?;
         match &it.change {
             Ok(change) if change.change != Change::Unchanged || !it.is_guarded() => {
                 change.next.iter().for_each(hint)
             }
             Ok(_) => {}
-            Err(failure) => hint(failure),
+            Err(failure) => {
+                warn(failure);
+                if let InstallFailure::File(error) = failure {
+                    hint(&error.hint);
+                }
+            }
         }
     }
     let failed: Vec<&str> = done.iter().filter(|it| !it.is_guarded()).map(|it| it.agent.as_str()).collect();

@@ -91,9 +91,9 @@ impl Upgrade {
                 Some(before) => format!(", before {before}"),
                 None => String::new(),
             };
-            output::line(&format!("hookbox: {version}{was}"))?;
+            output::text(&format!("hookbox: {version}{was}"))?;
             if !names.is_empty() {
-                output::line(&format!("guards: updated {}", names.join(", ")))?;
+                output::text(&format!("guards: updated {}", names.join(", ")))?;
             }
             rows.iter().try_for_each(|row| tell(row, sentence))?;
         }

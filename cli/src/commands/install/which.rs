@@ -131,18 +131,25 @@ impl Which {
         Ok(agents)
     }
 
-    /// Checks the options for every agent before anything is changed, so that a failure of one changes none.
-    /// With `--all`, options that OpenCode's fixed plugin cannot have are not a failure.
+    /// Checks the options and the files of every agent before anything is changed, so that wrong options for one change none.
+    /// A file that cannot be changed stops no other. With `--all`, options that OpenCode's fixed plugin cannot have are not
+    /// a failure.
     pub(super) fn check(
         &self,
         agents: &[Agent],
         installer: &Installer,
         options: &InstallOptions,
     ) -> anyhow::Result<Option<ExitCode>> {
-        let checked = agents.iter().map(|agent| (*agent, installer.check(*agent, self.level(), options)));
-        let failed = checked.filter_map(|(agent, checked)| Some((agent, checked.err()?)));
-        let failed = failed.filter(|(_, it)| !(self.all && matches!(it, InstallFailure::Fixed { .. })));
-        let failed: Vec<_> = failed.collect();
+        let planner = installer.clone().dry(true);
+        let checked = agents.iter().map(|agent| (*agent, planner.install(*agent, self.level(), options)));
+        let mut failed: Vec<_> =
+            checked.filter_map(|(agent, checked)| Some((agent, checked.err()?))).collect();
+        let is_every = failed.len() == agents.len();
+        failed.retain(|(_, it)| match it {
+            InstallFailure::Fixed { .. } => !self.all,
+            InstallFailure::File(_) => is_every,
+            _ => true,
+        });
         if failed.is_empty() {
             return Ok(None);
         }
@@ -208,7 +215,7 @@ impl Which {
         let is_install = !done.next.is_empty();
         if self.dry_run && done.change == Change::Created && !agent.runs_commands() {
             let lines = done.after.iter().flatten().filter(|byte| **byte == b'\n').count();
-            output::line(&format!("{title}: would create {path} ({lines} lines)"))?;
+            output::text(&format!("{title}: would create {path} ({lines} lines)"))?;
         } else if self.dry_run {
             let diff = done.diff();
             if !diff.is_empty() {
@@ -219,7 +226,7 @@ impl Which {
                 _ => format!("{title}: nothing was changed in {path}"),
             });
         } else {
-            output::line(&match done.change {
+            output::text(&match done.change {
                 Change::Unchanged if is_install => format!("{title}: {path} is as it should be"),
                 Change::Unchanged => format!("{title}: nothing of hookbox in {path}"),
                 Change::Created => format!("{title}: created {path}"),
@@ -230,11 +237,11 @@ impl Which {
             })?;
         }
         if is_install && !self.dry_run {
-            output::line(&format!("  events: {}", done.events.join(", ")))?;
+            output::text(&format!("  events: {}", done.events.join(", ")))?;
         }
         match &done.original {
             Some(original) if is_install => {
-                output::line(&format!("  the original: {}", shown(original)))?;
+                output::text(&format!("  the original: {}", shown(original)))?;
             }
             Some(original) => {
                 let original = shown(original);
@@ -282,7 +289,7 @@ pub(super) fn row_of((agent, level, done): &Row) -> Value {
 /// Prints a row, with this sentence about the change.
 pub(super) fn tell((agent, _, done): &Row, sentence: impl Fn(&FileChange) -> String) -> anyhow::Result<()> {
     match done {
-        Ok(done) => output::line(&format!("{}: {}", agent.title(), sentence(done))).map(drop),
+        Ok(done) => output::text(&format!("{}: {}", agent.title(), sentence(done))).map(drop),
         Err(failure) => {
             warn(format_args!("{}: {failure}", agent.title()));
             Ok(())
@@ -300,7 +307,8 @@ fn failed_row(agent: Agent, level: Level, failure: &InstallFailure) -> Value {
     json!({ "agent": agent.as_str(), "level": level.as_str(), "error": error })
 }
 
-fn complain(failure: InstallFailure) -> ExitCode {
+/// Prints a failure and its hint, and returns the exit code.
+pub(super) fn complain(failure: InstallFailure) -> ExitCode {
     let mut what = failure.to_string();
     let hint = match failure {
         InstallFailure::File(error) => {

@@ -42,7 +42,7 @@ pub fn sign(directory: &Path, data: Option<&Path>, changes: &[PathBuf]) -> Optio
     }
     let session = sessions::open_at(data?, directory)?;
     let shown = text::escape(&session.directory.to_string_lossy(), 500);
-    Some(Sign::Beside(format!("{} has a session open in {shown}", session.title())))
+    Some(Sign::Beside(format!("{} has a session open in {shown}, {}", session.title(), session.lasts())))
 }
 
 /// Looks for a sign that an agent runs this process, as [`sign`] does.

@@ -21,8 +21,8 @@ use hookbox_system::limits;
 const FOLLOW_UPS: &str = "follow-ups";
 const TOLD: &str = "told";
 
-/// The largest number of sessions that are kept: far more than a user has at once.
-const MAX_SESSIONS: usize = 256;
+/// The largest number of sessions that are kept or counted: far more than a user has at once.
+pub(super) const MAX_SESSIONS: usize = 256;
 
 /// The largest file of notes, in bytes. A larger one begins anew, and each note is told again.
 const MAX_TOLD: u64 = 64 << 10;

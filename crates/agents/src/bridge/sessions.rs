@@ -1,8 +1,9 @@
 //! The open sessions: a small private file for each, which the bridge writes at an event and removes at the
-//! end.
+//! end. A file of each agent has the time of its last event.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -14,11 +15,17 @@ use crate::agent::Agent;
 use crate::files::{private_dir, write_atomic};
 use hookbox_system::limits;
 
+/// The session of the doctor's payloads, for hooks that keep a record. It is not one of an agent.
+pub(super) const DOCTOR: &str = "hookbox-doctor";
+
 /// The directory in the private data directory.
 const DIRECTORY: &str = "sessions";
 
-/// The age up to which a note is not written again, so that an event costs one `stat`.
-const REWRITTEN: Duration = Duration::from_secs(5 * 60);
+/// The directory of the files whose time is that of an agent's last event.
+const SEEN: &str = "seen";
+
+/// The age up to which a note and a time are not written again, so that an event costs one `stat`.
+pub(super) const REWRITTEN: Duration = Duration::from_secs(5 * 60);
 
 /// The time after its last event for which a session counts as open, if the agent's process is not known. A
 /// command of an agent follows an event closely.
@@ -32,12 +39,29 @@ pub(super) struct Session {
     pub(super) directory: PathBuf,
     /// The agent's process, if it is certain.
     process: Option<Process>,
+    /// The time of its last event, to [`REWRITTEN`].
+    #[serde(skip)]
+    noted: Option<SystemTime>,
 }
 
 impl Session {
     /// Returns the agent's name in a sentence.
     pub(super) fn title(&self) -> &'static str {
         self.agent.parse::<Agent>().map_or("an agent", Agent::title)
+    }
+
+    /// Returns how long it counts as open, in words.
+    pub(super) fn lasts(&self) -> String {
+        match (&self.process, self.noted.and_then(|noted| noted.elapsed().ok())) {
+            (Some(process), _) if process.is_alive() == Some(true) => {
+                format!("until process {} ends", process.id)
+            }
+            (_, age) => {
+                let left = OPEN.saturating_sub(age.unwrap_or_default()).as_secs().div_ceil(60);
+                let minutes = if left == 1 { "minute" } else { "minutes" };
+                format!("for {left} more {minutes}, if it sends no event")
+            }
+        }
     }
 
     fn is_open(&self, noted: SystemTime) -> bool {
@@ -50,15 +74,17 @@ impl Session {
 pub(super) struct Note {
     file: SessionFile,
     agent: Agent,
+    seen: PathBuf,
 }
 
 impl Note {
     /// Returns the file of a session; `None` for a session without an id.
     pub(super) fn of(data: &Path, agent: Agent, session: &str) -> Option<Self> {
-        if session.is_empty() || session == super::doctor::SESSION {
+        if session.is_empty() || session == DOCTOR {
             return None;
         }
-        Some(Self { file: SessionFile::of(data, DIRECTORY, agent, session), agent })
+        let (file, seen) = (SessionFile::of(data, DIRECTORY, agent, session), seen(data, agent));
+        Some(Self { file, agent, seen })
     }
 
     /// Notes that it is open in a directory. A failure is only one sign less. While the agent's process
@@ -70,6 +96,7 @@ impl Note {
         if is_fresh && !begins {
             return;
         }
+        let _ = self.see();
         if !self.is_alive() {
             let _ = self.write(directory);
         }
@@ -77,9 +104,21 @@ impl Note {
 
     /// Removes it, unless the agent's process is known to live: then the note ends with that process.
     pub(super) fn close(&self) {
+        let _ = self.see();
         if !self.is_alive() {
             self.file.remove();
         }
+    }
+
+    /// Notes the time of the event, unless the last one is as good as it.
+    fn see(&self) -> io::Result<()> {
+        let last = fs::symlink_metadata(&self.seen).and_then(|about| about.modified());
+        if last.is_ok_and(|last| last.elapsed().is_ok_and(|age| age < REWRITTEN)) {
+            return Ok(());
+        }
+        let directory = self.seen.parent().unwrap_or(Path::new("/"));
+        DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        private_dir::create_file(&self.seen)?.set_modified(SystemTime::now())
     }
 
     fn is_alive(&self) -> bool {
@@ -92,9 +131,18 @@ impl Note {
         let mut parents = parents::agents().into_iter();
         let process = parents.find(|it| it.agent == self.agent.title()).map(|it| it.process);
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-        let session = Session { agent: self.agent.to_string(), directory, process };
+        let session = Session { agent: self.agent.to_string(), directory, process, noted: None };
         write_atomic(&self.file.path, &serde_json::to_vec(&session)?)
     }
+}
+
+fn seen(data: &Path, agent: Agent) -> PathBuf {
+    data.join(SEEN).join(agent.as_str())
+}
+
+/// Returns the time of an agent's last event, which may be [`REWRITTEN`] too early. `None` if there was none.
+pub(super) fn last_event(data: &Path, agent: Agent) -> Option<SystemTime> {
+    fs::symlink_metadata(seen(data, agent)).ok()?.modified().ok()
 }
 
 /// Returns a session that is open in this directory, above it or below it.
@@ -108,8 +156,9 @@ pub(super) fn open_at(data: &Path, directory: &Path) -> Option<Session> {
 
 /// Reads the note of a session that is open.
 fn read(path: &Path) -> io::Result<Session> {
-    let session: Session = serde_json::from_slice(&private_dir::read_file(path, limits::FILE)?)?;
+    let mut session: Session = serde_json::from_slice(&private_dir::read_file(path, limits::FILE)?)?;
     let noted = fs::symlink_metadata(path)?.modified()?;
+    session.noted = Some(noted);
     session.is_open(noted).then_some(session).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
@@ -153,11 +202,16 @@ mod tests {
         for (age, is_open) in [(Duration::ZERO, true), (OPEN - REWRITTEN, true), (OPEN + REWRITTEN, false)] {
             one.open(temp.path(), true);
             // Under an agent of this name its process is noted, and lives.
-            let session = Session { agent: "cursor".into(), directory: "/".into(), process: None };
+            let session =
+                Session { agent: "cursor".into(), directory: "/".into(), process: None, noted: None };
             fs::write(&one.file.path, serde_json::to_vec(&session).unwrap()).unwrap();
             let file = File::options().write(true).open(&one.file.path).unwrap();
             file.set_modified(SystemTime::now() - age).unwrap();
-            assert_eq!(open_at(temp.path(), temp.path()).is_some(), is_open, "{age:?}");
+            let open = open_at(temp.path(), temp.path());
+            assert_eq!(open.is_some(), is_open, "{age:?}");
+            let left = (OPEN.as_secs() - age.as_secs().min(OPEN.as_secs())) / 60;
+            let lasts = format!("for {left} more minutes, if it sends no event");
+            assert!(open.is_none_or(|it| it.lasts() == lasts), "{age:?}");
         }
         // The next event opens it again.
         one.open(temp.path(), false);
@@ -174,6 +228,21 @@ mod tests {
         assert_eq!(fs::read_to_string(&one.file.path).unwrap(), "as it was");
         one.open(temp.path(), true);
         assert!(open_at(temp.path(), temp.path()).is_some());
+    }
+
+    #[test]
+    fn the_time_of_the_last_event_stays_after_the_session() {
+        let temp = tempfile::tempdir().unwrap();
+        let (one, long_ago) = (note(temp.path(), "one"), SystemTime::now() - 2 * REWRITTEN);
+        let last = || last_event(temp.path(), Agent::Cursor);
+        assert_eq!(last(), None);
+        for event in [|note: &Note| note.open(Path::new("/"), true), Note::close] {
+            event(&one);
+            assert!(last().unwrap() > long_ago);
+            let file = File::options().write(true).open(seen(temp.path(), Agent::Cursor)).unwrap();
+            file.set_modified(long_ago).unwrap();
+        }
+        assert_eq!(last_event(temp.path(), Agent::Claude), None);
     }
 
     #[test]

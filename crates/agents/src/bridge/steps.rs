@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::doctor::SESSION;
 use super::known::Known;
 use super::question::{End, Question, refused};
 use super::session_file::{FollowUps, Told};
-use super::sessions::Note;
+use super::sessions::{DOCTOR, Note};
 use crate::agent::failed_calls::Withheld;
 use crate::agent::{Fate, Reply, Request};
 use crate::event::{AgentStop, Context, Event, EventData, EventName, InvokedBy};
@@ -71,7 +70,7 @@ impl<'a> Steps<'a> {
     pub(super) fn new(known: &'a Known, manager: &'a Manager, request: Request) -> Self {
         let data = manager.trust_file().map(|file| file.directory().to_owned());
         let session = request.event.context.conversation_id.as_str();
-        let (told, is_try) = (Told::of(data.as_deref(), known.agent(), session), session == SESSION);
+        let (told, is_try) = (Told::of(data.as_deref(), known.agent(), session), session == DOCTOR);
         Self { known, manager, request, data, told, is_try }
     }
 

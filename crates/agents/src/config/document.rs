@@ -48,7 +48,8 @@ impl<'a> ConfigText<'a> {
         let document = Document::parse(&self.strict).map_err(|why| {
             let hint = match Document::parse(&strict(self.text)) {
                 Ok(_) if !self.spec.config.reads_comments => format!(
-                    "{} reads no comments and no comma after the last value: it runs no hook of this file",
+                    "remove {} and run it again: {} runs no hook of this file",
+                    surplus(self.text),
                     self.spec.title
                 ),
                 _ => BY_HAND.to_owned(),
@@ -133,6 +134,19 @@ pub(crate) fn without_comments(text: &str) -> Cow<'_, str> {
     replaced(&COMMENT, text, |comment| {
         comment.chars().map(|c| if matches!(c, '\n' | '\r') { c } else { ' ' }).collect()
     })
+}
+
+/// Names the first comment and the first comma after a last value, with their lines.
+fn surplus(text: &str) -> String {
+    let line = |pattern: &LazyLock<Option<Regex>>, text: &str, begin: char| {
+        let mut all = pattern.as_ref()?.find_iter(text);
+        let found = all.find(|it| it.as_str().starts_with(begin))?;
+        Some(text.get(..found.start())?.matches('\n').count() + 1)
+    };
+    let comment = line(&COMMENT, text, '/').map(|line| format!("the comment in line {line}"));
+    let comma = line(&LAST_COMMA, &without_comments(text), ',');
+    let comma = comma.map(|line| format!("the comma after the last value in line {line}"));
+    comment.into_iter().chain(comma).collect::<Vec<_>>().join(" and ")
 }
 
 /// Returns the text with blanks in the place of comments and of commas after a last value.
@@ -322,7 +336,9 @@ mod tests {
         let text = "\u{feff}// mine\n{\"a\": 1, /* b */}\n";
         assert_eq!(members(Agent::Gemini, text.as_bytes()), Ok(Some(1)));
         let error = members(Agent::Claude, text.as_bytes()).unwrap_err();
-        assert!(error.hint.contains("Claude Code reads no comments"), "{}", error.hint);
+        let both = "remove the comment in line 1 and the comma after the last value in line 2 and run it again: \
+                    Claude Code runs no hook of this file";
+        assert_eq!(error.hint.to_string(), both);
         assert_eq!(members(Agent::Codex, b" \n"), Ok(None));
     }
 

@@ -4,14 +4,16 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
+use hookbox::Hint;
 use hookbox::internal::tool_result;
 use hookbox::report::Status as Reported;
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
 use super::configured::{Configured, HookCommand};
-use super::{Doctor, SESSION, Trial};
+use super::{Doctor, Trial};
 use crate::agent::{Agent, AgentEvent, Effect, Printed};
+use crate::bridge::sessions::DOCTOR;
 use crate::builtin::SELF_PROTECTION;
 use crate::event::{Context, EventData, EventName, ToolCall};
 use crate::finding::Examination;
@@ -137,7 +139,7 @@ impl GuardProbe<'_> {
         if !manager.entries().iter().any(|it| it.name == trial.hook && runs(it)) {
             return;
         }
-        let session = manager.session(SESSION).without_allowances();
+        let session = manager.session(DOCTOR).without_allowances();
         let session = session.cwd(self.doctor.project().to_string_lossy());
         let call = |line: &str| ToolCall::new("bash", json!({ "command": line }));
         let data = if trial.is_output {
@@ -176,14 +178,16 @@ impl GuardProbe<'_> {
         match own {
             Some(own) => {
                 let message = format!("`{HARMLESS}` is blocked by {} as well", text::escape(&own.by, 200));
-                found.warn("guard", message, "use a guard that lets harmless lines run");
+                let hint = mend(manager, |it| it.name == own.by);
+                let hint = hint.unwrap_or_else(|| "use a guard that lets harmless lines run".into());
+                found.warn("guard", message, hint);
                 true
             }
             None => {
                 let message =
                     format!("it blocks everything, which proves no guard: `{HARMLESS}`, too: {reason}");
                 let hint = "let --event be the event of the entry; otherwise see what blocks it";
-                found.fail("guard", message, hint);
+                found.fail("guard", message, mend(manager, |_| true).unwrap_or_else(|| hint.into()));
                 false
             }
         }
@@ -209,7 +213,7 @@ impl GuardProbe<'_> {
     }
 
     fn payload(&self, line: &str) -> String {
-        self.agent.shell_call(self.event, line, self.doctor.project(), SESSION).to_string()
+        self.agent.shell_call(self.event, line, self.doctor.project(), DOCTOR).to_string()
     }
 
     async fn ask_about(&self, line: &str) -> (Effect, String) {
@@ -225,13 +229,24 @@ impl GuardProbe<'_> {
 
     /// Returns the hook that blocks a line in this program.
     async fn blocking_hook(&self, line: &str, manager: &Manager) -> Option<Ruling> {
-        let defaults = Context::new(SESSION, self.doctor.project().to_string_lossy());
+        let defaults = Context::new(DOCTOR, self.doctor.project().to_string_lossy());
         let payload = self.payload(line);
         let request = self.agent.read(payload.as_bytes(), Some(self.event.name), &defaults).ok()??;
-        let session = manager.session(SESSION).without_allowances();
+        let session = manager.session(DOCTOR).without_allowances();
         let fired = timeout_at(self.until, session.fire_event(request.event)).await.ok()?;
         fired.verdict.block
     }
+}
+
+/// Returns the step that mends such a hook, which cannot be used.
+fn mend(manager: &Manager, is_it: impl Fn(&Entry) -> bool) -> Option<Hint> {
+    let problems = manager.problems();
+    let step = |it: &Entry| {
+        let of_it = problems.iter().find(|problem| Some(&problem.path) == it.path.as_ref());
+        of_it.and_then(|problem| problem.hint.clone())
+    };
+    let entries = manager.entries();
+    entries.iter().filter(|it| it.status == EntryStatus::Invalid && is_it(it)).find_map(step)
 }
 
 /// Reports the hooks that do not run.
@@ -247,10 +262,12 @@ fn check_hooks(manager: &Manager, is_guarded: bool, found: &mut Examination) {
         let (message, hint) = match entry.status {
             EntryStatus::Untrusted => (
                 format!("{name} does not run: you have not trusted it"),
-                format!("hookbox trust {}", text::shell_word(&entry.name)),
+                format!("hookbox trust {}", text::shell_word(&entry.name)).into(),
             ),
             EntryStatus::Invalid => {
-                (format!("{name} cannot be used: {}", text::escape(why, 500)), "see hookbox list".to_owned())
+                let hint = mend(manager, |it| it.name == entry.name);
+                let hint = hint.unwrap_or_else(|| "see hookbox list".into());
+                (format!("{name} cannot be used: {}", text::escape(why, 500)), hint)
             }
             _ => continue,
         };

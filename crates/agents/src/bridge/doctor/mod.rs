@@ -6,6 +6,7 @@
 
 mod configured;
 mod guard_probe;
+mod heartbeat;
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
@@ -26,9 +27,6 @@ use crate::spec::{Conditions, LeavesOut};
 use crate::text;
 
 pub use crate::finding::{ConfiguredCommand, Examination, Finding, Status};
-
-/// The session of the payloads, for hooks that keep a record.
-pub(super) const SESSION: &str = "hookbox-doctor";
 
 /// The default line that a guard has to block.
 pub const LINE: &str = "rm -rf /";
@@ -114,6 +112,9 @@ impl Doctor {
             );
         }
         self.check_all(agent, &configured, &mut found);
+        let trust = manager.trust_file();
+        let data = trust.as_ref().map(|file| file.directory());
+        heartbeat::check(agent, data, &self.surroundings, &configured, &mut found);
         check_input(agent, manager, &mut found);
         self.check_command_files(agent, &mut found);
         let before: Vec<(&HookCommand, &'static AgentEvent)> = configured
