@@ -56,7 +56,7 @@ fn records() -> Vec<Value> {
             record(&format!("passed{at:04}"), at * 10, "claude", &call("bash", "cargo test"), &passed, &hooks)
         })
         .collect();
-    let why = "`git push --force` overwrites the branch at the remote. Safer: git push --force-with-lease";
+    let why = "`git push --force` overwrites the branch at the remote. Instead: git push --force-with-lease";
     for (at, id) in ["blocked000", "blocked001"].into_iter().enumerate() {
         let hooks = [hook("git.wasm", "blocked", json!({ "message": why }))];
         let event = call("bash", "git push --force");

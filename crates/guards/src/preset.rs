@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub enum Preset {
     /// Stops only what loses very much.
     Relaxed,
-    /// Stops what loses work that nobody can make again.
+    /// Stops what loses work that can't be recovered.
     #[default]
     Standard,
     /// Stops also what can be made again, and what cannot be read.

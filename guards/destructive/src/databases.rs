@@ -18,11 +18,7 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
         let quoted = |text: &str| text.split(['"', '\'', '`']).find_map(loss);
         let statement =
             scene.code().filter(|it| it.contains("execute") || it.contains("query")).find_map(quoted)?;
-        return Some(Denial::new(
-            statement,
-            "the rows are lost if there is no backup",
-            "pg_dump --schema-only",
-        ));
+        return Some(Denial::new(statement, "the rows are lost if there is no backup", ""));
     }
     let is_safe =
         |it: &str| matches!(it, ":memory:" | "-readonly" | "-safe" | "--readonly") || it.starts_with("/tmp/");
@@ -51,13 +47,14 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     {
         return None;
     }
-    let safer = match name {
-        "mysql" | "mariadb" => "mysqldump --no-data",
-        "sqlite3" => "sqlite3 app.db .tables",
-        "mongosh" | "mongo" => "mongodump --help",
-        _ => "pg_dump --schema-only",
+    let save = match name {
+        "mysql" | "mariadb" => "mysqldump --all-databases",
+        "sqlite3" => "sqlite3 app.db .dump",
+        "mongosh" | "mongo" => "mongodump",
+        "psql" | "pgcli" => "pg_dump",
+        _ => "",
     };
-    Some(Denial::new(statement, "the rows are lost if there is no backup", safer))
+    Some(Denial::new(statement, "the rows are lost if there is no backup", save).save())
 }
 
 /// Returns what a text of statements loses.

@@ -27,7 +27,7 @@ const SCHEMA: &str = include_str!("../settings.schema.json");
 pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
     if scene.reading.multiplies {
         let why = "it starts processes until the machine stops";
-        return Some(Denial::new("calls itself without an end", why, "ulimit -u"));
+        return Some(Denial::new("calls itself without an end", why, ""));
     }
     overwrite::redirections(scene).or_else(|| {
         let name = scene.run.program()?;

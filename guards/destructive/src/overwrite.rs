@@ -5,8 +5,8 @@ use hookbox_shell::{Arg, Mode, Place, Run, Sort, unpacks};
 
 use crate::moved::is_free_behind;
 
-fn lost(what: &str, safer: &str) -> Denial {
-    Denial::new(what, "what was there is lost", safer)
+fn lost(what: &str, look: &str) -> Denial {
+    Denial::new(what, "the old contents are lost", look)
 }
 
 /// Judges the files that the output of a command goes to.
@@ -45,7 +45,9 @@ pub(crate) fn redirections(scene: &Scene<'_>) -> Option<Denial> {
             "/etc/passwd" | "/etc/shadow" | "/etc/sudoers" | "/etc/fstab" | "/etc/hosts"
         );
         if keeps {
-            return Some(lost(&format!("replaces {}", target.text), &format!("cp {} /tmp/", target.text)));
+            return Some(
+                lost(&format!("replaces {}", target.text), &format!("cp {} /tmp/", target.text)).save(),
+            );
         }
         let is_lost = || if area.is_cheap() { !is_free_behind(scene, target) } else { empties(target) };
         (prints_nothing && is_lost()).then(|| emptied(&target.text))
@@ -232,7 +234,7 @@ fn moved(scene: &Scene<'_>, name: &str) -> Option<Denial> {
             _ => false,
         };
     if is_forced && scene.preset > Preset::Relaxed && is_root(scene, target) {
-        return Some(lost(&format!("overwrites files of {}", target.text), "cp -rn"));
+        return Some(lost(&format!("overwrites files of {}", target.text), "cp -rn").instead());
     }
     let from_nothing = sources.iter().any(|it| is_nothing(it));
     let replaces = matches!(name, "cp" | "gcp" | "install") || name == "ln" && has(args, 'f', "--force");
@@ -307,8 +309,8 @@ fn closed(scene: &Scene<'_>, name: &str) -> Option<Denial> {
 
 fn refusal(text: &str) -> Denial {
     Denial::new(
-        format!("changes who may use {text} and all below"),
-        "nobody knows the rights of before",
+        format!("changes who may use {text} and everything below it"),
+        "the old permissions are lost",
         "ls -la",
     )
 }

@@ -38,7 +38,7 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
             let text = args.iter().map(|it| it.text.to_lowercase()).collect::<Vec<_>>().join(" ");
             let removes =
                 ["rd /s", "rmdir /s", "del /s", "del /f", "format "].iter().any(|it| text.contains(it));
-            removes.then(|| denial("removes files with their directories", "rd build"))
+            removes.then(|| denial("removes files with their directories", "dir"))
         }
         _ => None,
     }
@@ -50,7 +50,7 @@ fn is_switch(text: &str) -> bool {
 }
 
 fn denial(what: &str, safer: &str) -> Denial {
-    Denial::new(what, "nobody can make these files again", safer)
+    Denial::new(what, "these files can't be recovered", safer)
 }
 
 fn rm(scene: &Scene<'_>, name: &str) -> Option<Denial> {
@@ -112,18 +112,19 @@ fn removal(scene: &Scene<'_>, target: &Arg, recursive: bool) -> Option<Denial> {
         if scene.preset == Preset::Relaxed && !matches!(area, Area::System | Area::Whole) {
             return None;
         }
-        return (!is_excused()).then(|| denial(&what, &safer(target)));
+        let look = if area == Area::System { list(target) } else { look(target) };
+        return (!is_excused()).then(|| denial(&what, &look));
     }
     let is_all = target.sort == Sort::Pattern;
     let denial = match area {
-        Area::System if !is_home(target) || is_all => Some(denial(&what, &safer(target))),
+        Area::System if !is_home(target) || is_all => Some(denial(&what, &list(target))),
         Area::Device => Some(denial(&what, "ls -l /dev")),
         _ if scene.preset == Preset::Relaxed => None,
         Area::Whole if is_all => Some(denial(&what, "ls -la")),
-        _ if is_all && !is_narrow(text) => Some(denial(&what, &safer(target))),
-        _ if is_store(text) => Some(denial(&what, &safer(target))),
+        _ if is_all && !is_narrow(text) => Some(denial(&what, &look(target))),
+        _ if is_store(text) => Some(denial(&what, &look(target))),
         // Code that goes through a directory removes more than one file.
-        Area::Unknown if run.call.is_some() && goes_through(scene) => Some(denial(&what, &safer(target))),
+        Area::Unknown if run.call.is_some() && goes_through(scene) => Some(denial(&what, &look(target))),
         _ => None,
     };
     denial.filter(|_| !is_excused())
@@ -142,7 +143,7 @@ fn may_leave(target: &Arg) -> bool {
 /// Refuses to remove what is at a target that would be free without the work that is there.
 fn filled(target: &Arg) -> Denial {
     let what = format!("removes {}, to which files were moved or linked before", target.text);
-    denial(&what, &safer(target))
+    denial(&what, &look(target))
 }
 
 /// Judges `git clean` where the files are temporary or built.
@@ -237,15 +238,26 @@ fn is_temporary_of_code(scene: &Scene<'_>, target: &Arg) -> bool {
     !values.is_empty() && values.into_iter().all(makes)
 }
 
-/// Returns a command that does not remove what it should not.
-fn safer(target: &Arg) -> String {
-    let text = target.text.trim_end_matches(['/', '*']);
+/// Returns a command that shows the files at a target that git does not track.
+fn look(target: &Arg) -> String {
+    named("git status --short --ignored", target)
+}
+
+/// Returns a command that lists a target outside repositories.
+fn list(target: &Arg) -> String {
+    named("ls -la", target)
+}
+
+/// Returns a command for a target, whose name is left out if it is not a simple path.
+fn named(command: &str, target: &Arg) -> String {
+    let text = target.text.trim_end_matches('*');
+    let text = if text.len() > 1 { text.trim_end_matches('/') } else { text };
     let is_simple =
         !text.is_empty() && text.chars().all(|it| it.is_ascii_alphanumeric() || "-_./~".contains(it));
     if target.is_plain() && is_simple && !text.starts_with('-') {
-        format!("git status --short --ignored {text}")
+        format!("{command} {text}")
     } else {
-        "git status --short --ignored".to_owned()
+        command.to_owned()
     }
 }
 
@@ -294,7 +306,7 @@ fn fed(scene: &Scene<'_>) -> Option<Denial> {
         }
     }
     (scene.preset > Preset::Relaxed)
-        .then(|| denial("removes files whose names only the running line knows", "git status --short"))
+        .then(|| denial("removes files whose names are known only while the line runs", "git status --short"))
 }
 
 fn find(scene: &Scene<'_>) -> Option<Denial> {
@@ -401,6 +413,6 @@ fn sync(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     {
         return None;
     }
-    let safer = if name == "rsync" { "rsync --dry-run --itemize-changes" } else { "rclone check --dry-run" };
-    Some(denial("removes files that the source does not have", safer))
+    let look = if name == "rsync" { "rsync --dry-run --itemize-changes" } else { "rclone check --dry-run" };
+    Some(denial("removes files that the source does not have", look))
 }

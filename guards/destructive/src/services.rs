@@ -2,7 +2,7 @@
 
 mod table;
 
-use hookbox_judge::{Area, Denial, Preset, Scene};
+use hookbox_judge::{Area, Denial, Preset, Scene, Step};
 use hookbox_shell::{Arg, Mode};
 
 pub(crate) use table::TABLE;
@@ -18,8 +18,10 @@ pub(crate) struct Row {
     pub(crate) words: &'static str,
     /// The loss.
     pub(crate) what: &'static str,
-    /// A command to run instead.
+    /// The command of the next step.
     pub(crate) safer: &'static str,
+    /// The next step.
+    pub(crate) step: Step,
     /// The preset from which on it is denied.
     pub(crate) from: Preset,
 }
@@ -123,7 +125,7 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     if row.what == DISK && !touches_device(scene) {
         return None;
     }
-    Some(Denial::new(row.what, "it cannot be made again from the repository", row.safer))
+    Some(Denial { step: row.step, ..Denial::new(row.what, "this can't be undone", row.safer) })
 }
 
 /// Returns true for the removal of named pods only. Their controller makes them again; a pod without one is rare, and its

@@ -314,13 +314,24 @@ fn presets_and_allowances_change_the_answer() {
 }
 
 #[test]
-fn a_denial_says_what_and_why_and_a_safer_command() {
+fn a_denial_says_what_and_why_and_the_next_step() {
     let settings = Settings::default();
     let (command, denial) = judge("ls; rm  -rf  'src'", None, &settings, rule).unwrap();
     assert_eq!(command, "rm -rf src");
     assert_eq!(denial.what, "removes src");
-    assert_eq!(denial.why, "nobody can make these files again");
-    assert_eq!(denial.safer, "git status --short --ignored src");
+    assert_eq!(denial.why, "these files can't be recovered");
+    for (line, advice) in [
+        ("rm -rf src", "Look first: `git status --short --ignored src`"),
+        ("rm -rf ~", "Look first: `ls -la ~`"),
+        ("dd if=x of=/dev/sda", "Look first: `lsblk`"),
+        ("gh repo delete x", "Look first: `gh repo view`"),
+        ("psql -c 'drop table users'", "Save first: `pg_dump`"),
+        ("docker compose down -v", "Instead: `docker compose stop`"),
+        (":(){ :|:& };:", ""),
+    ] {
+        let (_, denial) = judge(line, None, &settings, rule).unwrap();
+        assert_eq!(denial.step.advice(&denial.safer), advice, "{line}");
+    }
 }
 
 #[test]
@@ -334,6 +345,6 @@ fn the_hook_reads_the_command_of_any_shell_and_of_unknown_tools() {
         ("read", json!({ "file_path": "rm -rf src" }), false),
     ] {
         let answer = Guard::before_tool_call(&cx, &ToolCall::new(tool, input)).unwrap();
-        assert_eq!(format!("{answer:?}").contains("Safer: git status"), is_blocked, "{tool}");
+        assert_eq!(format!("{answer:?}").contains("Look first: `git status"), is_blocked, "{tool}");
     }
 }

@@ -16,6 +16,17 @@ const ALIASES: usize = 8;
 
 const CHANGES: &str = "changes that are not committed are lost";
 
+/// Refuses to lose changes that a stash would keep.
+fn stash(what: &str) -> Denial {
+    Denial::new(what, CHANGES, "git stash push --include-untracked").instead()
+}
+
+/// Refuses to rewrite the history.
+fn rewrites() -> Denial {
+    let why = "commits of other people no longer fit";
+    Denial::new("rewrites the history", why, "git clone --mirror . /tmp/backup.git").save()
+}
+
 /// Judges one command.
 pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
     if let Some(denial) = refs::written(scene) {
@@ -41,17 +52,13 @@ pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
             // `hub` is git with more subcommands.
             denial.or_else(|| (name == "hub").then(|| git(scene, ALIASES)).flatten())
         }
-        "bfg" => Some(Denial::new(
-            "rewrites the history",
-            "commits of other people no longer fit",
-            "git clone --mirror . /tmp/backup.git",
-        )),
+        "bfg" => Some(rewrites()),
         "hg" | "sl" => {
             let is_lost = is(0, "strip")
                 || is(0, "purge")
                 || (is(0, "update") || is(0, "up") || is(0, "goto")) && has(args, 'C', "--clean")
                 || is(0, "revert") && has(args, 'a', "--all");
-            is_lost.then(|| Denial::new("discards work", CHANGES, "hg shelve"))
+            is_lost.then(|| Denial::new("discards work", CHANGES, "hg shelve").instead())
         }
         "jj" => {
             (is(0, "abandon") || is(0, "restore")).then(|| Denial::new("discards work", CHANGES, "jj log"))
@@ -117,11 +124,10 @@ fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
             let is_hard = has(args, '\0', "--hard") || has(args, '\0', "--merge");
             let to_head = operands(args, "").first().is_none_or(|it| it.text == "HEAD");
             if has(args, '\0', "--keep") && !to_head {
-                let what = "its commits have no name any more";
-                return Some(Denial::new("takes commits off the branch", what, "git branch backup"));
+                let what = "its commits become unreachable";
+                return Some(Denial::new("takes commits off the branch", what, "git branch backup").save());
             }
-            (is_hard && !(to_head && is_stashed(scene)))
-                .then(|| Denial::new("resets the files", CHANGES, "git stash push --include-untracked"))
+            (is_hard && !(to_head && is_stashed(scene))).then(|| stash("resets the files"))
         }
         "clean" => clean(scene, args),
         "checkout" => checkout(scene, args).or_else(|| refs::created_again(args, 'B', is_strict)),
@@ -132,9 +138,7 @@ fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
         }),
         "switch" => {
             let is_forced = has(args, 'f', "--force") || has(args, '\0', "--discard-changes");
-            is_forced
-                .then(|| Denial::new("discards changes", CHANGES, "git stash push --include-untracked"))
-                .or_else(|| refs::created_again(args, 'C', is_strict))
+            is_forced.then(|| stash("discards changes")).or_else(|| refs::created_again(args, 'C', is_strict))
         }
         "restore" => {
             let only_staged = (has(args, 'S', "--staged")) && !has(args, 'W', "--worktree");
@@ -145,11 +149,11 @@ fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
             if !targets.is_empty() && targets.iter().all(|it| Area::of(it, scene.run, scene.cwd).is_cheap()) {
                 return None;
             }
-            Some(Denial::new("overwrites files", CHANGES, "git stash push --include-untracked"))
+            Some(stash("overwrites files"))
         }
         "stash" => match first {
             "drop" | "clear" => {
-                Some(Denial::new("drops a stash", "what it keeps is lost", "git stash show --patch"))
+                Some(Denial::new("drops a stash", "its changes are lost", "git stash show --patch"))
             }
             _ => None,
         },
@@ -158,28 +162,25 @@ fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
             let is_real = !is_dry && !has(args, 'n', "");
             is_real.then(|| by_setting().or_else(|| push(args, is_relaxed))).flatten()
         }
-        "filter-branch" | "filter-repo" => Some(Denial::new(
-            "rewrites the history",
-            "commits of other people no longer fit",
-            "git clone --mirror . /tmp/backup.git",
-        )),
+        "filter-branch" | "filter-repo" => Some(rewrites()),
         "rebase" => (is_strict && !matches!(first, "--abort" | "--continue" | "--skip" | "--quit"))
-            .then(|| Denial::new("rewrites commits", "others may have them", "git merge --no-ff")),
-        "commit" => (is_strict && has(args, '\0', "--amend"))
-            .then(|| Denial::new("rewrites a commit", "others may have it", "git commit --fixup=HEAD")),
+            .then(|| Denial::new("rewrites commits", "others may have them", "git merge --no-ff").instead()),
+        "commit" => (is_strict && has(args, '\0', "--amend")).then(|| {
+            Denial::new("rewrites a commit", "others may have it", "git commit --fixup=HEAD").instead()
+        }),
         "reflog" => (matches!(first, "expire" | "delete") && !is_dry && !has(args, 'n', "")).then(|| {
-            Denial::new("removes the way back to lost commits", "nothing finds them again", "git reflog")
+            Denial::new("removes the way back to lost commits", "they can't be found again", "git reflog")
         }),
         "gc" => args
             .iter()
             .any(|it| matches!(it.text.as_str(), "--prune=now" | "--prune=all"))
-            .then(|| Denial::new("removes all lost commits", "nothing brings them back", "git gc"))
+            .then(|| Denial::new("removes all lost commits", "they can't be recovered", "git gc").instead())
             .or_else(by_setting),
         "prune" => (!is_dry
             && !has(args, 'n', "")
             && (is_strict || args.iter().any(|it| it.text.contains("now") || it.text.contains("all")))
             || args.is_empty())
-        .then(|| Denial::new("removes all lost commits", "nothing brings them back", "git prune --dry-run")),
+        .then(|| Denial::new("removes all lost commits", "they can't be recovered", "git prune --dry-run")),
         "worktree" => (first == "remove" && has(args, 'f', "--force"))
             .then(|| Denial::new("removes a worktree with its changes", CHANGES, "git worktree list")),
         "update-ref" => (has(args, 'd', "--delete")
@@ -203,22 +204,25 @@ fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
             let is_forced =
                 has(args, 'f', "--force") && !has(args, '\0', "--cached") && !is_dry && !has(args, 'n', "");
             let is_cheap = operands(args, "").iter().all(|it| Area::of(it, scene.run, scene.cwd).is_cheap());
-            (is_forced && !is_cheap && !is_relaxed)
-                .then(|| Denial::new("removes files with their changes", CHANGES, "git rm --cached"))
+            (is_forced && !is_cheap && !is_relaxed).then(|| {
+                Denial::new("removes files with their changes", CHANGES, "git rm --cached").instead()
+            })
         }
         "replace" => (!matches!(first, "-l" | "--list" | "" | "-d"))
-            .then(|| Denial::new("replaces a commit", "the history is another one", "git replace --list")),
+            .then(|| Denial::new("replaces a commit", "the history changes", "git replace --list")),
         "submodule" => (first == "deinit" && has(args, 'f', "--force"))
             .then(|| Denial::new("removes a submodule with its changes", CHANGES, "git submodule status")),
         "lfs" => (first == "prune" && has(args, 'f', "--force") && !is_dry).then(|| {
             Denial::new("removes large files", "the remote may not have them", "git lfs prune --dry-run")
         }),
-        "read-tree" | "checkout-index" => (has(args, 'f', "--force") || has(args, '\0', "--reset"))
-            .then(|| Denial::new("overwrites files", CHANGES, "git stash push --include-untracked")),
+        "read-tree" | "checkout-index" => {
+            (has(args, 'f', "--force") || has(args, '\0', "--reset")).then(|| stash("overwrites files"))
+        }
         "remote" | "tag" | "notes" if is_strict => {
             let removes = matches!(first, "remove" | "rm" | "-d" | "--delete" | "prune");
-            removes
-                .then(|| Denial::new("removes references", "nothing names their commits", "git for-each-ref"))
+            removes.then(|| {
+                Denial::new("removes references", "their commits become unreachable", "git for-each-ref")
+            })
         }
         _ => None,
     }
@@ -238,8 +242,8 @@ fn clean(scene: &Scene<'_>, args: &[Arg]) -> Option<Denial> {
         return None;
     }
     Some(Denial::new(
-        "removes files that git does not know",
-        "nothing brings them back",
+        "removes files that git does not track",
+        "they can't be recovered",
         "git clean --dry-run -d",
     ))
 }
@@ -260,7 +264,7 @@ fn is_path(text: &str) -> bool {
 }
 
 fn checkout(scene: &Scene<'_>, args: &[Arg]) -> Option<Denial> {
-    let denial = || Some(Denial::new("overwrites files", CHANGES, "git stash push --include-untracked"));
+    let denial = || Some(stash("overwrites files"));
     if has(args, 'f', "--force") {
         return denial();
     }
@@ -298,13 +302,15 @@ fn branch(args: &[Arg], is_relaxed: bool) -> Option<Denial> {
     let names = operands(args, "");
     let is_name =
         |it: &str| !it.is_empty() && it.chars().all(|it| it.is_ascii_alphanumeric() || "-_./".contains(it));
-    let safer = match names.first() {
-        Some(name) if deletes && is_name(&name.text) && !name.text.starts_with('-') => {
-            format!("git branch -d {}", name.text)
-        }
-        _ => "git branch --list".to_owned(),
+    let denial = |safer| {
+        Denial::new("removes a branch that may not be merged", "its commits become unreachable", safer)
     };
-    Some(Denial::new("removes a branch that may not be merged", "its commits have no name any more", safer))
+    Some(match names.first() {
+        Some(name) if deletes && is_name(&name.text) && !name.text.starts_with('-') => {
+            denial(format!("git branch -d {}", name.text)).instead()
+        }
+        _ => denial("git branch --list".to_owned()),
+    })
 }
 
 fn push(args: &[Arg], is_relaxed: bool) -> Option<Denial> {

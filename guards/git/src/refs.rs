@@ -9,7 +9,7 @@ use super::words::parts;
 const MAIN: [&str; 4] = ["main", "master", "develop", "trunk"];
 
 fn moves() -> Option<Denial> {
-    Some(Denial::new("moves a branch that exists", "its commits have no name any more", "git branch --list"))
+    Some(Denial::new("moves a branch that exists", "its commits become unreachable", "git branch --list"))
 }
 
 /// Returns the run that an alias of the line stands for: of `-c alias.NAME=VALUE`, or of `git config` before.
@@ -51,14 +51,14 @@ pub(crate) fn of_setting(key: &str, value: &str) -> Option<Denial> {
         Some((name, "fetch")) => is_forged(name, value).then(forges),
         _ => (matches!(key.as_str(), "gc.pruneexpire" | "gc.reflogexpire" | "gc.reflogexpireunreachable")
             && matches!(value, "now" | "all"))
-        .then(|| Denial::new("removes all lost commits", "nothing brings them back", "git gc")),
+        .then(|| Denial::new("removes all lost commits", "they can't be recovered", "git gc").instead()),
     }
 }
 
 /// Refuses to overwrite branches at a remote.
 pub(crate) fn overwrites() -> Denial {
     let why = "commits of other people are lost";
-    Denial::new("overwrites the branch at the remote", why, "git push --force-with-lease")
+    Denial::new("overwrites the branch at the remote", why, "git push --force-with-lease").instead()
 }
 
 /// Refuses to write what only a fetch from a remote or a push to it may write.

@@ -199,7 +199,11 @@ fn no_tool_writes_references() {
     ] {
         let input = json!({ "file_path": path, "content": "x", "old_string": "a" });
         let answer = Guard::before_tool_call(&cx, &ToolCall::new(tool, input)).unwrap();
-        assert_eq!(format!("{answer:?}").contains("Safer: git for-each-ref"), is_blocked, "{tool} {path}");
+        assert_eq!(
+            format!("{answer:?}").contains("Look first: `git for-each-ref"),
+            is_blocked,
+            "{tool} {path}"
+        );
     }
 }
 
@@ -252,7 +256,7 @@ fn the_state_of_a_repository_only_excuses() {
 }
 
 #[test]
-fn every_safer_command_passes_both_guards() {
+fn every_command_of_a_next_step_passes_both_guards() {
     let settings = Settings::default();
     let mut seen = std::collections::BTreeSet::new();
     for (line, _) in corpus() {

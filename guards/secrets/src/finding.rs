@@ -1,5 +1,7 @@
 //! A use of a secret, and its sentences.
 
+use hookbox_judge::Step;
+
 /// The use that a line makes of secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Risk {
@@ -17,8 +19,10 @@ pub(crate) struct Finding {
     pub(crate) risk: Risk,
     /// The use, as a sentence without its full stop.
     pub(crate) what: String,
-    /// A command that does no harm.
+    /// The command of the next step; empty if there is none.
     pub(crate) safer: String,
+    /// The next step.
+    pub(crate) step: Step,
 }
 
 /// The finding for a file whose contents are shown.
@@ -27,7 +31,8 @@ pub(crate) fn shows_file(path: &str) -> Finding {
         !path.is_empty() && path.bytes().all(|it| it.is_ascii_alphanumeric() || b"/._-~".contains(&it));
     // Other characters would need quotes, and might be a trap for who copies the command.
     let safer = if safe { format!("ls -l {path}") } else { "ls -la".to_owned() };
-    Finding { risk: Risk::Shows, what: "This shows the contents of a file with secrets".to_owned(), safer }
+    let what = "This shows the contents of a file with secrets".to_owned();
+    Finding { risk: Risk::Shows, what, safer, step: Step::Look }
 }
 
 /// The finding for a token that would be written.
@@ -36,11 +41,11 @@ pub(crate) fn writes_token() -> Finding {
 }
 
 pub(crate) fn sends(what: &str) -> Finding {
-    Finding { risk: Risk::Sends, what: what.to_owned(), safer: "git status --short".to_owned() }
+    Finding { risk: Risk::Sends, what: what.to_owned(), safer: String::new(), step: Step::Look }
 }
 
 pub(crate) fn shows(what: &str, safer: impl Into<String>) -> Finding {
-    Finding { risk: Risk::Shows, what: what.to_owned(), safer: safer.into() }
+    Finding { risk: Risk::Shows, what: what.to_owned(), safer: safer.into(), step: Step::Replace }
 }
 
 pub(crate) fn shows_variable(name: &str) -> Finding {

@@ -55,13 +55,13 @@ fn stops(preset: Preset, risk: Risk) -> bool {
 
 /// Returns the reason to stop a use of a secret.
 fn denial(settings: &Settings, finding: Finding) -> Option<Denial> {
-    let Finding { risk, what, safer } = Some(finding).filter(|it| stops(settings.preset, it.risk))?;
+    let Finding { risk, what, safer, step } = Some(finding).filter(|it| stops(settings.preset, it.risk))?;
     let why = match risk {
         Risk::Sends => "A secret that leaves this machine must be replaced everywhere.",
         Risk::Shows => "What a tool prints goes to the model, and into its logs.",
         Risk::Touches => "The preset `strict` keeps every command away from files with secrets.",
     };
-    Some(Denial::new(what, why, safer))
+    Some(Denial { step, ..Denial::new(what, why, safer) })
 }
 
 /// The lines that the guard sees: those with a part of the name of a secret, a token, or a program that prints variables
@@ -105,9 +105,8 @@ impl Hook for SecretsGuard {
             return Ok(Answer::pass());
         }
         let denied = found.into_iter().find_map(|it| denial(&settings, it));
-        Ok(denied.map_or_else(Answer::pass, |Denial { what, why, safer }| {
-            Answer::block(format!("{what}. {why} Safer: `{safer}`, or ask the user."))
-                .metadata("safer", safer)
+        Ok(denied.map_or_else(Answer::pass, |Denial { what, why, safer, step }| {
+            step.block(&format!("{what}. {why}"), &safer)
         }))
     }
 

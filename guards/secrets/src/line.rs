@@ -166,7 +166,10 @@ fn of_words(run: &Run, words: &[&str], pipeline: &Pipeline) -> Option<Finding> {
             ) =>
         {
             let is_committed = file.is_some() || rest.iter().any(|word| has_token(word));
-            return is_committed.then(|| sends("This puts a secret into the repository"));
+            return is_committed.then(|| Finding {
+                safer: "git status --short".to_owned(),
+                ..sends("This puts a secret into the repository")
+            });
         }
         "grep" | "egrep" | "rg" | "ag" if pipeline.dumps && rest.iter().any(|it| is_about_secrets(it)) => {
             Some(shows("This shows variables with secrets", "env | cut -d= -f1"))
@@ -192,10 +195,9 @@ fn of_words(run: &Run, words: &[&str], pipeline: &Pipeline) -> Option<Finding> {
         return found;
     }
     let touched = file.filter(|_| !LISTERS.contains(&program));
-    touched.map(|path| Finding {
-        risk: Risk::Touches,
-        what: "This uses a file with secrets".to_owned(),
-        safer: shows_file(path).safer,
+    touched.map(|path| {
+        let what = "This uses a file with secrets".to_owned();
+        Finding { risk: Risk::Touches, what, ..shows_file(path) }
     })
 }
 
@@ -262,7 +264,7 @@ fn sender(run: &Run, words: &[&str]) -> Option<Finding> {
             return Some(shows_file(word));
         }
         if METADATA.iter().any(|it| word.contains(it)) {
-            return Some(shows("This asks the cloud for the keys of this machine", "hostname"));
+            return Some(shows("This asks the cloud for the keys of this machine", ""));
         }
         if variable(word).is_some() {
             return Some(sends("This sends a variable with a secret"));

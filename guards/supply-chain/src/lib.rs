@@ -6,7 +6,7 @@ mod net;
 mod packages;
 mod writes;
 
-use hookbox_judge::{Preset, allows};
+use hookbox_judge::{Preset, Step, allows};
 use hookbox_sdk::prelude::*;
 use hookbox_sdk::shell::Reading;
 use hookbox_sdk::state;
@@ -36,8 +36,10 @@ struct Finding {
     from: Preset,
     /// The danger, in sentences: the deed, and its effect.
     what: &'static str,
-    /// A command that does no harm.
+    /// The command of the next step; empty if there is none.
     safer: &'static str,
+    /// The next step.
+    step: Step,
 }
 
 impl Settings {
@@ -107,9 +109,7 @@ impl Hook for SupplyChain {
         // Only code of a server on this machine needs the store. Without it, only a server of the same line is known.
         let is_own = || servers().is_ok_and(|it| it.contains(&cx.conversation_id));
         let found = found.or_else(|| any(false)).or_else(|| any(true).filter(|_| is_own()));
-        Ok(found.map_or_else(Answer::pass, |Finding { what, safer, .. }| {
-            Answer::block(format!("{what} Safer: `{safer}`, or ask the user.")).metadata("safer", safer)
-        }))
+        Ok(found.map_or_else(Answer::pass, |Finding { what, safer, step, .. }| step.block(what, safer)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use hookbox_shell::{Arg, Mode, Reading, Run, Unread, base_name};
 
-use crate::{Finding, Preset};
+use crate::{Finding, Preset, Step};
 
 const DOWNLOADERS: [&str; 17] = [
     "curl",
@@ -55,6 +55,7 @@ const RUNS: Finding = Finding {
     from: Preset::Relaxed,
     what: "This runs code from the net that nobody has read. Its server can send other code than a browser shows.",
     safer: "curl -fsSL https://example.com/install.sh -o /tmp/install.sh",
+    step: Step::Replace,
 };
 
 /// Judges a line. `serves` is true if the agent may have started a server on this machine.

@@ -140,7 +140,7 @@ fn a_tool_that_writes_a_hook_of_git_is_stopped() {
 }
 
 #[test]
-fn a_safer_command_passes() {
+fn the_command_of_a_next_step_passes() {
     for line in
         ["curl x | sh", "npm i http://x.example.org/a", "git config core.hooksPath x", "cp a .git/hooks/b"]
     {

@@ -4,7 +4,7 @@ use hookbox_shell::{Reading, Run, base_name, join_path};
 
 use hookbox_sdk::{File, FileUse};
 
-use crate::{Finding, Preset};
+use crate::{Finding, Preset, Step};
 
 /// Start files of shells.
 const START: [&str; 9] = [
@@ -23,12 +23,14 @@ const HOOK: Finding = Finding {
     from: Preset::Standard,
     what: "This writes a file that other programs run later, without a question.",
     safer: "ls -la .git/hooks",
+    step: Step::Look,
 };
 
 const CI: Finding = Finding {
     from: Preset::Strict,
     what: "This writes a file of CI, which runs with the secrets of the project.",
     safer: "git diff --stat",
+    step: Step::Look,
 };
 
 /// Judges a file that a tool uses.

@@ -1,6 +1,6 @@
 //! The programs and their words.
 
-use hookbox_judge::Preset;
+use hookbox_judge::{Preset, Step};
 
 use super::{DISK, Row, firsts};
 
@@ -10,15 +10,20 @@ const fn standard(
     what: &'static str,
     safer: &'static str,
 ) -> Row {
-    Row { programs, firsts: firsts(programs), words, what, safer, from: Preset::Standard }
+    Row { programs, firsts: firsts(programs), words, what, safer, step: Step::Look, from: Preset::Standard }
 }
 
 const fn always(programs: &'static str, words: &'static str, what: &'static str, safer: &'static str) -> Row {
-    Row { programs, firsts: firsts(programs), words, what, safer, from: Preset::Relaxed }
+    Row { programs, firsts: firsts(programs), words, what, safer, step: Step::Look, from: Preset::Relaxed }
 }
 
 const fn strict(programs: &'static str, words: &'static str, what: &'static str, safer: &'static str) -> Row {
-    Row { programs, firsts: firsts(programs), words, what, safer, from: Preset::Strict }
+    Row { programs, firsts: firsts(programs), words, what, safer, step: Step::Look, from: Preset::Strict }
+}
+
+/// Returns a row whose command replaces the denied one.
+const fn instead(row: Row) -> Row {
+    Row { step: Step::Replace, ..row }
 }
 
 const VOLUME: &str = "removes volumes with their data";
@@ -44,7 +49,7 @@ pub(crate) const TABLE: &[Row] = &[
     always("mkfs mkfs.* mke2fs mkswap newfs newfs_* mkdosfs mkntfs", "", DISK, "lsblk -f"),
     always("wipefs", "-a|--all !-n|--no-act", DISK, "wipefs --no-act"),
     always("blkdiscard", "", DISK, "lsblk -f"),
-    always("badblocks", "-w", DISK, "badblocks -n"),
+    instead(always("badblocks", "-w", DISK, "badblocks -n")),
     always("hdparm", "--security-erase|--security-erase-enhanced|--trim-sector-ranges", DISK, "hdparm -I"),
     always("nvme", "format|sanitize|delete-ns", DISK, "nvme list"),
     always("fdisk gdisk cfdisk sfdisk", "!-l|--list|-d|--dump|-J|--json|-v|-s", DISK, "lsblk -f"),
@@ -83,7 +88,12 @@ pub(crate) const TABLE: &[Row] = &[
     standard("docker podman nerdctl", "system prune --volumes", VOLUME, "docker system df"),
     strict("docker podman nerdctl", "system prune", "removes images and containers", "docker system df"),
     standard("podman", "system reset", VOLUME, "podman system df"),
-    standard("docker podman nerdctl docker-compose", "down -v|--volumes", VOLUME, "docker compose stop"),
+    instead(standard(
+        "docker podman nerdctl docker-compose",
+        "down -v|--volumes",
+        VOLUME,
+        "docker compose stop",
+    )),
     standard("docker podman docker-compose", "compose rm -v", VOLUME, "docker compose ps"),
     standard("docker podman nerdctl", "rm -v", VOLUME, "docker ps --all"),
     standard("docker podman nerdctl", "rm *…) -f", "removes all containers", "docker ps --all"),
@@ -167,10 +177,10 @@ pub(crate) const TABLE: &[Row] = &[
     standard(
         "gh glab",
         "api DELETE|delete|-XDELETE|-Xdelete|--method=DELETE|--method=delete",
-        "removes what the forge keeps",
+        "deletes something at the forge",
         "gh api --method GET",
     ),
-    standard("gh", "api graphql *delete*", "removes what the forge keeps", "gh api --method GET"),
+    standard("gh", "api graphql *delete*", "deletes something at the forge", "gh api --method GET"),
     standard("gh", "release delete", "removes a release", "gh release list"),
     standard("ansible", "-a state=absent", "removes files on hosts", "ansible --check"),
     standard("ansible", "-a *state=absent*|*state=absent", "removes files on hosts", "ansible --check"),

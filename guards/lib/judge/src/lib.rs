@@ -1,14 +1,14 @@
 //! Reads the commands of a tool call for a guard, and writes what the guard answers.
 //!
-//! A guard is a [`Rule`]: it sees one command with all of its line, and says what would be lost, why, and a safer
-//! command.
+//! A guard is a [`Rule`]: it sees one command with all of its line, and says what would be lost, why, and the next
+//! step.
 
 mod around;
 mod makers;
 mod paths;
 
 use hookbox_sdk::prelude::*;
-use hookbox_shell::{Arg, Known, Reading, Run, Unread, runs};
+use hookbox_shell::{Arg, Known, Reading, Run, Sort, Unread, quoted, runs};
 use serde::Deserialize;
 
 pub use around::{Surroundings, Told, Unknown};
@@ -26,10 +26,10 @@ const MAX_EXCERPT: usize = 160;
 pub enum Preset {
     /// Denies only what loses very much.
     Relaxed,
-    /// Denies what loses work that nobody can make again.
+    /// Denies what loses work that can't be recovered.
     #[default]
     Standard,
-    /// Denies also what can be made again, and what cannot be read.
+    /// Denies also what can be built again, and what cannot be read.
     Strict,
 }
 
@@ -62,14 +62,60 @@ pub struct Denial {
     pub what: String,
     /// The reason for which it matters.
     pub why: String,
-    /// A command to run instead.
+    /// The command of the next step; empty if there is none.
     pub safer: String,
+    /// The next step.
+    pub step: Step,
+}
+
+/// The next step after a denial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Step {
+    /// Run a command that only looks.
+    #[default]
+    Look,
+    /// Run a command that keeps a copy.
+    Save,
+    /// Run a command that replaces the denied one.
+    Replace,
+}
+
+impl Step {
+    /// Returns the sentence that names a command, without its full stop. It is empty without a command.
+    pub fn advice(self, command: &str) -> String {
+        let words = match self {
+            _ if command.is_empty() => return String::new(),
+            Self::Look => "Look first",
+            Self::Save => "Save first",
+            Self::Replace => "Instead",
+        };
+        format!("{words}: `{command}`")
+    }
+
+    /// Returns the answer that blocks a call with a reason. The reason ends with the command, or with the user.
+    pub fn block(self, reason: &str, command: &str) -> Answer {
+        if command.is_empty() {
+            return Answer::block(format!("{reason} Ask the user."));
+        }
+        let advice = self.advice(command);
+        Answer::block(format!("{reason} {advice}, or ask the user.")).metadata("safer", command)
+    }
 }
 
 impl Denial {
-    /// Makes a denial.
+    /// Makes a denial with a command that only looks.
     pub fn new(what: impl Into<String>, why: impl Into<String>, safer: impl Into<String>) -> Self {
-        Self { what: what.into(), why: why.into(), safer: safer.into() }
+        Self { what: what.into(), why: why.into(), safer: safer.into(), step: Step::Look }
+    }
+
+    /// Returns the denial, whose command replaces the denied one.
+    pub fn instead(self) -> Self {
+        Self { step: Step::Replace, ..self }
+    }
+
+    /// Returns the denial, whose command keeps a copy.
+    pub fn save(self) -> Self {
+        Self { step: Step::Save, ..self }
     }
 }
 
@@ -152,8 +198,8 @@ fn judge_reading(
     let limit = reading.unread.iter().any(|it| matches!(it, Unread::Limit | Unread::Values))
         || settings.preset == Preset::Strict && !reading.unread.is_empty();
     limit.then(|| {
-        let why = "hookbox cannot tell what it would run";
-        (excerpt(line), Denial::new("is too long or too deep to be read", why, "run its commands one by one"))
+        let why = "hookbox cannot tell what it would run. Run its commands one by one";
+        (excerpt(line), Denial::new("is too long or too deep to be read", why, ""))
     })
 }
 
@@ -177,13 +223,29 @@ pub fn allows(allowed: &str, text: &str) -> bool {
 
 /// Returns a command as it is shown to people, and compared with allowed ones.
 pub fn shown(run: &Run) -> String {
-    let words: Vec<&str> = run.words.iter().map(|it| it.text.as_str()).collect();
+    let words: Vec<String> = run.words.iter().map(word).collect();
     let text = if words.is_empty() {
-        run.redirections.iter().map(|it| format!("> {}", it.target.text)).collect::<Vec<_>>().join(" ")
+        run.redirections.iter().map(|it| format!("> {}", word(&it.target))).collect::<Vec<_>>().join(" ")
     } else {
         words.join(" ")
     };
     excerpt(&text)
+}
+
+/// Returns a word in the quotes that keep it one word. A pattern or a variable stays one.
+fn word(arg: &Arg) -> String {
+    let text = arg.text.as_str();
+    let is_split =
+        text.is_empty() || text.contains(|it: char| it.is_whitespace() || "'\"`;|&<>()\\".contains(it));
+    match arg.sort {
+        Sort::Plain if is_split || text.contains(['$', '*', '?', '[']) => quoted(text),
+        Sort::Pattern | Sort::Unknown | Sort::Input
+            if text.contains(' ') && !text.contains(['"', '`', '(', '\\']) =>
+        {
+            format!("\"{text}\"")
+        }
+        _ => text.to_owned(),
+    }
 }
 
 /// Returns the beginning of a text, on one line and without control characters.
@@ -251,17 +313,42 @@ pub fn answer_lines(
         .iter()
         .filter_map(|(line, reading)| judge_reading(line, reading, cwd, &settings, rule, around));
     let Some((command, denial)) = denied.next() else { return Ok(Answer::pass()) };
-    let Denial { what, why, safer } = denial;
-    let reason = format!("`{command}` {what}: {why}. Safer: {safer}");
+    let Denial { what, why, safer, step } = denial;
+    let reason = format!("`{command}` {what}: {why}. {}", step.advice(&safer));
     let allow: Vec<&String> = settings.allow.iter().chain([&command]).collect();
-    Ok(Answer::block(reason)
+    Ok(Answer::block(reason.trim_end())
         .metadata("settings_to_pass", json!({ "allow": allow }))
-        .metadata("safer", json!(safer)))
+        .metadata("safer", safer))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_is_shown_with_the_quotes_that_keep_its_words() {
+        for (line, expected) in [
+            ("psql -c 'drop table users'", "psql -c 'drop table users'"),
+            ("psql -c \"drop table $x\"", "psql -c \"drop table $x\""),
+            ("rm  -rf  'src'", "rm -rf src"),
+            ("rm -rf 'a b' ~/c", "rm -rf 'a b' ~/c"),
+            ("rm -rf *.txt $X", "rm -rf *.txt $X"),
+            ("rm -rf '*'", "rm -rf '*'"),
+            ("git push --force origin HEAD~1:main", "git push --force origin HEAD~1:main"),
+            ("git commit -m ''", "git commit -m ''"),
+        ] {
+            let reading = runs(line, &Known::default());
+            assert_eq!(reading.runs.first().map(shown).as_deref(), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_next_step_names_a_command_that_looks_saves_or_replaces() {
+        assert_eq!(Step::Look.advice("lsblk"), "Look first: `lsblk`");
+        assert_eq!(Step::Save.advice("pg_dump"), "Save first: `pg_dump`");
+        assert_eq!(Step::Replace.advice("git gc"), "Instead: `git gc`");
+        assert_eq!(Step::Replace.advice(""), "");
+    }
 
     #[test]
     fn an_allowed_command_is_a_whole_one_or_a_beginning() {
