@@ -10,6 +10,7 @@ use hookbox_system::text;
 use serde_json::{Map, Value};
 
 use crate::error::{InputError, warn, warn_of_problems};
+use crate::help::page;
 use crate::interrupt::unless_interrupted;
 use crate::options;
 
@@ -23,9 +24,14 @@ pub(crate) fn event_name(name: &str) -> Result<EventName, InputError> {
     own.parse().map_err(|unknown: hookbox::event::UnknownEvent| {
         InputError::new(
             format!("expected the name of an event, found \"{}\"", text::escape(&unknown.name, 80)),
-            format!("did you mean {}?", unknown.nearest),
+            meant_event(unknown.nearest),
         )
     })
+}
+
+/// Returns the hint after a name that is not an event's.
+pub(crate) fn meant_event(nearest: Option<&str>) -> String {
+    text::did_you_mean(nearest).unwrap_or_else(|| format!("the events are in {}", page("events.md")))
 }
 
 /// Returns the context of an event that does not name its conversation or directory. The id distinguishes runs
@@ -75,8 +81,9 @@ pub(crate) fn event(name: &EventName, data: Map<String, Value>, defaults: &Conte
     for field in &decoded.unknown {
         if let Some(meant) = meant(field) {
             return Err(format!(
-                "{name} has no field {:?}: did you mean {meant:?}?",
-                text::escape(field, 80)
+                "{name} has no field {:?}{}",
+                text::escape(field, 80),
+                text::or_meant(Some(meant))
             ));
         }
     }

@@ -38,7 +38,7 @@ const INSTEAD: [(&str, &str); 11] = [
     ("show", "to show a component: hookbox inspect FILE; a plugin: hookbox plugin show NAME"),
     ("status", "to check that an agent is guarded: hookbox doctor; the hooks: hookbox list"),
     ("update", "to update plugins: hookbox plugin update; hookbox itself: hookbox upgrade"),
-    ("why", "to see what each hook answers: hookbox run EVENT --report"),
+    ("why", "to see what each hook answers to a command: hookbox explain COMMAND"),
 ];
 
 /// Returns the program's command line, with the help that lists its commands in groups.
@@ -103,18 +103,8 @@ pub(crate) fn instead_of(word: &str) -> String {
     }
     let command = Cli::command();
     let names = command.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name);
-    // A command that is only a little like the word does something else.
-    let most = if word.len() < 5 { 1 } else { 2 };
-    let letters = |word: &str| {
-        let mut letters: Vec<char> = word.chars().collect();
-        letters.sort_unstable();
-        letters
-    };
-    let is_near = |name: &&str| text::distance(word, name) <= most || letters(word) == letters(name);
-    match text::nearest(word, names).filter(is_near) {
-        Some(name) => format!("did you mean `hookbox {name}`?"),
-        None => "see `hookbox --help`".to_owned(),
-    }
+    let meant = text::nearest(word, names).map(|name| format!("`hookbox {name}`"));
+    text::did_you_mean(meant.as_deref()).unwrap_or_else(|| "see `hookbox --help`".to_owned())
 }
 
 #[cfg(test)]
@@ -141,6 +131,7 @@ mod tests {
             ("instal", "did you mean `hookbox install`?"),
             ("rm", INSTEAD[6].1),
             ("tset", "did you mean `hookbox test`?"),
+            ("expl", "did you mean `hookbox explain`?"),
             ("zebra", "see `hookbox --help`"),
         ] {
             assert_eq!(instead_of(word), want, "{word}");

@@ -81,7 +81,7 @@ fn cases() -> BTreeMap<&'static str, (Vec<u8>, &'static str)> {
         ("asynchronous", ([component(None, None), vec![8, 2, 1, 5]].concat(), "build it without them")),
         ("half", (good[..good.len() / 2].to_vec(), "damaged")),
         ("twice", ([good.clone(), good.clone()].concat(), "damaged")),
-        ("unknown-event", (patched(good, "after_turn", "after_tuna"), "did it mean after_turn?")),
+        ("unknown-event", (patched(good, "after_turn", "after_tuna"), "did you mean after_turn?")),
         ("loops", (fs::read(guest("loops-in-describe")).unwrap(), "describe: ")),
         ("panics", (fs::read(guest("panics-in-describe")).unwrap(), "describe was asked to fail")),
     ])

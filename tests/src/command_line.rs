@@ -17,6 +17,7 @@ fn a_word_that_is_no_command_is_answered_with_the_command_that_was_meant() {
         ("lsit", "hint: did you mean `hookbox list`?"),
         ("rm", "hookbox plugin remove NAME"),
         ("status", "hookbox doctor"),
+        ("why", "hookbox explain COMMAND"),
         ("zebra", "hint: see `hookbox --help`"),
     ] {
         let output = env.hookbox([word]);

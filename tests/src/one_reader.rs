@@ -113,7 +113,7 @@ fn what_cannot_mean_what_its_writer_meant_is_a_problem_in_the_list() {
             "claude",
             "home/.claude/settings.json",
             claude("Edit|Wirte"),
-            "Claude Code has no tool Wirte: the nearest is Write",
+            "Claude Code has no tool Wirte (did you mean Write?)",
         ),
         (
             "claude",
@@ -413,23 +413,23 @@ fn an_event_without_its_tool_or_with_a_misspelt_field_is_an_error_and_passes_no_
         (
             "before_tool_call",
             json!({"tool_name": "bash", "input": {"command": "ls"}}),
-            "did you mean \"tool_input\"?",
+            "did you mean tool_input?",
         ),
         (
             "before_tool_call",
             json!({"tool_name": "bash", "toolInput": {"command": "ls"}}),
-            "did you mean \"tool_input\"?",
+            "did you mean tool_input?",
         ),
         (
             "before_tool_call",
             json!({"tool": "bash", "tool_input": {"command": "ls"}}),
-            "did you mean \"tool_name\"?",
+            "did you mean tool_name?",
         ),
         ("before_tool_call", json!({"tool_name": "bash"}), "tool_input: expected it"),
         ("before_tool_call", json!({}), "tool_name: expected it"),
         ("user_message_send", json!({}), "message: expected it"),
         ("after_tool_call", json!({"tool_output": "x"}), "tool_name: expected it"),
-        ("user_message_send", json!({"mesage": "hi"}), "did you mean \"message\"?"),
+        ("user_message_send", json!({"mesage": "hi"}), "did you mean message?"),
     ] {
         let output = env.hookbox_with(["run", event], data.to_string());
         assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""), "{data}: {output:#?}");

@@ -116,7 +116,7 @@ fn a_broken_file_is_invalid_with_its_line_and_a_guard_blocks() {
     for (text, problem) in [
         (
             format!("{guard}[[rule]]\ncomand = \"x\""),
-            "line 3: unknown key \"comand\": the nearest key is \"command\"",
+            "line 3: unknown key \"comand\" (did you mean command?)",
         ),
         (
             format!("{guard}{RULE}must_pass = \"git push --force\""),

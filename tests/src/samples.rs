@@ -204,7 +204,7 @@ settings = { keys = ["pin"] }
     for (settings, words) in [
         ("deny = 5", "line 3: deny: expected a list, found 5"),
         ("also_deny = \"dd\"", "line 3: also_deny: expected a list, found "),
-        ("also_denny = [\"dd\"]", "line 3: the hook has no setting also_denny; did you mean also_deny?"),
+        ("also_denny = [\"dd\"]", "line 3: the hook has no setting also_denny (did you mean also_deny?)"),
     ] {
         let table = format!("[hooks.\"guardrail.wasm\"]\ntimeout = \"1m\"\nsettings = {{ {settings} }}\n");
         env.file("home/.hookbox/hookbox.toml", table);
@@ -325,7 +325,7 @@ fn a_setting_that_the_guardrail_does_not_declare_is_reported_with_its_line_and_b
     env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
     let ls = json!({"tool_name": "bash", "tool_input": {"command": "ls"}});
     for (settings, fault) in [
-        ("also_denny = [\"dd\"]", "the hook has no setting also_denny; did you mean also_deny?"),
+        ("also_denny = [\"dd\"]", "the hook has no setting also_denny (did you mean also_deny?)"),
         ("also_deny = \"dd\"", "also_deny: expected a list, found \"dd\""),
         ("allow = [1]", "allow[0]: expected a text, found 1"),
     ] {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use hookbox::escape;
 use hookbox::manager::{Entry, EntryStatus, Manager};
 use hookbox::trust::{Record, Records, Scope};
+use hookbox_system::text;
 
 use crate::error::InputError;
 
@@ -39,10 +40,11 @@ pub(crate) fn find(manager: &Manager, word: &str) -> Result<Entry, InputError> {
         [hook] => Ok((*hook).clone()),
         [] => {
             let known: Vec<String> = hooks.iter().take(20).map(|hook| escape(&hook.name, 100)).collect();
-            let hint = match known.as_slice() {
+            let meant = text::did_you_mean(text::nearest(word, hooks.iter().map(|hook| hook.name.as_str())));
+            let hint = meant.unwrap_or_else(|| match known.as_slice() {
                 [] => "there are no hooks here; see `hookbox list`".to_owned(),
                 _ => format!("the hooks here are: {}", known.join(", ")),
-            };
+            });
             Err(InputError::new(format!("{}: no hook has this name or path", escape(word, 1024)), hint))
         }
         several => Err(ambiguous(word, several.iter().map(|hook| hook.found.reference.as_path()))),

@@ -11,7 +11,6 @@ use hookbox::dialect::{Dialect, exact};
 use hookbox::report::HookReport;
 use hookbox::session::{Asked, ExplainedHook, Explanation};
 use hookbox::{Context, Event, EventData, EventName, Kind, ToolCall, escape};
-use hookbox_system::text;
 use serde_json::{Value, json};
 
 use self::account::account;
@@ -89,8 +88,7 @@ fn event(what: &str, file: Option<&Path>, has_data: bool, context: &Context) -> 
 
 /// Returns true for one word that is nearly the name of an event.
 fn is_misspelt(word: &str) -> bool {
-    let unknown = word.parse::<EventName>().err();
-    unknown.is_some_and(|it| word.len() > 8 && text::distance(word, it.nearest) <= 3)
+    word.parse::<EventName>().is_err_and(|it| word.len() > 8 && it.nearest.is_some())
 }
 
 /// Returns the word and the reason for a hook that was not asked. `listed` lists tools.

@@ -11,7 +11,7 @@ use hookbox_system::text;
 
 use crate::error::{InputError, hint};
 use crate::named::{self, Named};
-use crate::{approval, output};
+use crate::{approval, given, output};
 
 /// Start a hook: a project that builds, with tests.
 ///
@@ -22,7 +22,7 @@ use crate::{approval, output};
 pub(crate) struct New {
     /// The name: lower-case letters, digits and hyphens.
     name: Option<String>,
-    /// The language: rust, python, typescript, rules or script.
+    /// The language: rust (rs), python (py), typescript (ts, js), rules or script.
     #[arg(short, long, value_name = "LANGUAGE", value_parser = language(), hide_possible_values = true)]
     lang: Option<Language>,
     /// The event, such as after_turn.
@@ -94,9 +94,8 @@ fn event(name: &str) -> Result<EventName, InputError> {
     let known = name.parse().ok().filter(|it| EventName::ALL.contains(it));
     known.ok_or_else(|| {
         let what = format!("{}: expected the name of an event", escape(name, 80));
-        let names = EventName::ALL.iter().map(EventName::as_str);
-        let nearest = text::nearest(name, names).unwrap_or_default();
-        InputError::new(what, format!("did you mean `{nearest}`?"))
+        let nearest = text::nearest(name, EventName::ALL.iter().map(EventName::as_str));
+        InputError::new(what, given::meant_event(nearest))
     })
 }
 

@@ -93,11 +93,31 @@ pub fn prefix(text: &str, max: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Returns the name among these that is nearest to `name`, for a hint; `None` if there are none. The case of
-/// ASCII letters does not count.
+/// Returns the name among these that was probably meant by `name`: the first one that begins with it, or the nearest one
+/// with at most a third of its letters wrong. Two letters in the wrong order are one wrong letter, and the case of ASCII
+/// letters does not count.
 pub fn nearest<'a>(name: &str, among: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let wanted = prefix(name, 64).to_ascii_lowercase();
-    among.into_iter().min_by_key(|known| distance(&wanted, &prefix(known, 64).to_ascii_lowercase()))
+    let lower = |text: &str| prefix(text, 64).to_ascii_lowercase();
+    let wanted = lower(name);
+    let letters = wanted.chars().count();
+    let among: Vec<&str> = among.into_iter().collect();
+    // One letter begins many names.
+    let begun = among.iter().find(|known| letters > 1 && lower(known).starts_with(&wanted));
+    begun.copied().or_else(|| {
+        let wrong = |known: &str| strsim::osa_distance(&wanted, &lower(known));
+        let near = among.iter().map(|known| (wrong(known), *known)).min_by_key(|(wrong, _)| *wrong);
+        near.filter(|(wrong, _)| wrong * 3 <= letters).map(|(_, known)| known)
+    })
+}
+
+/// Returns the question that is the hint after an unknown name.
+pub fn did_you_mean(nearest: Option<&str>) -> Option<String> {
+    nearest.map(|it| format!("did you mean {}?", escape(it, 200)))
+}
+
+/// Returns the words behind an unknown name: ` (did you mean X?)`, or nothing.
+pub fn or_meant(nearest: Option<&str>) -> String {
+    did_you_mean(nearest).map(|it| format!(" ({it})")).unwrap_or_default()
 }
 
 /// Returns the number of letters to insert, delete or replace to turn one word into the other (Levenshtein).
@@ -159,6 +179,27 @@ mod tests {
         assert_eq!(nearest("loadMemory", names), Some("load_memory"));
         assert_eq!(nearest("BEGIN_TRACES", names), Some("begin_trace"));
         assert_eq!(nearest("x", []), None);
+    }
+
+    #[test]
+    fn a_beginning_is_nearer_than_a_misspelling_and_a_stranger_is_nothing() {
+        let events = ["session_start", "before_tool_call", "before_model", "on_error"];
+        let agents = ["claude", "codex", "cursor"];
+        for (name, among, want) in [
+            ("before_tool", &events[..], Some("before_tool_call")),
+            ("before_modl", &events, Some("before_model")),
+            ("nope", &events, None),
+            ("windsurf", &agents, None),
+            ("claud", &agents, Some("claude")),
+            ("cusror", &agents, Some("cursor")),
+            ("c", &agents, None),
+            ("", &agents, None),
+            ("g-rust", &["g-rust.wasm"], Some("g-rust.wasm")),
+        ] {
+            assert_eq!(nearest(name, among.iter().copied()), want, "{name}");
+        }
+        assert_eq!(or_meant(Some("codex")), " (did you mean codex?)");
+        assert_eq!(or_meant(None), "");
     }
 
     #[test]

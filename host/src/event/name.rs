@@ -208,11 +208,11 @@ impl EventName {
         }
     }
 
-    /// Returns the known name that is nearest to `name`, for a hint.
-    pub fn nearest(name: &str) -> &'static str {
+    /// Returns the known name that was probably meant by `name`, for a hint.
+    pub fn nearest(name: &str) -> Option<&'static str> {
         let known = Self::ALL.iter().flat_map(|event| [Some(event.known_str()), event.base_coat()]);
         let of_agents = Self::OF_AGENTS.iter().map(|(name, _)| *name);
-        text::nearest(name, known.flatten().chain(of_agents)).unwrap_or("before_tool_call")
+        text::nearest(name, known.flatten().chain(of_agents))
     }
 }
 
@@ -229,8 +229,8 @@ impl fmt::Display for EventName {
 pub struct UnknownEvent {
     /// The name that was given.
     pub name: String,
-    /// The nearest name that exists.
-    pub nearest: &'static str,
+    /// The name that was probably meant.
+    pub nearest: Option<&'static str>,
 }
 
 impl FromStr for EventName {
@@ -280,10 +280,12 @@ mod tests {
     #[test]
     fn a_wrong_name_is_answered_with_the_nearest() {
         for (wrong, near) in [
-            ("before_tool_cal", "before_tool_call"),
-            ("PreTooluse", "PreToolUse"),
-            ("agentstop", "agent_stop"),
-            ("ConfigChange", "config_change"),
+            ("before_tool_cal", Some("before_tool_call")),
+            ("before_tool", Some("before_tool_call")),
+            ("PreTooluse", Some("PreToolUse")),
+            ("agentstop", Some("agent_stop")),
+            ("ConfigChange", Some("config_change")),
+            ("nope", None),
         ] {
             assert_eq!(wrong.parse::<EventName>().unwrap_err().nearest, near);
         }

@@ -13,13 +13,15 @@ use super::readings::Readings;
 use hookbox_system::text;
 
 /// Returns the kind that a pattern such as `kind:shell` means, whatever its case and the spaces around its words; else the
-/// name of the nearest one. `None` for a pattern that means no kind.
-pub fn kind_of_pattern(pattern: &str) -> Option<Result<ToolKind, &'static str>> {
+/// pattern that was probably meant. `None` for a pattern that means no kind.
+pub fn kind_of_pattern(pattern: &str) -> Option<Result<ToolKind, Option<String>>> {
     let (head, name) = pattern.split_once(':')?;
     let name = name.trim();
     head.trim().eq_ignore_ascii_case("kind").then(|| {
         let known = ToolKind::ALL.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(name));
-        known.ok_or_else(|| text::nearest(name, ToolKind::ALL.map(ToolKind::as_str)).unwrap_or("shell"))
+        known.ok_or_else(|| {
+            text::nearest(name, ToolKind::ALL.map(ToolKind::as_str)).map(|it| format!("kind:{it}"))
+        })
     })
 }
 

@@ -239,15 +239,7 @@ impl SettingsSchema {
         }
         let nearest = text::nearest(key, self.properties.keys().map(String::as_str));
         let key = text::escape(key, limits::WORD);
-        Some(match nearest {
-            Some(nearest) => {
-                format!(
-                    "the hook has no setting {at}{key}; did you mean {}?",
-                    text::escape(nearest, limits::WORD)
-                )
-            }
-            None => format!("the hook has no setting {at}{key}"),
-        })
+        Some(format!("the hook has no setting {at}{key}{}", text::or_meant(nearest)))
     }
 }
 

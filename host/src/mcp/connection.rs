@@ -141,9 +141,9 @@ impl Connection {
         }
         let (server, tool_shown) = (text::escape(&self.name, 80), text::escape(tool, 80));
         let nearest = text::nearest(tool, known.iter().map(String::as_str));
-        let hint = match nearest {
-            Some(nearest) => format!("; the nearest is {:?}", text::escape(nearest, 80)),
-            None => ", nor any other".to_owned(),
+        let hint = match known.is_empty() {
+            true => ", nor any other".to_owned(),
+            false => text::or_meant(nearest),
         };
         let message = format!("does not exist: the server {server:?} has no tool {tool_shown:?}{hint}");
         Some(HookError::new(Cause::NotFound, message))

@@ -222,8 +222,8 @@ pub async fn query(
         } else {
             let shown = text::escape(&answer, limits::WORD);
             format!(
-                "named {shown:?} when asked for its event (`hook`), which is not the name of an event; the nearest is {}",
-                unknown.nearest
+                "named {shown:?} when asked for its event (`hook`), which is not the name of an event{}",
+                text::or_meant(unknown.nearest)
             )
         };
         HookError::new(Cause::Incompatible, message)

@@ -120,7 +120,7 @@ async fn the_event_of_a_hook_is_exactly_one_name() {
         assert_eq!(query(&hook, None, &[], LONG).await.map_err(|error| error.cause), want, "{script}");
     }
     let error = query(&house.hook("echo before_tool_cal"), None, &[], LONG).await.unwrap_err();
-    assert!(error.message.ends_with("the nearest is before_tool_call"), "{error}");
+    assert!(error.message.ends_with(" (did you mean before_tool_call?)"), "{error}");
 }
 
 #[tokio::test]

@@ -168,7 +168,6 @@ fn words(table: &Table<'_, '_>, key: &str) -> Read<Vec<String>> {
 }
 
 fn unknown_kind(table: &Table<'_, '_>, given: &Text<'_>) -> Fault {
-    let nearest = text::nearest(given.text, ToolKind::ALL.map(ToolKind::as_str)).unwrap_or("shell");
-    let shown = text::escape(given.text, 80);
-    table.lines.fault(&given.at, format!("kind: unknown kind {shown:?}: the nearest is {nearest:?}"))
+    let meant = text::or_meant(text::nearest(given.text, ToolKind::ALL.map(ToolKind::as_str)));
+    table.lines.fault(&given.at, format!("kind: unknown kind {:?}{meant}", text::escape(given.text, 80)))
 }

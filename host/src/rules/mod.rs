@@ -146,7 +146,10 @@ fn read(document: &DeTable<'_>, lines: &Lines) -> Read<(Manifest, Vec<Rule>)> {
     let event = match top.text("event")? {
         None => EventName::BeforeToolCall,
         Some(given) => given.text.parse().map_err(|error: crate::event::UnknownEvent| {
-            lines.fault(&given.at, format!("event: {}", text::escape(&error.to_string(), 200)))
+            lines.fault(
+                &given.at,
+                format!("event: {}{}", text::escape(&error.to_string(), 200), text::or_meant(error.nearest)),
+            )
         })?,
     };
     let policies = [("pass", OnFailure::Pass), ("block", OnFailure::Block)];

@@ -71,13 +71,15 @@ impl<'v, 'i> Table<'v, 'i> {
         for (key, _) in entries {
             let name: &str = key.get_ref();
             if !known.contains(&name) {
-                let meant = match text::nearest(name, known.iter().copied().chain(OF_FILES)) {
-                    Some(key) if known.contains(&key) => format!(": the nearest key is {key:?}"),
+                let nearest = text::nearest(name, known.iter().copied().chain(OF_FILES));
+                let meant = match nearest {
                     Some(key) if key == name => {
                         ": write it at the top of the file, above the rules".to_owned()
                     }
-                    Some(key) => format!(": write {key} at the top of the file, above the rules"),
-                    None => String::new(),
+                    Some(key) if !known.contains(&key) => {
+                        format!(": write {key} at the top of the file, above the rules")
+                    }
+                    nearest => text::or_meant(nearest),
                 };
                 let message = format!("unknown key {:?}{meant}", text::escape(name, 80));
                 return Err(lines.fault(&key.span(), message));

@@ -237,11 +237,11 @@ async fn a_line_that_is_not_read_to_its_end_is_a_failure_unless_a_rule_blocks_it
 #[test]
 fn a_fault_names_its_line_and_the_nearest_key() {
     for (lines, said) in [
-        ("comand = \"git push\"", "line 4: unknown key \"comand\": the nearest key is \"command\""),
-        ("unless = { paths = \"x\" }", "line 4: unknown key \"paths\": the nearest key is \"path\""),
+        ("comand = \"git push\"", "line 4: unknown key \"comand\" (did you mean command?)"),
+        ("unless = { paths = \"x\" }", "line 4: unknown key \"paths\" (did you mean path?)"),
         ("unless = {}", "line 4: unless: expected a condition, found none"),
         ("unless = 5", "line 4: unless: expected a table, found 5"),
-        ("kind = \"shel\"", "line 4: kind: unknown kind \"shel\": the nearest is \"shell\""),
+        ("kind = \"shel\"", "line 4: kind: unknown kind \"shel\" (did you mean shell?)"),
         ("on_failure = \"block\"", "line 4: unknown key \"on_failure\": write it at the top of the file"),
         (
             "onfailure = \"block\"",
@@ -284,7 +284,7 @@ fn a_fault_names_its_line_and_the_nearest_key() {
     }
     for (text, said) in [
         ("", "line 1: has no rules: expected [[rule]]"),
-        ("evnt = \"x\"", "line 1: unknown key \"evnt\": the nearest key is \"event\""),
+        ("evnt = \"x\"", "line 1: unknown key \"evnt\" (did you mean event?)"),
         ("event = \"PreToolUze\"", "line 1: event: unknown event"),
         ("priority = \"high\"", "line 1: priority: expected a whole number of 32 bits, found \"high\""),
         ("rule = 5", "line 1: rule: expected a table, as in [[rule]], found 5"),

@@ -300,9 +300,9 @@ fn subscription(subscription: wit::Subscription) -> Result<Subscription, HookErr
         HookError::new(
             Cause::Incompatible,
             format!(
-                "subscribes to \"{}\", which is not an event; did it mean {}?",
+                "subscribes to \"{}\", which is not an event{}",
                 text::escape(&unknown.name, 80),
-                unknown.nearest
+                text::or_meant(unknown.nearest)
             ),
         )
     })?;

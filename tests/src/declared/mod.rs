@@ -180,7 +180,7 @@ fn an_event_reaches_the_tool_of_a_server_with_its_variables() {
 fn each_broken_declaration_is_one_problem_and_the_rest_runs() {
     let good = json!({"command": "echo '{\"action\": \"injectContext\", \"additionalContext\": [\"ran\"]}'"});
     for (entry, want) in [
-        (json!({"comand": "x"}), "unknown key \"comand\": the nearest is \"command\""),
+        (json!({"comand": "x"}), "unknown key \"comand\" (did you mean command?)"),
         (json!({"command": 5}), "command: expected a shell line"),
         (json!({"command": ["./gone"]}), "its command does not exist: "),
         (
@@ -214,7 +214,7 @@ fn each_broken_declaration_is_one_problem_and_the_rest_runs() {
     env.file("home/.hookbox/hooks.json", hooks.to_string());
     let problems = problems(&env);
     assert!(
-        matches!(&problems[..], [one] if one.contains("unknown event \"PreToolUs\": the nearest is PreToolUse")),
+        matches!(&problems[..], [one] if one.contains("unknown event \"PreToolUs\" (did you mean PreToolUse?)")),
         "{problems:?}"
     );
     assert_eq!(env.event(&["before_tool_call"], &bash("ls"))["additional_context"], json!(["ran"]));

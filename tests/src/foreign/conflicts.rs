@@ -142,7 +142,7 @@ fn what_cannot_run_is_listed_with_its_reason() {
             ".claude/settings.json#PreToolUse[0]",
             "expected \"command\", the only type that is run, found \"prompt\"",
         ),
-        (".claude/settings.json#PreToolUze[0]", "the nearest is PreToolUse"),
+        (".claude/settings.json#PreToolUze[0]", "did you mean PreToolUse?"),
         (".claude/settings.json#PostToolBatch[0]", "hookbox has no event for Claude Code's PostToolBatch"),
         (".claude/settings.json#Stop[0]", "\"no-such-program\" is not a program on PATH"),
     ] {

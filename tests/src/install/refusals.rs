@@ -7,8 +7,14 @@ use crate::environment::{Output, TestEnvironment};
 fn what_is_wrong_is_said_and_changes_nothing() {
     let env = TestEnvironment::new();
     refused(&env.hookbox(["install", "claud"]), 2, &["did you mean claude"]);
+    let other = env.hookbox(["install", "windsurf"]);
+    refused(&other, 2, &["the agents are claude", "any-language.md"]);
+    assert!(!other.stderr.contains("did you mean"), "{other:#?}");
     refused(&env.hookbox(["install"]), 2, &["AGENT"]);
-    refused(&env.hookbox(["install", "claude", "--event", "PreTool"]), 2, &["PreToolUse"]);
+    refused(&env.hookbox(["install", "claude", "--event", "PreTool"]), 2, &["did you mean PreToolUse?"]);
+    let other = env.hookbox(["install", "claude", "--event", "nope"]);
+    refused(&other, 2, &["the events are SessionStart"]);
+    assert!(!other.stderr.contains("did you mean"), "{other:#?}");
     refused(&env.hookbox(["install", "codex", "--local"]), 2, &["Codex", "local"]);
     refused(&env.hookbox(["install", "claude", "--program", "a\nb"]), 2, &["--program"]);
     env.file(CLAUDE, "{\n  // mine\n}\n");

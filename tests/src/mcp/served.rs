@@ -66,7 +66,7 @@ fn a_call_for_which_no_hook_ran_is_an_error() {
         (
             call(1, "before_tool_call", &json!({"tool_name": "bash", "input": {"command": "sudo ls"}})),
             "/result/content/0/text",
-            json!("before_tool_call has no field \"input\": did you mean \"tool_input\"?"),
+            json!("before_tool_call has no field \"input\" (did you mean tool_input?)"),
         ),
         (call(1, "no_such_event", &json!({})), "/error/code", json!(-32_602)),
         (call(1, "before_tool_call", &json!("text")), "/error/code", json!(-32_602)),

@@ -88,7 +88,7 @@ async fn every_failure_has_its_cause() {
         ("prose", LONG, Cause::MalformedOutput, "I have noted that."),
         ("image", LONG, Cause::MalformedOutput, "answered with an image"),
         ("fail", LONG, Cause::Exit, "said that it failed: out of paper"),
-        ("loadMemory", LONG, Cause::NotFound, "has no tool \"loadMemory\"; the nearest is \"load_memory\""),
+        ("loadMemory", LONG, Cause::NotFound, "has no tool \"loadMemory\" (did you mean load_memory?)"),
         ("load_memory", LONG, Cause::Exit, "answered with error -32602: what?"),
         ("error", LONG, Cause::NotFound, "has no tool \"error\""),
     ] {

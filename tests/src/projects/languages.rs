@@ -98,7 +98,7 @@ fn replace(path: &Path, from: &str, to: &str) {
 /// Checks that hookbox itself refuses a misspelled setting of the guard, and a wrong type.
 fn assert_knows_its_settings(env: &TestEnvironment) {
     for (settings, words) in [
-        ("denny = [\"dd\"]", "line 2: the hook has no setting denny; did you mean deny?"),
+        ("denny = [\"dd\"]", "line 2: the hook has no setting denny (did you mean deny?)"),
         ("limit = \"high\"", "line 2: limit: expected a number, found \"high\""),
     ] {
         let table = format!("[hooks.\"push-guard.wasm\"]\nsettings = {{ {settings} }}\n");

@@ -194,7 +194,7 @@ fn a_wrong_command_line_writes_nothing() {
         (&["new", "guard"], 2, "error: expected a language, found none"),
         (&["new", "../guard", "--lang", "script"], 2, "expected lower-case letters"),
         (&["new", "guard", "--lang", "perl"], 2, "expected a language: rust, python"),
-        (&["new", "guard", "--lang", "script", "--event", "after_trun"], 2, "did you mean `after_turn`?"),
+        (&["new", "guard", "--lang", "script", "--event", "after_trun"], 2, "did you mean after_turn?"),
         (&["new", "taken", "--lang", "script"], 2, "found a directory that is not empty"),
         (&["build"], 2, "expected the project of one hook"),
     ] {

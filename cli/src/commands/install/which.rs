@@ -9,6 +9,7 @@ use hookbox::escape;
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure, InstallOptions, Installer};
 use hookbox_agents::config::{Level, Surroundings};
+use hookbox_system::text;
 use serde_json::{Value, json};
 
 use crate::error::{EXIT_FAILED, InputError, hint, note, report, warn};
@@ -338,7 +339,8 @@ pub(super) fn complain(failure: InstallFailure) -> ExitCode {
             let served = error.agent.events().iter().chain(error.agent.other_events());
             let names: Vec<_> = served.map(|it| it.name).collect();
             what = format!("{} has no event {:?} that hookbox serves", error.agent.title(), error.name);
-            format!("did you mean {}? the events are {}", error.nearest, names.join(", "))
+            let meant = text::did_you_mean(error.nearest).map(|it| format!("{it} ")).unwrap_or_default();
+            format!("{meant}the events are {}", names.join(", "))
         }
         _ => "see `hookbox install --help`".to_owned(),
     };

@@ -262,12 +262,22 @@ impl fmt::Display for Agent {
 
 /// The error for a name that no agent has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown agent {name:?}; hint: the agents are {}; did you mean {nearest}?", Agent::ALL.map(Agent::as_str).join(", "))]
+#[error("unknown agent {name:?}; hint: {}", advice(*nearest))]
 pub struct UnknownAgent {
     /// The name, escaped.
     pub name: String,
-    /// The nearest name that exists.
-    pub nearest: &'static str,
+    /// The name that was probably meant.
+    pub nearest: Option<&'static str>,
+}
+
+/// Returns the hint after an unknown name. hookbox does not install entries for other agents.
+fn advice(nearest: Option<&str>) -> String {
+    text::did_you_mean(nearest).unwrap_or_else(|| {
+        let agents = Agent::ALL.map(Agent::as_str).join(", ");
+        format!(
+            "the agents are {agents}; for another, write its entry yourself: see the page any-language.md"
+        )
+    })
 }
 
 impl FromStr for Agent {
@@ -277,7 +287,7 @@ impl FromStr for Agent {
         let known = Self::ALL.into_iter().find(|agent| agent.as_str() == name);
         known.ok_or_else(|| UnknownAgent {
             name: text::escape(name, 64),
-            nearest: text::nearest(name, Self::ALL.map(Self::as_str)).unwrap_or_default(),
+            nearest: text::nearest(name, Self::ALL.map(Self::as_str)),
         })
     }
 }

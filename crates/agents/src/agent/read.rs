@@ -93,16 +93,17 @@ pub enum ReadError {
     },
     /// The agent has no such event: the name is misspelled, or the agent is newer.
     #[error(
-        "unknown event {name:?} of {agent}: no hook sees it; hint: did you mean {nearest}? hookbox knows {known}; take it \
-         out of the agent's configuration where it is none of these"
+        "unknown event {name:?} of {agent}: no hook sees it; hint: {}hookbox knows {known}; take it \
+         out of the agent's configuration where it is none of these",
+        text::did_you_mean(*nearest).map(|it| format!("{it} ")).unwrap_or_default()
     )]
     UnknownEvent {
         /// The agent's name in a sentence.
         agent: &'static str,
         /// The name, escaped.
         name: String,
-        /// The nearest name that exists.
-        nearest: &'static str,
+        /// The name that was probably meant.
+        nearest: Option<&'static str>,
         /// The names of its events.
         known: String,
     },
@@ -227,7 +228,7 @@ impl Agent {
             return Err(ReadError::UnknownEvent {
                 agent: self.title(),
                 name: text::escape(name, 64),
-                nearest: text::nearest(name, names.iter().copied()).unwrap_or("PreToolUse"),
+                nearest: text::nearest(name, names.iter().copied()),
                 known: names.join(", "),
             });
         }

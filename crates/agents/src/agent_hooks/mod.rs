@@ -34,14 +34,14 @@ use crate::text;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
     /// The agent has no event of this name.
-    #[error("unknown event \"{name}\" of {agent}: the nearest is {nearest}")]
+    #[error("unknown event \"{name}\" of {agent}{}", text::or_meant(*nearest))]
     Nowhere {
         /// The name, cut and escaped.
         name: String,
         /// The agent's name in a sentence.
         agent: &'static str,
-        /// The nearest name that exists.
-        nearest: &'static str,
+        /// The name that was probably meant.
+        nearest: Option<&'static str>,
     },
     /// The agent has the event, but hookbox has not, or does not know its payload.
     #[error("hookbox has no event for {agent}'s {name}")]
@@ -84,7 +84,7 @@ pub fn event_name(agent: Agent, name: &str) -> Result<EventName, Unknown> {
     Err(Unknown::Nowhere {
         name: text::escape(name, 80),
         agent: spec.title,
-        nearest: text::nearest(name, names).unwrap_or("PreToolUse"),
+        nearest: text::nearest(name, names),
     })
 }
 
@@ -181,9 +181,9 @@ impl AgentHook {
             if word.strip_prefix("mcp__").is_some_and(|rest| !rest.contains("__")) {
                 return Some(format!("{shown} names a server without its tools: write {shown}__.*"));
             }
-            let nearest = text::nearest(word, tools.names.iter().map(|(_, own)| *own))?;
-            let is_misspelt = !is_known(word) && text::distance(word, nearest) <= 2 && word.len() > 3;
-            is_misspelt.then(|| format!("{title} has no tool {shown}: the nearest is {nearest}"))
+            let nearest = text::nearest(word, tools.names.iter().map(|(_, own)| *own));
+            let is_misspelt = !is_known(word) && nearest.is_some() && word.len() > 3;
+            is_misspelt.then(|| format!("{title} has no tool {shown}{}", text::or_meant(nearest)))
         })
     }
 

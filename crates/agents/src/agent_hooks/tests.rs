@@ -522,18 +522,18 @@ fn an_event_that_cannot_be_sent_says_whose_it_is_or_which_is_the_nearest() {
         (
             Agent::Claude,
             "PreToolUsed",
-            "unknown event \"PreToolUsed\" of Claude Code: the nearest is PreToolUse",
+            "unknown event \"PreToolUsed\" of Claude Code (did you mean PreToolUse?)",
         ),
         (Agent::Claude, "PostToolBatch", "hookbox has no event for Claude Code's PostToolBatch"),
-        (Agent::Gemini, "PreToolUse", "unknown event \"PreToolUse\" of Gemini CLI: the nearest is "),
+        (Agent::Gemini, "PreToolUse", "unknown event \"PreToolUse\" of Gemini CLI"),
         (Agent::Gemini, "BeforeModel", "hookbox has no event for Gemini CLI's BeforeModel"),
         (Agent::Cursor, "beforeReadFile", "hookbox has no event for Cursor's beforeReadFile"),
         (
             Agent::Cursor,
             "beforeShelExecution",
-            "unknown event \"beforeShelExecution\" of Cursor: the nearest is beforeShellExecution",
+            "unknown event \"beforeShelExecution\" of Cursor (did you mean beforeShellExecution?)",
         ),
-        (Agent::Codex, "\u{1b}[", "unknown event \"\\u{1b}[\" of Codex: the nearest is "),
+        (Agent::Codex, "\u{1b}[", "unknown event \"\\u{1b}[\" of Codex"),
     ] {
         let error = event_name(agent, name).unwrap_err().to_string();
         assert!(error.starts_with(want), "{error}");

@@ -87,6 +87,10 @@ impl Fault {
     fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
+
+    fn meant(self, nearest: Option<&str>) -> Self {
+        Self { hint: text::did_you_mean(nearest), ..self }
+    }
 }
 
 impl CaseFile {
@@ -152,7 +156,7 @@ fn broken(error: toml::de::Error) -> Fault {
     match names.next().filter(|_| error.message().starts_with("unknown field ")) {
         None => Fault::new(at, error.message()),
         Some(name) => Fault::new(at, format!("there is no key {:?} here", text::escape(name, 80)))
-            .hint(format!("did you mean {}?", text::nearest(name, names).unwrap_or_default())),
+            .meant(text::nearest(name, names)),
     }
 }
 
@@ -223,7 +227,7 @@ fn read_event(given: EventWire, at: &Range<usize>) -> Result<(EventName, Data), 
     let event = match (&given.event, &given.command) {
         (Some(event), _) => event.get_ref().parse::<EventName>().map_err(|unknown| {
             let message = format!("{:?} is not the name of an event", text::escape(&unknown.name, 80));
-            Fault::new(event.span(), message).hint(format!("did you mean {}?", unknown.nearest))
+            Fault::new(event.span(), message).meant(unknown.nearest)
         })?,
         (None, Some(_)) => EventName::BeforeToolCall,
         (None, None) => {

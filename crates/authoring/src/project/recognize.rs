@@ -168,7 +168,13 @@ impl FromStr for Language {
     type Err = UnknownLanguage;
 
     fn from_str(text: &str) -> Result<Self, UnknownLanguage> {
-        Self::ALL.into_iter().find(|it| it.as_str() == text).ok_or(UnknownLanguage)
+        let name = match text {
+            "js" | "ts" | "javascript" => "typescript",
+            "py" => "python",
+            "rs" => "rust",
+            name => name,
+        };
+        Self::ALL.into_iter().find(|it| it.as_str() == name).ok_or(UnknownLanguage)
     }
 }
 
@@ -244,6 +250,20 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn a_language_has_short_names() {
+        for (name, want) in [
+            ("rs", Ok(Language::Rust)),
+            ("py", Ok(Language::Python)),
+            ("ts", Ok(Language::TypeScript)),
+            ("js", Ok(Language::TypeScript)),
+            ("typescript", Ok(Language::TypeScript)),
+            ("perl", Err(UnknownLanguage)),
+        ] {
+            assert_eq!(name.parse(), want, "{name}");
+        }
+    }
 
     #[test]
     fn a_project_is_known_by_its_files() {

@@ -102,7 +102,10 @@ impl Rule {
                 match kind_of_pattern(part) {
                     Some(Ok(kind)) => kinds.push(kind),
                     Some(Err(nearest)) => {
-                        return Err(wrong(format!("unknown kind of tool: the nearest is kind:{nearest}")));
+                        return Err(wrong(format!(
+                            "unknown kind of tool{}",
+                            text::or_meant(nearest.as_deref())
+                        )));
                     }
                     None if is_list(part) => names.push(part.to_owned()),
                     None => return Err(wrong("a kind can be combined with names only".to_owned())),
@@ -221,7 +224,7 @@ mod tests {
     fn a_pattern_that_cannot_be_used_says_why() {
         for (pattern, want) in [
             ("Bash(", "unclosed group"),
-            ("kind:shel", "the nearest is kind:shell"),
+            ("kind:shel", "did you mean kind:shell?"),
             ("kind:shell|Ba.*", "combined with names only"),
             ("(\\w{1000}){1000}", "size"),
             ("\u{1b}[", "unclosed character class"),

@@ -202,10 +202,7 @@ impl Builder<'_> {
         let hooks = in_root.map(|it| it.name.as_str());
         let whole = without_ending(name);
         let is_it = |hook: &&str| without_ending(hook.rsplit('/').next().unwrap_or(hook)) == whole;
-        hooks.clone().find(is_it).or_else(|| {
-            let nearest = text::nearest(name, hooks)?;
-            (text::distance(name, nearest) <= 2 && name.len() > 4).then_some(nearest)
-        })
+        hooks.clone().find(is_it).or_else(|| text::nearest(name, hooks))
     }
 
     /// Lists a hook that does not exist, and lets it fail in every event.

@@ -56,14 +56,14 @@ impl InstallOptions {
 
 /// A name that is not an event of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} has no event {name:?} that hookbox serves; hint: did you mean {nearest}?", agent.title())]
+#[error("{} has no event {name:?} that hookbox serves{}", agent.title(), text::or_meant(*nearest))]
 pub struct UnknownEvent {
     /// The agent.
     pub agent: Agent,
     /// The unknown name, escaped.
     pub name: String,
-    /// The nearest name that exists.
-    pub nearest: &'static str,
+    /// The name that was probably meant.
+    pub nearest: Option<&'static str>,
 }
 
 /// Returns the names of the events to install if a hook subscribes to one of the agent's
@@ -110,7 +110,6 @@ pub(crate) fn desired_entries(
         let served = || agent.events().iter().chain(agent.other_events());
         if let Some(unknown) = options.events.iter().find(|name| agent.event(name).is_none()) {
             let nearest = text::nearest(unknown, served().map(|it| it.name));
-            let nearest = nearest.unwrap_or_default();
             return Err(UnknownEvent { agent, name: text::escape(unknown, 64), nearest });
         }
         served().filter(|it| options.events.iter().any(|name| name == it.name)).collect()
@@ -220,7 +219,7 @@ mod tests {
             desired_entries(Agent::Claude, &options).unwrap().iter().map(|it| it.event).collect();
         assert_eq!(names, ["PreToolUse", "Stop"]);
         let options = InstallOptions { events: vec!["PreToolUs".into()], ..options };
-        assert_eq!(desired_entries(Agent::Claude, &options).unwrap_err().nearest, "PreToolUse");
+        assert_eq!(desired_entries(Agent::Claude, &options).unwrap_err().nearest, Some("PreToolUse"));
     }
 
     #[test]

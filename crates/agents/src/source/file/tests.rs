@@ -88,7 +88,7 @@ fn what_cannot_run_is_an_entry_that_says_why() {
         (
             Agent::Claude,
             claude(r#"{"type": "command", "comand": "x"}"#),
-            "unknown key \"comand\": the nearest is \"command\"",
+            "unknown key \"comand\" (did you mean command?)",
         ),
         (
             Agent::Claude,
@@ -146,7 +146,7 @@ fn a_misspelt_event_says_the_nearest_and_one_that_is_not_here_says_so() {
     assert_eq!(
         faults(&file),
         [
-            "line 1, column 12: unknown event \"PreToolUze\" of Claude Code: the nearest is PreToolUse; its hooks do not run",
+            "line 1, column 12: unknown event \"PreToolUze\" of Claude Code (did you mean PreToolUse?); its hooks do not run",
             "line 1, column 78: hookbox has no event for Claude Code's PostToolBatch; its hooks do not run",
         ]
     );

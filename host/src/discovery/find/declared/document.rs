@@ -283,9 +283,8 @@ pub fn words(value: Node<'_>) -> Option<Vec<String>> {
 
 /// Describes an unknown key, with the nearest known one.
 pub fn unknown(member: &Member<'_>, known: &[&str]) -> String {
-    let nearest = text::nearest(&member.name, known.iter().copied()).unwrap_or_default();
-    let key = text::escape(&member.name, 80);
-    at(member.at, &format!("unknown key \"{key}\": the nearest is \"{nearest}\""))
+    let meant = text::or_meant(text::nearest(&member.name, known.iter().copied()));
+    at(member.at, &format!("unknown key \"{}\"{meant}", text::escape(&member.name, 80)))
 }
 
 impl Reader {

@@ -250,9 +250,9 @@ impl Reader {
 /// Reads a name or a kind in the form in which it is compared.
 fn tool_pattern(name: &str) -> Result<String, Option<String>> {
     if let Some(kind) = kind_of_pattern(name) {
-        let unknown = |nearest: &str| {
-            let shown = text::escape(name, 80);
-            Some(format!("unknown kind of tool \"{shown}\": the nearest is \"kind:{nearest}\""))
+        let unknown = |nearest: Option<String>| {
+            let (shown, meant) = (text::escape(name, 80), text::or_meant(nearest.as_deref()));
+            Some(format!("unknown kind of tool \"{shown}\"{meant}"))
         };
         return kind.map(|kind| format!("kind:{}", kind.as_str())).map_err(unknown);
     }
@@ -306,7 +306,7 @@ mod tests {
             (r#""kind: Shell""#, &["kind:shell"], ""),
             (r#"["Kind:SHELL", " edit "]"#, &["kind:shell", "edit"], ""),
             (r#""*""#, &[], ""),
-            (r#""kind:shel""#, &[], "unknown kind of tool \"kind:shel\": the nearest is \"kind:shell\""),
+            (r#""kind:shel""#, &[], "unknown kind of tool \"kind:shel\" (did you mean kind:shell?)"),
             (r#""kind:""#, &[], "unknown kind of tool"),
             (r#""knd:shell""#, &[], "expected tool names"),
             (r#""bash,edit""#, &[], "expected tool names"),

@@ -218,10 +218,8 @@ impl File {
         let (in_claude, name) = in_claude(key).unzip();
         let Some(event) = flat.clone().or_else(|| in_claude.clone()) else {
             self.reader.fault(|| {
-                let (shown, nearest) = (text::escape(key, 80), EventName::nearest(key));
-                let what =
-                    format!("unknown event \"{shown}\": the nearest is {nearest}; its hooks do not run");
-                at(member.at, &what)
+                let (shown, meant) = (text::escape(key, 80), text::or_meant(EventName::nearest(key)));
+                at(member.at, &format!("unknown event \"{shown}\"{meant}; its hooks do not run"))
             });
             return self.leave_out(value);
         };
@@ -475,10 +473,7 @@ mod tests {
                 r#"{"url": "http://x", "headers": {"A(b)": "c"}}"#,
                 Some("line 1, column 33: headers: \"A(b)\" cannot be a name"),
             ),
-            (
-                r#"{"comand": "x"}"#,
-                Some("line 1, column 2: unknown key \"comand\": the nearest is \"command\""),
-            ),
+            (r#"{"comand": "x"}"#, Some("line 1, column 2: unknown key \"comand\" (did you mean command?)")),
             (
                 r#"{"command": "x", "type": "http"}"#,
                 Some("line 1, column 26: type: expected \"stdio\" with a command, found \"http\""),

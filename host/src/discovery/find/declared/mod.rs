@@ -280,9 +280,8 @@ impl Declared {
             None => {
                 let file = text::escape(&mcp_json.to_string_lossy(), 1024);
                 let nearest = text::nearest(server, servers.keys().map(String::as_str));
-                let nearest = nearest.map(|it| format!(": the nearest is {:?}", text::escape(it, 80)));
-                let (shown, nearest) = (text::escape(server, 80), nearest.unwrap_or_default());
-                self.handler = Err(format!("{spot}: {file} has no server {shown:?}{nearest}"));
+                let (shown, meant) = (text::escape(server, 80), text::or_meant(nearest));
+                self.handler = Err(format!("{spot}: {file} has no server {shown:?}{meant}"));
             }
         }
     }

@@ -68,7 +68,7 @@ fn each_mistake_is_said_once_with_its_place_and_the_rest_holds() {
     for (entry, hook, fault) in [
         (
             r#"{"comand": "y"}"#,
-            r#"BROKEN line 2, column 2: unknown key "comand": the nearest is "command""#,
+            r#"BROKEN line 2, column 2: unknown key "comand" (did you mean command?)"#,
             None,
         ),
         (
@@ -113,19 +113,19 @@ fn each_mistake_is_said_once_with_its_place_and_the_rest_holds() {
         ),
         (
             r#"{"command": "y", "prioritty": 5}"#,
-            r#"BROKEN line 2, column 18: unknown key "prioritty": the nearest is "priority" block"#,
+            r#"BROKEN line 2, column 18: unknown key "prioritty" (did you mean priority?) block"#,
             None,
         ),
         (
             r#"{"command": "y", "runas": "nobody", "another": 1, "on_failure": "pass"}"#,
-            r#"BROKEN line 2, column 18: unknown key "runas": the nearest is "name""#,
+            r#"BROKEN line 2, column 18: unknown key "runas""#,
             None,
         ),
         (r#"{"command": "y", "description": "d", "id": 5, "$comment": "c"}"#, "sh y", None),
         (
             r#"{"component": "y", "prioritty": 5}"#,
             "component y",
-            Some(r#"line 2, column 20: unknown key "prioritty": the nearest is "priority"; it is left out"#),
+            Some(r#"line 2, column 20: unknown key "prioritty" (did you mean priority?); it is left out"#),
         ),
         (
             r#"{"command": "y", "priority": "5"}"#,
@@ -181,7 +181,7 @@ fn each_mistake_is_said_once_with_its_place_and_the_rest_holds() {
             r#"{"command": "y", "onFailure": "block"}"#,
             "sh y block",
             Some(
-                r#"line 2, column 18: unknown key "onFailure": the nearest is "on_failure"; taken as "on_failure": "block""#,
+                r#"line 2, column 18: unknown key "onFailure" (did you mean on_failure?); taken as "on_failure": "block""#,
             ),
         ),
         (
@@ -237,7 +237,7 @@ fn a_part_that_is_left_out_is_one_problem_and_a_guard_in_it_fails_in_every_event
         (
             &format!(r#"{{"version": 1, "hooks": {{"PreTolUse": {GUARD}}}}}"#),
             guard(39),
-            r#"line 1, column 26: unknown event "PreTolUse": the nearest is PreToolUse; its hooks do not run"#,
+            r#"line 1, column 26: unknown event "PreTolUse" (did you mean PreToolUse?); its hooks do not run"#,
         ),
     ] {
         assert_eq!(hooks_json(text), (hooks, vec![fault.to_owned()]), "{text}");
@@ -274,8 +274,8 @@ fn the_shape_of_claude_code_is_read_beside_the_other() {
              OnBudgetExceeded, so its shape cannot be used here",
             "hooks.json#PostToolUse[0] after_tool_call BROKEN line 8, column 47: type: expected \"command\", the only type \
              that is run, found \"prompt\"",
-            "hooks.json#PostToolUse[1] after_tool_call BROKEN line 8, column 93: unknown key \"comand\": the nearest is \
-             \"command\"",
+            "hooks.json#PostToolUse[1] after_tool_call BROKEN line 8, column 93: unknown key \"comand\" \
+             (did you mean command?)",
         ]
     );
     assert_eq!(faults, Vec::<String>::new());
