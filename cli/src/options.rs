@@ -33,6 +33,14 @@ const STARTING: Duration = Duration::from_secs(600);
 /// The hint for a private data directory that cannot be used.
 const DATA: &str = "set HOME or XDG_DATA_HOME to a directory of your own, outside the repository";
 
+/// The option of a command that asks only if an agent has a session open here, which is a question for a human in any case.
+#[derive(Args, Debug)]
+pub(crate) struct Yes {
+    /// Do not ask. If an agent has a session open here, hookbox asks in any case.
+    #[arg(short = 'y', long = "yes")]
+    _yes: bool,
+}
+
 /// The directories in which hooks are found.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Locate {

@@ -260,6 +260,7 @@ fn a_guard_is_tried_in_shadow_mode_until_it_is_enforced() {
     assert_eq!(listed(&env, "mode"), ["enforce", "observe", "enforce", "enforce", "enforce"]);
     let shown = env.hookbox(["guard", "list"]);
     assert!(shown.stderr.contains("stop nothing: git\n"), "{shown:#?}");
+    assert!(shown.stderr.contains("hookbox guard enforce git\n"), "{shown:#?}");
     let call = json!({"tool_name": "bash", "tool_input": {"command": "git push --force"}});
     let seen = env.event(&["before_tool_call", "--report"], &call);
     assert_eq!((&seen["verdict"]["blocked"], &seen["hooks"][0]["would"]), (&json!(false), &json!("blocked")));
@@ -268,10 +269,10 @@ fn a_guard_is_tried_in_shadow_mode_until_it_is_enforced() {
     done(&env.hookbox(["guard", "add", "git", "--yes"]));
     assert_eq!(listed(&env, "mode")[1], "observe");
     refused(&env.hookbox(["guard", "enforce", "secrets"]), 2, &["you do not have"]);
-    refused(&env.hookbox(["guard", "enforce"]), 2, &["NAME"]);
-    let enforced = env.hookbox(["guard", "enforce", "--all", "--json"]);
+    let enforced = env.hookbox(["guard", "enforce", "--yes", "--json"]);
     assert_eq!(enforced.json(), json!([{"name": "git", "mode": "enforce", "before": "observe"}]));
     assert_eq!(env.event(&["before_tool_call"], &call)["blocked_by"], "git.wasm");
+    done(&env.hookbox(["guard", "enforce", "--all"]));
     let again = env.hookbox(["guard", "enforce", "git"]);
     assert_eq!((again.code, again.stdout.as_str()), (Some(0), "git: enforce, as before\n"));
 }

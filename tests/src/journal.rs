@@ -90,6 +90,7 @@ fn what_was_decided_is_listed_filtered_and_shown_whole() {
         "answer    no rm",
         "kind      native, global",
         "Blocked by guard: no rm",
+        "builtin:self-protection: not asked: an earlier hook had blocked",
     ] {
         assert!(account.contains(part), "{part}: {account}");
     }

@@ -392,7 +392,14 @@ fn account(record: &Stored) -> String {
 /// Describes the turns of hooks.
 fn turns(out: &mut String, hooks: &[StoredHook]) {
     for (number, hook) in (1..).zip(hooks) {
-        let _ = write!(out, "\n\n{number}. {}: {}", escape(&hook.name, 200), escape(&hook.status, 20));
+        // The words of `explain`.
+        let status = match hook.status.as_str() {
+            "passed_over" => "not asked: its matcher or condition excludes the event".to_owned(),
+            "skipped" => "not asked: an earlier hook had blocked".to_owned(),
+            "untrusted" => "not asked: it is not trusted".to_owned(),
+            status => escape(status, 20),
+        };
+        let _ = write!(out, "\n\n{number}. {}: {status}", escape(&hook.name, 200));
         let mut line = |label: &str, value: &str| line(out, label, value);
         line("would be", &optional(&hook.would, 20));
         let message = escape(hook.message(), 2_000);

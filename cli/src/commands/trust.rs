@@ -164,6 +164,8 @@ pub(crate) struct Untrust {
     /// The hook's full name, the path of its file, or a plugin.
     #[arg(value_name = "NAME|PATH|ORG/REPO", value_parser = named::hook(), hide_possible_values = true)]
     hook: String,
+    #[command(flatten)]
+    yes: options::Yes,
     /// Print the removed records as JSON.
     #[arg(long)]
     json: bool,
@@ -236,6 +238,8 @@ enum Change {
         #[arg(value_name = "RIGHT")]
         rights: Vec<Capability>,
         #[command(flatten)]
+        yes: options::Yes,
+        #[command(flatten)]
         find: options::Find,
     },
 }
@@ -245,7 +249,7 @@ impl Grants {
         match self.change {
             None => show_grants(&self.find, self.json).await,
             Some(Change::Add { hook, rights, yes, find }) => add_grants(&find, &hook, rights, yes).await,
-            Some(Change::Remove { hook, rights, find }) => remove_grants(&find, &hook, &rights).await,
+            Some(Change::Remove { hook, rights, find, .. }) => remove_grants(&find, &hook, &rights).await,
         }
     }
 }
@@ -273,14 +277,14 @@ async fn show_grants(find: &options::Find, as_json: bool) -> anyhow::Result<Exit
             escape(&record.name, 200),
             match &record.scope {
                 Scope::Global => "global".to_owned(),
-                Scope::Repository(path) => escape(&path.to_string_lossy(), 1024),
+                Scope::Repository(path) => format!("repo {}", escape(&path.to_string_lossy(), 1024)),
             },
             if record.trusted { "yes" } else { "no" }.to_owned(),
             approval::list(&record.grants),
             status(&manager, record).to_owned(),
         ]
     });
-    output::line(&output::table(&["NAME", "PLACE", "TRUSTED", "GRANTED", "STATUS"], rows))
+    output::line(&output::table(&["NAME", "TIER", "TRUSTED", "GRANTED", "STATUS"], rows))
 }
 
 /// Returns whether a record still fits its hook. In another repository it only checks that the file exists.

@@ -105,12 +105,11 @@ fn installed_plugins_are_listed_as_a_table_and_as_data() {
     let table = done(&env, &["list"]);
     assert_eq!(
         table.stdout,
-        "NAME               LOCATION  SKILLS  RECIPES  HOOKS\n\
-         ----               --------  ------  -------  -----\n\
-         jingkaihe/skills   local     1       1        1 (1 disabled)\n\
-         by/hand            local     0       0        1\n\
-         odd                local     0       0        1\n\
-         anthropic/recipes  global    0       2        0\n"
+        "NAME               TIER    SKILLS  RECIPES  HOOKS\n\
+         jingkaihe/skills   repo    1       1        1 (1 disabled)\n\
+         by/hand            repo    0       0        1\n\
+         odd                repo    0       0        1\n\
+         anthropic/recipes  global  0       2        0\n"
     );
     assert!(table.stderr.contains("warning: by/hand: hooks/bad.wasm: "), "{table:#?}");
     for (flag, names) in [
@@ -142,7 +141,7 @@ fn installed_plugins_are_listed_as_a_table_and_as_data() {
 
     let shown = done(&env, &["show", "jingkaihe/skills"]);
     for words in [
-        "jingkaihe/skills (local)",
+        "jingkaihe/skills (repo)",
         "source    ../a",
         "guard (native)",
         "off.disable (native, disabled)",
@@ -188,7 +187,7 @@ fn two_plugins_of_one_name_are_listed_with_their_roots() {
         .file("repo/.kodelet/plugins/a@b/recipes/x.md", "x")
         .file("repo/.hookbox/plugins/c@d/recipes/x.md", "x");
     let table = done(&env, &["list"]).stdout;
-    for line in ["a/b   local (.hookbox)", "a/b   local (.kodelet)", "c/d   local  "] {
+    for line in ["a/b   repo (.hookbox)", "a/b   repo (.kodelet)", "c/d   repo  "] {
         assert!(table.contains(line), "{line}: {table}");
     }
 }

@@ -80,8 +80,14 @@ enum Action {
     },
     /// End the shadow mode of guards: they stop what they only recorded.
     Enforce {
+        /// The guards [default: those that you have].
+        #[arg(value_name = "NAME", value_parser = named::guard())]
+        names: Vec<&'static Guard>,
+        /// Every guard that you have.
+        #[arg(long, conflicts_with = "names")]
+        all: bool,
         #[command(flatten)]
-        which: Which,
+        yes: options::Yes,
         /// Print JSON: an array of objects, one per guard.
         #[arg(long)]
         json: bool,
@@ -136,8 +142,7 @@ impl GuardCommand {
             Action::Remove { which, settings, force, yes, json, locate } => {
                 remove::Remove { settings, force, yes, json }.run(&locate, which.guards())
             }
-            // All: those that are in place.
-            Action::Enforce { which, json, locate } => enforce(&locate, &once(&which.names), json),
+            Action::Enforce { names, json, locate, .. } => enforce(&locate, &once(&names), json),
             Action::Preset { preset, names, yes, json, locate } => {
                 set_preset(&locate, preset, &once(&names), yes, json)
             }
@@ -195,7 +200,7 @@ fn list(locate: &options::Locate, as_json: bool) -> anyhow::Result<ExitCode> {
     let observing: Vec<&str> = statuses.iter().filter(observes).map(|(guard, _)| guard.name).collect();
     if !observing.is_empty() {
         note(format_args!("in shadow mode, so they stop nothing: {}", observing.join(", ")));
-        hint("shadow mode ends with: hookbox guard enforce --all");
+        hint(format_args!("shadow mode ends with: hookbox guard enforce {}", observing.join(" ")));
     }
     if is_one(|it| matches!(it, Status::Older(_))) {
         hint("older ones are updated by `hookbox guard add`; your settings stay");

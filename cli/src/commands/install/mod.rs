@@ -83,6 +83,8 @@ pub(crate) struct Install {
 pub(crate) struct Uninstall {
     #[command(flatten)]
     which: Which,
+    #[command(flatten)]
+    yes: options::Yes,
 }
 
 impl Install {

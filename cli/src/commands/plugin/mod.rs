@@ -115,19 +115,18 @@ impl List {
             hint("no plugins are installed; see `hookbox plugin add --help`");
             return Ok(ExitCode::SUCCESS);
         }
-        let header = ["NAME", "LOCATION", "SKILLS", "RECIPES", "HOOKS"];
-        let lines = header.map(|name| "-".repeat(name.len())).to_vec();
+        let header = ["NAME", "TIER", "SKILLS", "RECIPES", "HOOKS"];
         let cells = rows.iter().map(|row| {
             let (skills, recipes, hooks) = row.counts();
             // Two roots may have plugins of the same name.
             let same = |it: &&row::Row| it.name == row.name && it.location == row.location;
-            let location = match rows.iter().filter(same).count() {
-                0 | 1 => row.location.to_owned(),
-                _ => format!("{} ({})", row.location, escape(&row.root, 200)),
+            let tier = match rows.iter().filter(same).count() {
+                0 | 1 => row::tier(row.location).to_owned(),
+                _ => format!("{} ({})", row::tier(row.location), escape(&row.root, 200)),
             };
-            vec![escape(&row.name, 200), location, skills, recipes, hooks]
+            vec![escape(&row.name, 200), tier, skills, recipes, hooks]
         });
-        output::line(&output::table(&header, std::iter::once(lines).chain(cells)))
+        output::line(&output::table(&header, cells))
     }
 }
 
@@ -167,7 +166,7 @@ impl Show {
         if self.json {
             return output::json(&row);
         }
-        let mut lines = vec![format!("{} ({})", escape(&row.name, 200), row.location)];
+        let mut lines = vec![format!("{} ({})", escape(&row.name, 200), row::tier(row.location))];
         let mut field = |name: &str, value: Option<&str>| {
             lines.extend(value.map(|value| format!("  {name:<10}{}", escape(value, 4096))));
         };

@@ -24,6 +24,8 @@ pub(crate) struct Remove {
     /// Those of the repository, which is the default.
     #[arg(long = "project", alias = "local")]
     local: bool,
+    #[command(flatten)]
+    yes: options::Yes,
     /// Print the removed plugins as JSON: an array of objects.
     #[arg(long)]
     json: bool,
@@ -63,7 +65,7 @@ impl Remove {
         row::forgotten(&records);
         let location = plugins.location().as_str();
         if !self.json {
-            output::line(&format!("Removed {} ({location})", escape(&known.name, 200)))?;
+            output::line(&format!("Removed {} ({})", escape(&known.name, 200), row::tier(location)))?;
         }
         let untrusted: Vec<&str> = records.iter().map(|it| it.name.as_str()).collect();
         let path = known.path.to_string_lossy();

@@ -61,6 +61,11 @@ pub(super) struct HookRow {
     granted: Vec<Capability>,
 }
 
+/// Returns the tier of plugins at this location, for a person.
+pub(super) fn tier(location: &str) -> &str {
+    if location == "local" { "repo" } else { location }
+}
+
 /// Returns the row of a plugin.
 pub(super) fn of(
     plugins: &Plugins,
