@@ -181,8 +181,10 @@ fn without_escapes(mut error: clap::Error) -> clap::Error {
 /// Prints the message of the argument parser. Help and version are not errors.
 pub(crate) fn usage(error: clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        let _ = error.print();
-        return ExitCode::SUCCESS;
+        return match error.print().and_then(|()| std::io::stdout().flush()) {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => report(&error.into()),
+            _ => ExitCode::SUCCESS,
+        };
     }
     if let Some(word) = unknown_command(&error) {
         say(format_args!("{ERROR}error:{ERROR:#} hookbox has no command `{}`", escape(&word, 80)));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hookbox::dialect::Dialect;
-use hookbox::manager::{Manager, SwitchedOff};
+use hookbox::manager::{Manager, Problem, SwitchedOff};
 use hookbox::session::{Fired, Session};
 use hookbox::{Context, Event, EventData, EventName};
 use hookbox_system::text;
@@ -123,9 +123,11 @@ fn meant(field: &str) -> Option<&'static str> {
     FIELDS.iter().find_map(of).or_else(|| (field != "message" && is_meant("message")).then_some("message"))
 }
 
-/// Prints what is not in the verdict: failures, and the text of hooks that the model must not see.
-pub(crate) fn tell(fired: &Fired) {
-    for warning in &fired.verdict.warnings {
+/// Prints what is not in the verdict: failures, and the text of hooks that the model must not see. The problems of finding
+/// hooks were printed before.
+pub(crate) fn tell(fired: &Fired, problems: &[Problem]) {
+    for warning in fired.verdict.warnings.iter().filter(|warning| !problems.iter().any(|it| it.says(warning)))
+    {
         warn(text::escape(&warning.shown(), 4_000));
     }
     let rulings = fired.verdict.block.iter().chain(&fired.verdict.ask);

@@ -29,6 +29,57 @@ fn a_word_that_is_no_command_is_answered_with_the_command_that_was_meant() {
 }
 
 #[test]
+fn a_command_that_may_ask_accepts_yes() {
+    let env = TestEnvironment::new();
+    for words in [
+        &["untrust", "x"][..],
+        &["grants", "remove", "x"],
+        &["plugin", "remove", "x"],
+        &["guard", "enforce"],
+        &["uninstall", "claude"],
+    ] {
+        for yes in ["--yes", "-y"] {
+            let output = env.hookbox([words, &[yes]].concat());
+            assert!(!output.stderr.contains("unexpected argument"), "{output:#?}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_written_is_a_failure() {
+    let env = TestEnvironment::new();
+    for words in [&["--help"][..], &["list", "--help"], &["--version"], &["list"]] {
+        let mut command = env.command(program());
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command.args(words).stdout(full).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {said}");
+        assert!(said.contains("No space left on device"), "{words:?}: {said}");
+    }
+}
+
+#[test]
+fn a_hook_without_its_ending_is_the_one_that_was_meant() {
+    let env = TestEnvironment::new();
+    env.file("home/.hookbox/hooks/g-rust.rules.toml", "");
+    let output = env.hookbox(["trust", "g-rust"]);
+    assert!(output.stderr.contains("hint: did you mean g-rust.rules.toml?"), "{output:#?}");
+}
+
+#[test]
+fn a_script_of_another_agent_is_led_to_the_page_about_those() {
+    let env = TestEnvironment::new();
+    env.script("home/.hookbox/hooks/c.sh", "#!/bin/sh\necho no >&2; exit 2\n");
+    let output = env.hookbox(["list"]);
+    for words in
+        ["did not answer when asked for its event (`hook`): ended with status 2: no", "foreign-hooks.md"]
+    {
+        assert!(output.stderr.contains(words), "{words}: {output:#?}");
+    }
+}
+
+#[test]
 fn an_argument_that_is_not_utf_8_is_wrong_usage() {
     let env = TestEnvironment::new();
     for command in ["allow", "explain", "new"] {

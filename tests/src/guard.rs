@@ -278,6 +278,23 @@ fn a_guard_is_tried_in_shadow_mode_until_it_is_enforced() {
 }
 
 #[test]
+fn a_damaged_guard_is_told_once_in_an_event() {
+    let env = with_older(&["git"]);
+    env.file(&path("git"), "damaged");
+    let words = "is not the guard that hookbox wrote";
+    let call = json!({"tool_name": "bash", "tool_input": {"command": "ls"}});
+    let run = env.hookbox_with(["run", "before_tool_call"], call.to_string());
+    assert_eq!(run.stderr.matches(words).count(), 1, "{run:#?}");
+    assert!(run.stdout.contains(words), "{run:#?}");
+    let payload = json!({
+        "hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"},
+    });
+    let bridge = env.hookbox_with(["bridge", "claude"], payload.to_string());
+    assert_eq!(bridge.stderr.matches(words).count(), 1, "{bridge:#?}");
+    assert_eq!(bridge.stdout.matches(words).count(), 1, "{bridge:#?}");
+}
+
+#[test]
 fn a_guard_is_removed_after_a_question_and_its_settings_only_if_asked() {
     let env = with_older(&["git", "secrets"]);
     done(&env.hookbox(["guard", "preset", "strict"]));

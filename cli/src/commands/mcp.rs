@@ -163,7 +163,7 @@ impl Server {
         }
         let mut fired = self.session.fire_event(event).await;
         fired.verdict.warnings.extend(warnings.into_iter().map(Warning::new));
-        given::tell(&fired);
+        given::tell(&fired, &[]);
         let verdict = Dialect::Kodelet.verdict(&fired.verdict, &fired.event);
         Ok(json!({ "content": [content(&verdict.to_string())], "structuredContent": verdict }))
     }

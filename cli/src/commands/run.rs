@@ -92,7 +92,7 @@ impl Run {
         } else {
             output::json(&Exact { value: &verdict, event: &fired.event })
         };
-        given::tell(&fired);
+        given::tell(&fired, &manager.problems());
         // A caller that gives this option, or is an agent, may give the model what is on standard error.
         let code = fired.verdict.block.as_ref().and_then(|block| block.code.as_deref());
         let data = || manager.trust_file().map(|file| file.directory().to_owned());

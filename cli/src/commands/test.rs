@@ -237,6 +237,9 @@ fn shown(played: &[Played], failed: usize, updated: Option<usize>) -> String {
     });
     let mut text = output::fitting(&["CASE", "STATUS", "FILE"], &["FILE"], rows);
     let is_coloured = is_coloured(&std::io::stdout());
+    if failed > 0 {
+        text.push_str("\n\n- is expected, + is what came");
+    }
     for it in played.iter().filter(|it| status(it, updated.is_some()) == "failed") {
         let _ = write!(text, "\n\n{}", failure(it, is_coloured));
     }

@@ -32,6 +32,7 @@ use crate::event::EventName;
 use crate::hook::{
     DEFAULT_PRIORITY, Descriptor, Digest, Kind, Manifest, Mode, OnFailure, Origin, Settings, Tier,
 };
+use crate::outcome::Warning;
 use crate::trust::native_digest::DigestInput;
 use crate::trust::{Record, Scope, TreeError};
 use hookbox_system::files::FileAccess;
@@ -59,6 +60,15 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// Returns true if the warning about a failure of a hook says the same, in a chain that ran after this problem was shown.
+    pub fn says(&self, warning: &Warning) -> bool {
+        let failure = warning
+            .hook
+            .as_ref()
+            .and_then(|_| Some(warning.text.split_once(" failed (")?.1.split_once("): ")?.1));
+        failure.is_some_and(|it| !it.is_empty() && self.message.contains(it))
+    }
+
     /// Makes a problem with this path.
     pub fn new(path: impl Into<PathBuf>, message: impl Into<String>) -> Self {
         Self {

@@ -212,7 +212,10 @@ pub async fn query(
         output: limits::PATH,
         log: limits::PATH,
     };
-    let printed = process.run().await?;
+    let printed = process.run().await.map_err(|error| HookError {
+        message: format!("did not answer when asked for its event (`hook`): {}", error.message),
+        ..error
+    })?;
     let answer = String::from_utf8_lossy(printed.stdout.trim_ascii()).into_owned();
     let name = answer.parse::<EventName>().map_err(|unknown| {
         let message = if answer.is_empty() {

@@ -101,6 +101,8 @@ fn a_failing_case_shows_the_difference_within_80_columns() {
 CASE       STATUS  FILE
 a rewrite  failed  guard.toml
 
+- is expected, + is what came
+
 cases/guard.toml, line 1: a rewrite
   input
       {

@@ -181,6 +181,13 @@ impl<'a> Steps<'a> {
         } else {
             shown.extend(self.told.unheard(standing));
         }
+        let problems = self.manager.problems();
+        let is_shown = |problem: &Problem| {
+            let text = text::escape(&problem.to_string(), 1000);
+            off.iter().chain(&shown).any(|it| it.starts_with(&text))
+        };
+        let is_said = |warning: &Warning| problems.iter().any(|it| it.says(warning) && is_shown(it));
+        fired.verdict.warnings.retain(|warning| !is_said(warning));
         fired.verdict.warnings.extend(shown.into_iter().map(Warning::new));
         // They are first, so that the others do not push them out of sight.
         fired.verdict.warnings.splice(0..0, off.into_iter().map(Warning::new));

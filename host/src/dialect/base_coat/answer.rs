@@ -49,9 +49,13 @@ pub fn outcome(event: &EventName, object: Map<String, Value>) -> Result<Outcome,
         ..Outcome::default()
     };
     reply.read(|fields| fields.number("priority"))?;
-    let reason = reply.text("reason")?.unwrap_or_default();
+    let reason = reply.text("reason")?;
     match kind {
-        Kind::Block => outcome.action = Action::Block(reason),
+        Kind::Block => {
+            // Some hooks call it so.
+            let message = if reason.is_none() { reply.text("message")? } else { None };
+            outcome.action = Action::Block(reason.or(message).unwrap_or_default());
+        }
         Kind::Modify => outcome.action = Action::Modify(modified(&mut reply)?),
         Kind::PassThrough | Kind::InjectContext => {}
     }
@@ -123,6 +127,7 @@ mod tests {
                 json!({"action": "passThrough", "priority": 50, "additionalContext": [], "warnings": []}),
                 Outcome::pass(),
             ),
+            (BeforeToolCall, json!({"action": "block", "message": "no"}), Outcome::block("no")),
             (
                 SessionStart,
                 json!({"action": "injectContext", "additionalContext": ["a"]}),

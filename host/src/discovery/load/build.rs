@@ -260,6 +260,9 @@ impl Builder<'_> {
         let problem = match descriptor.on_failure {
             OnFailure::Block if is_undeclared => problem.hint(MEND),
             OnFailure::Pass if judged.speaks_for_itself() && problem.hint.is_none() => problem.hint(IF_GUARD),
+            OnFailure::Pass if error.cause == Cause::Exit && problem.hint.is_none() => {
+                problem.hint(NO_ANSWER)
+            }
             _ => problem,
         };
         let is_reported =
@@ -403,6 +406,9 @@ const MEND: &str = "mend it, rename it to end in .disable, or set its on_failure
 /// The next step for a broken component that never told its failure policy, if events pass without it.
 const IF_GUARD: &str = "if it is a guard, set on_failure = \"block\" in hookbox.toml: `hookbox run` and agents that embed \
                         hookbox go on without it";
+
+/// The next step for an executable that does not answer `hook`.
+const NO_ANSWER: &str = "hooks of other agents are configured, and not put here: see foreign-hooks.md, and `hookbox list --from AGENT`";
 
 /// Like [`BLOCKS`], for a guard whose events are known.
 const BLOCKS_WHERE_IT_RUNS: &str =
