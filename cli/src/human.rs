@@ -41,7 +41,7 @@ pub(crate) fn required_in(
     match sign {
         None => Ok(()),
         Some(Sign::Beside(_)) if approval::has_terminal() => {
-            let question = "An agent has a session open here. Do you do this, and not the agent?";
+            let question = "An agent has a session open here. Is it you, and not the agent, who runs this?";
             Ok(approval::confirm(question, asks)?)
         }
         Some(sign) => {

@@ -367,7 +367,7 @@ fn what_is_allowed_is_listed_and_taken_back() {
         assert!(listed.contains(words), "{words}: {listed}");
     }
     let removed = env.hookbox(["allow", "--remove", &codes[1]]);
-    assert_eq!(removed.stdout, format!("took back {}: bash\n", codes[1]), "{removed:#?}");
+    assert_eq!(removed.stdout, format!("revoked {}: bash\n", codes[1]), "{removed:#?}");
     assert_eq!(run(&env, &event("make b", None)).json()["blocked"], true);
     assert_eq!(run(&env, &event("make c", None)).json()["blocked"], false);
     assert_eq!(env.hookbox(["allow", "--remove", "--all", "--json"]).json().as_array().unwrap().len(), 4);

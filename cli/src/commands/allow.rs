@@ -109,7 +109,7 @@ impl Allow {
             }
             None => approval::update(file, |all| std::mem::take(&mut all.granted))?,
         };
-        let text = |it: &Allowance| format!("took back {}: {}", it.code, escape(&it.call.tool, 200));
+        let text = |it: &Allowance| format!("revoked {}: {}", it.code, escape(&it.call.tool, 200));
         output::rows(self.json, &removed, as_json, text)
     }
 

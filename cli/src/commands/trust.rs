@@ -151,9 +151,9 @@ fn trusted(record: &Record) -> String {
     format!("trusted {} {} (granted: {granted})", escape(&record.name, 200), record.digest)
 }
 
-/// Tells that a hook is not trusted any more.
+/// Tells that a hook is no longer trusted.
 fn taken_back(record: &Record) -> String {
-    format!("took back trust and grants of {}", escape(&record.name, 200))
+    format!("revoked trust and grants of {}", escape(&record.name, 200))
 }
 
 /// Revoke trust and grants of a hook or a plugin.

@@ -138,8 +138,7 @@ impl Builder {
     fn home_problem(&self) -> Option<Problem> {
         let shown = |path: &Path| text::escape(&path.to_string_lossy(), 4096);
         let Some(home) = &self.discovery.home else {
-            let message =
-                "is not known, so that your own hooks cannot be looked for: HOME is not an absolute path";
+            let message = "HOME is not an absolute path, so hookbox cannot find your own hooks";
             return Some(Problem::new("the home directory", message).hint("set HOME to your home directory"));
         };
         match self.home {
@@ -147,8 +146,8 @@ impl Builder {
             Home::Process => account::other_home(home, &self.discovery.roots).map(|other| match other {
                 Some(other) => {
                     let message = format!(
-                        "is your home directory by the system's accounts, and HOME names {}: the hooks of the first are \
-                         not looked for",
+                        "is your home directory by the system's accounts, but HOME is {}: hookbox does not run the hooks \
+                         of the first",
                         shown(home)
                     );
                     let hint =
@@ -156,7 +155,7 @@ impl Builder {
                     Problem::new(other, message).hint(hint)
                 }
                 None => {
-                    let message = "is nobody's home directory, so that your own hooks cannot be looked for";
+                    let message = "is not the home directory of an account, so hookbox cannot find your own hooks";
                     let hint = "set HOME to your home directory, or name the one that you mean: --home DIR";
                     Problem::new(home, message).hint(hint)
                 }
@@ -164,7 +163,7 @@ impl Builder {
             Home::Both => {
                 let process = std::env::home_dir().unwrap_or_default();
                 let message = format!(
-                    "is the home directory that this command was installed for, and HOME is {:?}",
+                    "is the home directory that this command was installed for, but HOME is {:?}",
                     shown(&process)
                 );
                 let hint = format!(

@@ -31,10 +31,10 @@ const SCRIPTS: [&str; 18] = [
 #[non_exhaustive]
 pub enum TreeError {
     /// Too many files.
-    #[error("more than {MAX_FILES} files belong to it, and nobody can say what it loads")]
+    #[error("more than {MAX_FILES} files belong to it, and hookbox cannot tell which of them it loads")]
     TooManyFiles,
     /// Too many bytes.
-    #[error("more than {} MiB of files belong to it, and nobody can say what it loads", MAX_BYTES >> 20)]
+    #[error("more than {} MiB of files belong to it, and hookbox cannot tell which of them it loads", MAX_BYTES >> 20)]
     TooLarge,
     /// The files of all unapproved hooks together are more than their common allowance.
     #[error("the repository has too many files to examine all of them")]

@@ -132,7 +132,7 @@ fn options_that_disarm_hookbox_are_seen() {
     };
     assert!(output.code == Some(0) && findings(&output).iter().any(warns), "{output:#?}");
     configure(&env, Agent::Claude, &entry(Agent::Claude, "hookbox bridge AGENT --event Stop"));
-    fails(&env, Agent::Claude, "guard", "it blocks everything");
+    fails(&env, Agent::Claude, "guard", "does not show that a guard works");
     let env = place(Agent::Claude);
     configure(&env, Agent::Claude, &entry(Agent::Claude, "hookbox bridge AGENT --trust all"));
     let output = doctor(&env, &["claude", "--json"]);

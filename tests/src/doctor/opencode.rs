@@ -72,7 +72,7 @@ fn a_plugin_that_lets_a_call_through_is_none() {
     calls(&env, "echo '{}'");
     fails(&env, agent, "path", "takes nothing in {}");
     calls(&env, "echo '{\"decision\": \"deny\", \"reason\": \"no\"}'");
-    fails(&env, agent, "guard", "blocks everything");
+    fails(&env, agent, "guard", "does not show that a guard works");
     std::fs::remove_file(env.path("home/wrap/hookbox")).unwrap();
     fails(&env, agent, "command", "cannot be run");
 

@@ -128,7 +128,7 @@ fn a_variable_that_leads_to_other_code_is_left_out_and_that_is_said() {
         let said = said(&env, agent);
         for name in ["LD_PRELOAD", "BASH_ENV"] {
             let want = format!(
-                "env: {name} leads programs to code that nobody trusted, so a project cannot set it; it is left out"
+                "env: {name} leads programs to code that you did not trust, so a project cannot set it; it is left out"
             );
             assert!(said.contains(&want), "{agent}: {said}");
         }

@@ -68,7 +68,7 @@ fn the_original_comes_back_byte_for_byte() {
     assert_eq!(mode & 0o777, 0o640);
 
     let again = env.hookbox(["install", "claude"]);
-    assert!(again.stdout.contains("is as it should be"), "{again:#?}");
+    assert!(again.stdout.contains("is up to date"), "{again:#?}");
     assert_eq!(env.read(CLAUDE).unwrap(), installed);
     done(&env.hookbox(["install", "claude", "--strict", "--deadline", "5s"]));
     assert!(env.read(CLAUDE).unwrap().contains("exit 2"));
@@ -323,7 +323,7 @@ fn kimi_code_keeps_every_other_line_of_its_file() {
     let installed = env.read(path).unwrap();
     assert!(installed.starts_with(mine), "{installed}");
     assert!(installed.contains("\n[[hooks]]\nevent = \"PreToolUse\"\ncommand = \""), "{installed}");
-    assert!(env.hookbox(["install", agent]).stdout.contains("is as it should be"));
+    assert!(env.hookbox(["install", agent]).stdout.contains("is up to date"));
     done(&env.hookbox(["install", agent, "--event", "PreToolUse", "--deadline", "10m"]));
     let narrow = env.read(path).unwrap();
     assert_eq!(narrow.matches(" bridge kimi ").count(), 1, "{narrow}");

@@ -181,14 +181,14 @@ fn a_no_takes_back_what_was_trusted_and_granted_before() {
                 }
             };
             for hook in ["guard", "audit-log.wasm"] {
-                let words = format!("took back trust and grants of org/tools/{hook}");
+                let words = format!("revoked trust and grants of org/tools/{hook}");
                 assert!(output.stderr.contains(&words), "{words}: {output:#?}");
             }
             assert_eq!(recorded(), ["mine"], "{base} {no:?}");
             assert_eq!(status(&env, GUARD).0, "untrusted");
         }
         let again = add(&env, &[place, &["--force", "--no-trust"]].concat());
-        assert!(!again.stderr.contains("took back"), "{again:#?}");
+        assert!(!again.stderr.contains("revoked"), "{again:#?}");
     }
 }
 
@@ -241,7 +241,7 @@ fn a_removed_plugin_is_no_longer_trusted() {
 
         let output = done(&env, &[&["remove", "org/tools"], place].concat());
         assert!(output.stdout.starts_with("Removed org/tools ("), "{output:#?}");
-        assert!(output.stderr.contains("took back trust and grants of org/tools/guard"), "{output:#?}");
+        assert!(output.stderr.contains("revoked trust and grants of org/tools/guard"), "{output:#?}");
         assert!(!env.path(format!("{base}/.hookbox/plugins/org@tools")).exists());
         assert!(env.path(format!("{base}/.hookbox/plugins/keep")).exists());
         let records = env.hookbox(["grants", "--json"]).json();

@@ -20,7 +20,7 @@ use crate::{approval, human, named, options, output};
 
 /// List, add, remove or set the guards that hookbox comes with.
 ///
-/// They are components that stop an agent before it destroys, loses or gives away what is yours. Those that you add guard every project of yours.
+/// They are components that stop an agent before it destroys files, loses commits or leaks secrets. Those that you add guard every project of yours.
 #[derive(Args, Debug)]
 pub(crate) struct GuardCommand {
     #[command(subcommand)]
@@ -241,8 +241,9 @@ fn enforce(locate: &options::Locate, names: &[&'static Guard], as_json: bool) ->
         &rows,
         |(guard, before)| json!({ "name": guard.name, "mode": Mode::Enforce, "before": before }),
         |(guard, before)| {
-            let was = if *before == Mode::Enforce { "as before" } else { "before in shadow mode" };
-            format!("{}: enforce, {was}", guard.name)
+            let was =
+                if *before == Mode::Enforce { "blocks already" } else { "now blocks (was in shadow mode)" };
+            format!("{} {was}", guard.name)
         },
     )
 }
@@ -278,8 +279,8 @@ fn set_preset(
         &rows,
         |(guard, before)| json!({ "name": guard.name, "preset": preset.as_str(), "before": before }),
         |(guard, before)| match *before == preset.as_str() {
-            true => format!("{}: {preset}, as before", guard.name),
-            false => format!("{}: {preset}, before {before}", guard.name),
+            true => format!("{} has the preset {preset} already", guard.name),
+            false => format!("{} now has the preset {preset} (was {before})", guard.name),
         },
     )
 }

@@ -66,7 +66,7 @@ impl Remove {
 
     /// Asks, and removes the files with their grants.
     fn take(&self, own: Own, taken: &[(&'static Guard, bool, bool)]) -> anyhow::Result<Own> {
-        say(format_args!("guards in {} that no longer protect you:", own.directory()));
+        say(format_args!("to remove from {}:", own.directory()));
         for (guard, has_file, _) in taken {
             let what = if *has_file { "remove" } else { "settings" };
             say(format_args!("  {:<12}  {what:<8}  {}", guard.name, guard.protects_from));

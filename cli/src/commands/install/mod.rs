@@ -245,7 +245,7 @@ fn guards(entries: &[Entry]) -> Vec<String> {
 /// Prints the next steps: a guard, if there is none, and a check.
 fn say_next(agents: &[Agent], guards: &[String]) {
     if guards.is_empty() {
-        warn("no hook of yours blocks a tool call yet: the agent runs everything as before");
+        warn("no hook of yours blocks a tool call yet: the agent runs everything");
         hint("add the guards that hookbox comes with: hookbox guard add --all");
     }
     let names: Vec<&str> = agents.iter().map(|agent| agent.as_str()).collect();

@@ -102,6 +102,6 @@ impl Upgrade {
 }
 
 fn sentence(done: &FileChange) -> String {
-    let what = if done.change == Change::Unchanged { "is as it should be" } else { "changed" };
+    let what = if done.change == Change::Unchanged { "is up to date" } else { "changed" };
     format!("{} {what}", shown(&done.path))
 }

@@ -228,7 +228,7 @@ impl Which {
             });
         } else {
             output::text(&match done.change {
-                Change::Unchanged if is_install => format!("{title}: {path} is as it should be"),
+                Change::Unchanged if is_install => format!("{title}: {path} is up to date"),
                 Change::Unchanged => format!("{title}: nothing of hookbox in {path}"),
                 Change::Created => format!("{title}: created {path}"),
                 Change::Changed => format!("{title}: changed {path}"),

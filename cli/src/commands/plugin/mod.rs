@@ -179,7 +179,7 @@ impl Show {
         field("tree", details.tree.as_deref());
         field("installed", details.installed.as_deref());
         if details.changed {
-            field("changed", Some("it is not what was installed any more"));
+            field("changed", Some("its files differ from the installed ones"));
         }
         let added = row::list(&details.added);
         field("added", Some(added.as_str()).filter(|_| !details.added.is_empty()));

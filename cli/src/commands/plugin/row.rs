@@ -241,10 +241,10 @@ pub(super) fn problems(name: &str, contents: &Contents) {
     }
 }
 
-/// Tells which hooks are not trusted any more.
+/// Tells which hooks are no longer trusted.
 pub(super) fn forgotten(records: &[Record]) {
     for record in records {
-        say(format_args!("took back trust and grants of {}", escape(&record.name, 200)));
+        say(format_args!("revoked trust and grants of {}", escape(&record.name, 200)));
     }
 }
 

@@ -119,7 +119,7 @@ impl Bridge {
         let manager = match manager(directory).await {
             Ok(manager) => manager,
             Err(error) => {
-                return self.known.failed(&format!("the hooks cannot be looked for: {error}")).into();
+                return self.known.failed(&format!("hookbox cannot find the hooks: {error}")).into();
             }
         };
         let event = self.known.event().map(|event| event.event.event_name());

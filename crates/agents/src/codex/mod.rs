@@ -215,7 +215,7 @@ fn effect(answer: &Map<String, Value>, specific: Option<&Map<String, Value>>) ->
         return Effect::runs("no deny with a reason for this event in what the command printed");
     };
     let Effect::Blocked(reason) = &block else {
-        return Effect::runs("Codex asks nobody: it runs what a hook asks about");
+        return Effect::runs("Codex does not ask: it runs what a hook asks about");
     };
     let stray = |fields: &Map<String, Value>, known: &[&str]| {
         fields.keys().find(|name| !known.contains(&name.as_str())).map(|name| text::escape(name, 64))

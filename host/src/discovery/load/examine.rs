@@ -191,9 +191,8 @@ impl Examiner {
         }
         if *kind == Kind::Component {
             if self.untrusted.fetch_add(1, Ordering::Relaxed) >= MAX_UNTRUSTED {
-                let what = format!(
-                    "was not examined: of components that nobody trusts {MAX_UNTRUSTED} are examined"
-                );
+                let what =
+                    format!("was not examined: at most {MAX_UNTRUSTED} untrusted components are examined");
                 return Examined::failed(HookError::new(Cause::Incompatible, what));
             }
             if let Some(examined) = self.remembered(job, false, self.together).await {

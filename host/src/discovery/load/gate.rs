@@ -63,7 +63,7 @@ impl Granted {
         let inventory = options.data.as_deref().map_or_else(|| Ok(Inventory::default()), Inventory::read);
         let inventory = inventory.unwrap_or_else(|error| {
             let path = options.data.clone().unwrap_or_default().join(Inventory::FILE);
-            let message = format!("{error}: nobody knows which guards should be there");
+            let message = format!("{error}: hookbox cannot tell which guards are missing");
             let shown = text::escape(&path.to_string_lossy(), 4096);
             let hint = format!("move it aside, and add the guards again: mv {shown} {shown}.old");
             problems.push(Problem { hides: true, ..Problem::new(path, message).hint(hint) });

@@ -346,7 +346,5 @@ pub(super) fn shadowed(judged: &Judged, shadower: &Shadower) -> Option<Problem> 
 fn untrust(problem: Problem, name: &str) -> Problem {
     let path = problem.path.clone();
     let word = text::escape(&text::shell_word(&trust::handle(name, Some(&path), true)), 4096);
-    problem
-        .of(name)
-        .hint(format!("look at what has changed; where that is as it should be: hookbox untrust {word}"))
+    problem.of(name).hint(format!("look at the change; if you expected it: hookbox untrust {word}"))
 }

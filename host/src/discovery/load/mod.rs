@@ -130,7 +130,7 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
         }
     };
     if options.cwd.as_os_str().is_empty() {
-        let message = "the working directory is gone: nobody knows whose hooks run";
+        let message = "the working directory is gone: hookbox cannot tell whose hooks to run";
         let problem = Problem::new(".", message);
         let problem = problem.hint("change to a directory that exists, or give --cwd DIR");
         problems.push(Problem { hides: true, ..problem });

@@ -96,7 +96,7 @@ fn without_a_working_directory_the_users_hooks_run_all_the_same() {
         let discovery = discover(&Options::new(cwd.clone(), Some(tree.path("home"))));
         assert_eq!(discovery.repo, None, "{cwd:?}");
         assert_eq!(active(&discovery), ["turn_end:x"], "{cwd:?}");
-        let gone = [".: the working directory is gone: nobody knows whose hooks run"];
+        let gone = [".: the working directory is gone: hookbox cannot tell whose hooks to run"];
         let want = if cwd.as_os_str().is_empty() { &gone[..] } else { &[] };
         assert_eq!(problems(&tree, &discovery), want, "{cwd:?}");
     }

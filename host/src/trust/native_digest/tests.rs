@@ -165,7 +165,10 @@ fn what_is_too_much_to_look_at_has_no_digest() {
     }
     assert_eq!(input.digest(), Err(TreeError::TooManyFiles));
     let error = TreeError::TooLarge.to_string();
-    assert_eq!(error, "more than 64 MiB of files belong to it, and nobody can say what it loads");
+    assert_eq!(
+        error,
+        "more than 64 MiB of files belong to it, and hookbox cannot tell which of them it loads"
+    );
 }
 
 #[test]

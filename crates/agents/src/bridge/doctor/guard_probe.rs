@@ -184,8 +184,9 @@ impl GuardProbe<'_> {
                 true
             }
             None => {
-                let message =
-                    format!("it blocks everything, which proves no guard: `{HARMLESS}`, too: {reason}");
+                let message = format!(
+                    "even `{HARMLESS}` is blocked, so this does not show that a guard works: {reason}"
+                );
                 let hint = "let --event be the event of the entry; otherwise see what blocks it";
                 found.fail("guard", message, mend(manager, |_| true).unwrap_or_else(|| hint.into()));
                 false

@@ -104,7 +104,7 @@ impl File<'_> {
         let why = if name.starts_with(OWN) {
             "is set by hookbox alone"
         } else if is_leading && self.outside.level != Level::User {
-            "leads programs to code that nobody trusted, so a project cannot set it"
+            "leads programs to code that you did not trust, so a project cannot set it"
         } else {
             return true;
         };
