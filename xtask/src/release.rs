@@ -85,7 +85,8 @@ impl Tree {
         run(strip.arg("-o").arg(&stripped).arg(&program), "strip the program")?;
         let target = format!("{}-unknown-linux-gnu", env::consts::ARCH);
         self.texts()?;
-        let out = self.pack(&venv, &[(target, stripped)])?;
+        let out = self.pack(&venv, &[(target.clone(), stripped)])?;
+        self.check_binstall(&out, &target)?;
 
         let home = self.target.join("release-check");
         if home.exists() {
@@ -108,6 +109,30 @@ impl Tree {
         run(npm.current_dir(&node), "install the packages of npm")?;
         try_out(&node.join("node_modules/.bin/hookbox"), &home.join("of-node"))?;
         fs::remove_dir_all(&home)?;
+        Ok(())
+    }
+
+    /// Finds the archive of a target, and the program in it, as `cargo binstall` does: by the metadata of the crate.
+    fn check_binstall(&self, out: &Path, target: &str) -> Result<(), Box<dyn Error>> {
+        let manifest = fs::read_to_string(self.root.join("cli/Cargo.toml"))?;
+        let value = |key: &str| {
+            let of_key = |line: &str| {
+                Some(line.strip_prefix(key)?.strip_prefix(" = \"")?.trim_end_matches('"').to_owned())
+            };
+            let text = manifest.lines().find_map(of_key).ok_or(format!("cli/Cargo.toml: no {key}"))?;
+            let text = text.replace("{ version }", env!("CARGO_PKG_VERSION")).replace("{ target }", target);
+            Ok::<_, String>(text.replace("{ bin }", "hookbox").replace("{ binary-ext }", ""))
+        };
+        let (url, program) = (value("pkg-url")?, value("bin-dir")?);
+        let archive = out.join(url.rsplit('/').next().unwrap_or_default());
+        let listed = Command::new("tar").arg("-tzf").arg(&archive).output()?.stdout;
+        if !String::from_utf8(listed)?.lines().any(|it| it == program) {
+            return Err(format!(
+                "{}: cargo binstall expects {program} in it, and finds none",
+                archive.display()
+            )
+            .into());
+        }
         Ok(())
     }
 
