@@ -10,6 +10,7 @@ mod dist;
 mod nested;
 mod package;
 mod release;
+mod screenshots;
 mod tests;
 mod tools;
 
@@ -42,6 +43,7 @@ usage: cargo run -p xtask -- COMMAND
   lines       count the code of each crate, and compare it with ceilings.toml (`--lower`: write lower numbers there)
   dist        build the program as packages have it, into target/dist/hookbox
   release     make the files of a release in target/release-files, for each target that can be built here (`TARGET…`: for these; `--check`: the packages of this system with the program of the tests, installed and used; `--join DIR`: with the programs of archives below a directory)
+  screenshots  draw the pictures of the terminal in the book, and record one, with the program of the tests (`--check`: compare them)
   tools       install what the tests of Python, TypeScript and the report need into target/tools
   package     package every published crate, and compile the packages together, outside the repository's tree";
 
@@ -80,6 +82,8 @@ fn main() -> ExitCode {
         ["release", "--check"] => tree.check_release(),
         ["release", "--join", directory] => tree.join_release(directory),
         ["release", targets @ ..] => tree.release(targets),
+        ["screenshots"] => tree.screenshots(false),
+        ["screenshots", "--check"] => tree.screenshots(true),
         ["tools"] => tree.tools(),
         ["package"] => tree.package(),
         _ => {
