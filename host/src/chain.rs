@@ -418,7 +418,7 @@ fn fail(
     dispute(fold, member);
     let blocks = descriptor.on_failure == OnFailure::Block && event.name().allows().block && !member.observe;
     if blocks {
-        fold.block(author, what.clone());
+        fold.block(author, cause, what.clone());
         report.status = Status::Blocked;
     } else if report.status != Status::Blocked {
         report.status = if cause == Cause::Untrusted { Status::Untrusted } else { Status::Failed };

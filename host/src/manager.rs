@@ -14,7 +14,7 @@ use std::time::Duration;
 pub use self::builder::Builder;
 pub use self::reload::{Changed, Reload};
 #[cfg(feature = "watch")]
-pub use self::watch::{WatchError, Watcher};
+pub use self::watch::{Latest, WatchError, Watcher};
 
 pub use crate::builtin::Protection;
 use crate::discovery::LastGood;

@@ -180,8 +180,8 @@ fn no_database_is_opened_and_no_certificate_read_where_no_hook_asks_for_it() {
     let data = env.path("home/.local/share/hookbox");
     let mut kept: Vec<PathBuf> = fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().path()).collect();
     kept.sort();
-    // The code of the block, and the note that a session is open, are the only things.
-    assert_eq!(kept, ["allowances.json", "allowances.lock", "sessions"].map(|name| data.join(name)));
+    // The code of the block, the note that a session is open, and the time of the event are the only things.
+    assert_eq!(kept, ["allowances.json", "allowances.lock", "seen", "sessions"].map(|name| data.join(name)));
 }
 
 #[cfg(target_os = "linux")]

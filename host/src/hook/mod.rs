@@ -14,9 +14,10 @@ pub(crate) use self::budget::{COMPILE, GRACE};
 pub use self::descriptor::{
     DEFAULT_PRIORITY, Descriptor, Kind, Manifest, Mode, OnFailure, Origin, Settings, Subscription, Tier,
 };
-pub use self::failure::{Cause, HookError, Limit, LimitKind};
+pub use self::failure::{HookError, Limit, LimitKind};
 pub(crate) use self::settings_schema::Tighter;
 pub use self::settings_schema::{SettingsFault, SettingsSchema, ValueType};
+pub use crate::outcome::Cause;
 pub use hookbox_system::{Digest, DigestError};
 
 use crate::event::Event;

@@ -4,6 +4,7 @@ mod watched_dirs;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -24,6 +25,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// The number of reloads in a row, each within [`PAUSE`] of the one before, that make a storm.
 const STORM: u32 = 5;
+
+/// Stands for the number of changes while the directories are not watched yet.
+const NONE_SEEN: u64 = u64::MAX;
 
 /// The number of reloads that wait for a reader. The oldest are dropped beyond it.
 const WAITING: usize = 16;
@@ -69,6 +73,32 @@ impl Watcher {
             }
         }
     }
+
+    /// Returns a handle that reloads this manager, the one that is followed, at once.
+    pub fn latest(&self, manager: &Manager) -> Latest {
+        Latest { system: Arc::clone(&self.system), manager: manager.clone() }
+    }
+}
+
+/// Reloads a manager that a [`Watcher`] follows before an event, so that no event misses a change.
+#[derive(Clone, Debug)]
+pub struct Latest {
+    system: Arc<System>,
+    manager: Manager,
+}
+
+impl Latest {
+    /// Reloads if something has changed since the last reload, also if files are not quiet yet. Returns the reload if it
+    /// changed something or found a new problem.
+    pub async fn catch_up(&self) -> Option<Reload> {
+        let (number, seen) = (self.system.directories.changes().number(), &self.system.seen);
+        match seen.load(Ordering::SeqCst) {
+            known if known == number => return None,
+            NONE_SEEN => {}
+            _ => seen.store(number, Ordering::SeqCst),
+        }
+        Some(self.manager.reload().await).filter(|reload| !reload.is_empty())
+    }
 }
 
 impl Drop for Watcher {
@@ -100,6 +130,8 @@ impl Manager {
 struct System {
     watched: Arc<Mutex<WatchedDirs>>,
     directories: WatchedDirectories,
+    /// The number of changes before the last reload.
+    seen: AtomicU64,
 }
 
 impl System {
@@ -108,7 +140,7 @@ impl System {
         let heard = Arc::clone(&watched);
         let directories = WatchedDirectories::new(move |path| mutex::lock(&heard).contains(path))
             .map_err(|error| WatchError::System(error.into()))?;
-        Ok(Self { watched, directories })
+        Ok(Self { watched, directories, seen: AtomicU64::new(NONE_SEEN) })
     }
 
     /// Watches these directories and no others. The reload that follows sees changes in between.
@@ -141,6 +173,7 @@ async fn follow(manager: Manager, system: Arc<System>, tell: broadcast::Sender<R
         let unwatched = tokio::task::spawn_blocking(move || arming.arm(watched)).await.unwrap_or_default();
         let seen = changes.number();
         let mut reload = manager.reload().await;
+        system.seen.store(seen, Ordering::SeqCst);
         let reloaded = Instant::now();
         reload.problems.extend(unwatched.into_iter().filter(|it| reported.insert(it.path.clone())));
         if storm.begins() {

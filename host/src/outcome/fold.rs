@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Action, Change, Outcome, Ruling, Verdict, Warning};
+use super::{Action, Cause, Change, Outcome, Ruling, Verdict, Warning};
 use crate::event::{Document, Event, EventData, EventName};
 use hookbox_system::{limits, text};
 
@@ -129,15 +129,15 @@ impl Fold {
     }
 
     /// Blocks because a hook with `on_failure = "block"` failed.
-    pub fn block(&mut self, author: Author<'_>, reason: String) {
-        self.rule_out(author, reason);
+    pub fn block(&mut self, author: Author<'_>, cause: Cause, reason: String) {
+        self.rule_out(author, Some(cause), reason);
     }
 
     /// Sets the block. The first one counts, unless the user does not trust its hook and trusts this one.
-    fn rule_out(&mut self, author: Author<'_>, reason: String) {
+    fn rule_out(&mut self, author: Author<'_>, cause: Option<Cause>, reason: String) {
         self.disputed = true;
         if self.verdict.block.as_ref().is_none_or(|first| author.is_trusted() && !first.trusted) {
-            self.verdict.block = Some(ruling(author, reason));
+            self.verdict.block = Some(Ruling { cause, ..ruling(author, reason) });
         }
     }
 
@@ -221,7 +221,7 @@ impl Fold {
         let allows = event.name().allows();
         match action {
             Action::Pass => {}
-            Action::Block(reason) if allows.block => self.rule_out(author, reason),
+            Action::Block(reason) if allows.block => self.rule_out(author, None, reason),
             Action::Block(_) => self.not_allowed(author, event, "block"),
             Action::Ask(reason) if allows.ask => self.ask(author, reason),
             Action::Ask(_) => self.not_allowed(author, event, "ask at"),

@@ -1,5 +1,6 @@
 //! Outcomes, the answers of hooks, and the fold that makes one verdict of them. Nothing here does I/O.
 
+mod cause;
 mod fold;
 
 use std::borrow::Cow;
@@ -7,6 +8,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use self::cause::Cause;
 pub use self::fold::{Author, Fold, MAX_CONTEXT};
 
 use crate::capability::Denial;
@@ -258,6 +260,8 @@ pub struct Ruling {
     /// The code with which the user can allow the call that is blocked: `hookbox allow CODE`. It is for the user's eyes, and
     /// no other field has it. The model must not read it.
     pub code: Option<String>,
+    /// The failure that the block stands for; `None` for a decision of the hook.
+    pub cause: Option<Cause>,
     reason: String,
 }
 
@@ -265,12 +269,12 @@ impl Ruling {
     /// Creates the ruling of a hook that the user trusts.
     pub fn trusted(by: impl Into<String>, reason: impl Into<String>) -> Self {
         let by = by.into();
-        Self { known_as: by.clone(), by, trusted: true, code: None, reason: reason.into() }
+        Self { known_as: by.clone(), by, trusted: true, code: None, cause: None, reason: reason.into() }
     }
 
     /// Creates the ruling of a hook that the user does not trust. The model knows it as `known_as`.
     pub fn untrusted(by: impl Into<String>, known_as: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { by: by.into(), known_as: known_as.into(), trusted: false, code: None, reason: reason.into() }
+        Self { known_as: known_as.into(), trusted: false, ..Self::trusted(by, reason) }
     }
 
     /// Returns the reason in the hook's words, for the user's eyes. If the user does not trust the hook, it

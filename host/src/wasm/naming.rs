@@ -57,7 +57,10 @@ impl Conditions {
                     let line = call.facts.command.as_ref().filter(|_| call.facts.kind == ToolKind::Shell)?;
                     let read = || call.facts.readings.read(line, &event.context.cwd);
                     let reading = reading.get_or_insert_with(read);
-                    (naming.is_named_in(reading), "the command has none of the words that this hook reacts to")
+                    (
+                        naming.is_named_in(reading),
+                        "the command has none of the words that this hook reacts to",
+                    )
                 }
             };
             reason = Some(why).filter(|_| !holds);

@@ -1,8 +1,11 @@
-//! `hookbox mcp`: the hooks as tools for an agent without hooks.
+//! `hookbox mcp`: the hooks as tools, in one process for many sessions.
+
+use std::io::{BufRead as _, BufReader, Lines, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::environment::{TestEnvironment, sample};
+use crate::environment::{TestEnvironment, program, sample};
 
 /// Sends these messages on one connection, and returns the answers by id.
 fn answers(env: &TestEnvironment, messages: &[Value]) -> Vec<Value> {
@@ -21,7 +24,7 @@ fn call(id: u64, tool: &str, arguments: &Value) -> Value {
 }
 
 #[test]
-fn an_mcp_client_gets_the_verdict_of_hookbox_run() {
+fn an_mcp_client_gets_a_typed_verdict_and_that_of_hookbox_run_as_text() {
     let env = TestEnvironment::new();
     env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
     let lines = ["sudo ls", "ls"].map(|line| json!({"tool_name": "bash", "tool_input": {"command": line}}));
@@ -45,14 +48,20 @@ fn an_mcp_client_gets_the_verdict_of_hookbox_run() {
     let before = &tools["result"]["tools"][3]["inputSchema"];
     assert_eq!(before["required"], json!(["tool_name", "tool_input"]));
     assert!(before["properties"]["tool_input"].is_object() && before["properties"]["event"].is_null());
+    let schema = jsonschema::validator_for(&tools["result"]["tools"][3]["outputSchema"]).unwrap();
     for (answer, line) in [(&blocked, &lines[0]), (&passed, &lines[1])] {
         let verdict = env.event(&["before_tool_call"], line);
-        assert_eq!(answer["result"]["structuredContent"], verdict);
+        assert!(schema.is_valid(&answer["result"]["structuredContent"]));
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
         assert_eq!(serde_json::from_str::<Value>(text).unwrap(), verdict);
         assert_eq!(answer["result"]["isError"], Value::Null);
     }
-    assert_eq!(blocked["result"]["structuredContent"]["blocked"], true);
+    let decision = &blocked["result"]["structuredContent"]["decision"];
+    assert_eq!((&decision["action"], &decision["cause"]), (&json!("block"), &json!("decision")));
+    assert!(decision["input"].is_null() && decision["by"] == "guardrail.wasm", "{decision}");
+    let decision = &passed["result"]["structuredContent"]["decision"];
+    assert_eq!(*decision, json!({"action": "run", "input": lines[1]["tool_input"]}));
+    assert_eq!(passed["result"]["structuredContent"]["version"], 1);
 }
 
 #[test]
@@ -92,11 +101,170 @@ fn a_connection_is_one_session_with_the_hooks_that_are_there_at_each_event() {
     let mut messages: Vec<Value> = (0..9).map(|id| call(id, "agent_stop", &json!({}))).collect();
     messages.extend([call(9, "session_end", &json!({})), call(10, "turn_end", &json!({}))]);
     let answers = answers(&env, &messages);
-    let follow_ups = answers
-        .iter()
-        .filter(|it| !it["result"]["structuredContent"]["follow_up_messages"].is_null())
-        .count();
+    let follow_ups =
+        answers.iter().filter(|it| !it["result"]["structuredContent"]["follow_ups"].is_null()).count();
     assert_eq!(follow_ups, 8, "an agent goes on at most eight times in a row");
     let warnings = &answers[10]["result"]["structuredContent"]["warnings"];
     assert!(warnings[0].as_str().unwrap().starts_with("new failed"), "{warnings}");
+}
+
+/// A server that answers while its input is open.
+struct Running {
+    child: Child,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+}
+
+impl Running {
+    fn new(env: &TestEnvironment) -> Self {
+        let mut command = env.command(program());
+        let mut child = command
+            .arg("mcp")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Self { child, input, output: BufReader::new(output).lines() }
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.input, "{message}").unwrap();
+    }
+
+    fn next(&mut self) -> Value {
+        serde_json::from_str(&self.output.next().unwrap().unwrap()).unwrap()
+    }
+
+    /// Returns the next answer, and passes over notifications.
+    fn answer(&mut self) -> Value {
+        std::iter::repeat_with(|| self.next()).find(|it| !it["id"].is_null()).unwrap()
+    }
+
+    fn ends_well(mut self) {
+        drop(self.input);
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+fn of(session: &str, id: u64, event: &str) -> Value {
+    call(id, event, &json!({"conv_id": session, "tool_name": "bash", "tool_input": {"command": "ls"}}))
+}
+
+fn with_meta(mut message: Value, name: &str, value: Value) -> Value {
+    message["params"]["_meta"] = json!({ name: value });
+    message
+}
+
+/// A hook that waits in its own session until the file `go` is there, and then blocks in session `a`.
+const WAITS: &str = r#"read -r event
+case "$event" in *'"conv_id":"a"'*)
+    touch ~/waits
+    while [ ! -e ~/go ]; do sleep 0.02; done
+    echo '{"blocked":true,"reason":"late"}' ;;
+esac"#;
+
+#[test]
+fn a_session_does_not_wait_for_another_and_its_own_events_keep_their_order() {
+    let env = TestEnvironment::new();
+    env.native("home/.hookbox/hooks/waits", "before_tool_call", WAITS);
+    let mut server = Running::new(&env);
+    server.send(&of("a", 1, "before_tool_call"));
+    server.send(&of("a", 2, "before_tool_call"));
+    server.send(&of("b", 3, "before_tool_call"));
+    let first = server.answer();
+    assert_eq!(
+        (&first["id"], &first["result"]["structuredContent"]["decision"]["action"]),
+        (&json!(3), &json!("run"))
+    );
+    env.file("home/go", "");
+    for id in [1, 2] {
+        let answer = server.answer();
+        assert_eq!(answer["id"], id);
+        assert_eq!(answer["result"]["structuredContent"]["decision"]["reason"], "late");
+    }
+    server.ends_well();
+}
+
+#[test]
+fn a_cancelled_call_ends_its_hook_and_gets_no_answer() {
+    let env = TestEnvironment::new();
+    env.native("home/.hookbox/hooks/waits", "before_tool_call", WAITS);
+    let mut server = Running::new(&env);
+    server.send(&of("a", 1, "before_tool_call"));
+    while !env.path("home/waits").exists() {
+        std::thread::yield_now();
+    }
+    server.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}));
+    // The next event of the session does not wait for the hook that was ended.
+    server.send(&of("a", 2, "turn_end"));
+    assert_eq!(server.answer()["id"], 2);
+    server.ends_well();
+}
+
+#[test]
+fn a_deadline_of_a_call_is_that_of_its_hooks_and_the_verdict_says_why() {
+    let env = TestEnvironment::new();
+    env.native("home/.hookbox/hooks/waits", "before_tool_call", WAITS);
+    env.file("home/.hookbox/hookbox.toml", "[hooks.waits]\non_failure = \"block\"\n");
+    let [late, odd, none] = answers(
+        &env,
+        &[
+            with_meta(of("a", 1, "before_tool_call"), "hookbox/deadline_ms", json!(300)),
+            with_meta(of("a", 2, "before_tool_call"), "hookbox/deadline_ms", json!(0)),
+            with_meta(of("c", 3, "session_start"), "hookbox/parent", json!("nobody")),
+        ],
+    )
+    .into_iter()
+    .map(|it| (it["id"].as_u64().unwrap(), it))
+    .collect::<std::collections::BTreeMap<_, _>>()
+    .into_values()
+    .collect::<Vec<_>>()
+    .try_into()
+    .unwrap();
+    let decision = &late["result"]["structuredContent"]["decision"];
+    assert_eq!((&decision["action"], &decision["cause"]), (&json!("block"), &json!("timeout")), "{late}");
+    assert_eq!(odd["error"]["code"], -32_602);
+    assert_eq!(none["error"]["code"], -32_602);
+}
+
+#[test]
+fn a_subagent_has_its_parents_name_for_its_hooks() {
+    let env = TestEnvironment::new();
+    let tells = r#"read -r event; case "$event" in *'"invoked_by":"subagent"'*) echo '{"blocked":true,"reason":"sub"}' ;; esac"#;
+    env.native("home/.hookbox/hooks/tells", "before_tool_call", tells);
+    let messages = [
+        of("main", 1, "session_start"),
+        with_meta(of("sub", 2, "before_tool_call"), "hookbox/parent", json!("main")),
+        of("main", 3, "before_tool_call"),
+    ];
+    let found = answers(&env, &messages);
+    let reason = |id: u64| {
+        let answer = found.iter().find(|it| it["id"] == id).unwrap();
+        answer["result"]["structuredContent"]["decision"]["reason"].clone()
+    };
+    assert_eq!((reason(2), reason(3)), (json!("sub"), Value::Null));
+}
+
+#[test]
+fn a_client_learns_of_limits_and_of_hooks_that_change() {
+    let env = TestEnvironment::new();
+    env.directory("home/.hookbox/hooks");
+    let mut server = Running::new(&env);
+    server.send(&request(
+        1,
+        "initialize",
+        &json!({"protocolVersion": "2025-11-25", "clientInfo": {"name": "me"}}),
+    ));
+    let about = &server.answer()["result"]["capabilities"]["experimental"]["hookbox"];
+    assert_eq!(about["verdict_version"], 1);
+    assert!(about["limits"]["calls"].as_u64().unwrap() > 100 && about["hooks"].is_u64(), "{about}");
+    env.native("home/.hookbox/hooks/new", "before_tool_call", "true");
+    let told = server.next();
+    assert_eq!(told["method"], "notifications/message");
+    assert_eq!(told["params"]["data"], "added new");
+    server.send(&request(2, "logging/setLevel", &json!({"level": "error"})));
+    assert_eq!(server.answer()["result"], json!({}));
+    server.ends_well();
 }

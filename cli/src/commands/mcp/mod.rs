@@ -1,0 +1,70 @@
+//! `hookbox mcp`.
+
+mod messages;
+mod server;
+mod verdict;
+
+use std::io::{BufRead as _, IsTerminal as _, Read as _};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use tokio::sync::mpsc;
+
+use crate::error::{note, warn_of_problems};
+use crate::input::MAX_EVENT;
+use crate::interrupt::unless_interrupted;
+use crate::options;
+use server::Server;
+
+/// Serve the hooks as an MCP server on standard input and output.
+///
+/// One process for an agent in any language, with any number of sessions. Each event is a tool (before_tool_call, …)
+/// whose arguments are the event's data. `structuredContent` of the result is the verdict; its text is that of
+/// `hookbox run`.
+#[derive(Args, Debug)]
+pub(crate) struct Mcp {
+    /// The timeout of each hook, such as 500ms or 2s.
+    #[arg(long, value_name = "D", value_parser = options::duration)]
+    timeout: Option<Duration>,
+    #[command(flatten)]
+    discover: options::Discover,
+}
+
+impl Mcp {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        self.discover.enter()?;
+        if std::io::stdin().is_terminal() {
+            note("waiting for an MCP client on standard input; an agent starts this command itself");
+        }
+        let lines = lines();
+        let manager = unless_interrupted(self.discover.lasting(self.timeout)).await??;
+        warn_of_problems(&manager);
+        unless_interrupted(Server::new(manager).serve(lines)).await??;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Reads the lines of standard input in a thread, because the system cannot wait for a terminal and a signal
+/// at once.
+fn lines() -> mpsc::Receiver<std::io::Result<Vec<u8>>> {
+    let (send, receive) = mpsc::channel(1);
+    std::thread::spawn(move || {
+        let mut input = std::io::stdin().lock();
+        loop {
+            let mut line = Vec::new();
+            let read = input.by_ref().take(MAX_EVENT).read_until(b'\n', &mut line);
+            let is_cut = line.len() as u64 == MAX_EVENT && line.last() != Some(&b'\n');
+            let (line, is_end) = match read {
+                Ok(0) => return,
+                Ok(_) if is_cut => (Err(std::io::Error::other("the message is too long")), true),
+                Ok(_) => (Ok(line), false),
+                Err(error) => (Err(error), true),
+            };
+            if send.blocking_send(line).is_err() || is_end {
+                return;
+            }
+        }
+    });
+    receive
+}

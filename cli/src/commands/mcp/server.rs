@@ -1,0 +1,348 @@
+//! One connection: its calls, its sessions, and the hooks, which are read again after a change.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use hookbox::dialect::Dialect;
+use hookbox::event::InvokedBy;
+use hookbox::manager::{Latest, Manager, Reload, Watcher};
+use hookbox::outcome::Warning;
+use hookbox::session::{MAX_FOLLOW_UPS, Session};
+use hookbox::{Context, Event, EventName, HookReport, Kind};
+use hookbox_system::{json, text};
+use serde_json::{Map, Value, json};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
+
+use super::messages::{
+    BROKEN, BUSY, INVALID, LEVELS, NO_METHOD, UNREADABLE, WRONG_PARAMS, content, failure, initialized, log,
+    success, tool, wrong,
+};
+use super::verdict;
+use crate::error::warn_with_hint;
+use crate::given::{self, Given};
+use crate::input::MAX_EVENT;
+use crate::output;
+
+/// The number of calls that are answered at the same time. Each may hold an instance, or a process.
+const MAX_CALLS: usize = 256;
+
+/// The number of open sessions. Beyond it the session that was used least recently is closed.
+const MAX_SESSIONS: usize = 10_000;
+
+/// The keys of a call's `_meta`.
+const DEADLINE: &str = "hookbox/deadline_ms";
+const PARENT: &str = "hookbox/parent";
+
+/// A request that cannot be answered: the code, and the message.
+type Refusal = (i64, String);
+
+pub(super) struct Server {
+    manager: Manager,
+    watcher: Option<Watcher>,
+    latest: Option<Latest>,
+    /// True after a hook that may have changed hooks: the watcher hears of it too late for an event that follows at once.
+    is_unsettled: Arc<AtomicBool>,
+    /// The context of an event that does not name its conversation or directory.
+    defaults: Context,
+    sessions: HashMap<String, Open>,
+    /// The number of calls so far.
+    count: u64,
+    calls: JoinSet<()>,
+    running: HashMap<Id, Running>,
+    /// The answers in their order, each with the changes of the hooks before it.
+    answers: (mpsc::UnboundedSender<Answer>, mpsc::UnboundedReceiver<Answer>),
+    /// The least severe level that the client wants to read; `None` before `initialize`, when it expects only answers.
+    level: Option<usize>,
+}
+
+type Answer = (Value, Option<Reload>);
+
+/// A call that has no answer yet.
+struct Running {
+    /// The id of its request.
+    id: Value,
+    call: AbortHandle,
+    /// The session that ends with it, and the number of the call.
+    ends: Option<(String, u64)>,
+}
+
+/// An open session.
+struct Open {
+    session: Session,
+    /// Ends with the last event of this session: its events are answered in their order.
+    last: oneshot::Receiver<()>,
+    /// The number of the last call.
+    used: u64,
+}
+
+impl Server {
+    pub(super) fn new(manager: Manager) -> Self {
+        // If the system cannot watch files, hooks are read again before each event.
+        let watcher = manager.watch().ok();
+        let latest = watcher.as_ref().map(|it| it.latest(&manager));
+        let (sessions, calls, running) = (HashMap::new(), JoinSet::new(), HashMap::new());
+        Self {
+            manager,
+            watcher,
+            latest,
+            is_unsettled: Arc::default(),
+            defaults: given::context(),
+            sessions,
+            count: 0,
+            calls,
+            running,
+            answers: mpsc::unbounded_channel(),
+            level: None,
+        }
+    }
+
+    /// Answers messages until the client has closed the connection and each of its calls has an answer.
+    pub(super) async fn serve(
+        mut self,
+        mut lines: mpsc::Receiver<io::Result<Vec<u8>>>,
+    ) -> anyhow::Result<()> {
+        let mut is_open = true;
+        while is_open || !self.calls.is_empty() || !self.answers.1.is_empty() {
+            tokio::select! {
+                biased;
+                Some((answer, reload)) = self.answers.1.recv() => {
+                    reload.map_or(Ok(()), |reload| self.tell(&reload))?;
+                    say(&answer)?;
+                }
+                Some(done) = self.calls.join_next_with_id() => {
+                    if let Some(answer) = self.ended(done) {
+                        say(&answer)?;
+                    }
+                }
+                line = lines.recv(), if is_open => match line {
+                    None => is_open = false,
+                    Some(Err(error)) => say(&failure(&Value::Null, UNREADABLE, &error.to_string()))?,
+                    Some(Ok(line)) => {
+                        if let Some(answer) = self.receive(&line) {
+                            say(&answer)?;
+                        }
+                    }
+                },
+                reload = next(&mut self.watcher) => self.tell(&reload)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers a message, or begins its call. A notification and an answer of the client get none.
+    fn receive(&mut self, line: &[u8]) -> Option<Value> {
+        if line.trim_ascii().is_empty() {
+            return None;
+        }
+        let message = match json::object(line) {
+            Ok(message) => message,
+            Err(error) => return Some(failure(&Value::Null, UNREADABLE, &error.to_string())),
+        };
+        let field = |name: &str| message.iter().rev().find(|(found, _)| found == name).map(|(_, raw)| raw);
+        let method = field("method").map(|raw| json::value(raw));
+        let params = field("params").and_then(|raw| json::object(raw.get().as_bytes()).ok());
+        let params: Map<String, Value> =
+            params.unwrap_or_default().iter().map(|(name, raw)| (name.clone(), json::value(raw))).collect();
+        let Some(id) = field("id").map(|raw| json::value(raw)) else {
+            if method.as_ref().and_then(Value::as_str) == Some("notifications/cancelled") {
+                self.cancel(params.get("requestId"));
+            }
+            return None;
+        };
+        let Some(method) = method.as_ref().and_then(Value::as_str) else {
+            let is_answer = field("result").is_some() || field("error").is_some();
+            return (!is_answer).then(|| failure(&id, INVALID, "the message has no method"));
+        };
+        let result = match method {
+            "initialize" => Ok(self.initialize(&params)),
+            "ping" => Ok(json!({})),
+            "logging/setLevel" => self.set_level(&params),
+            "tools/list" => Ok(json!({ "tools": EventName::ALL.iter().map(tool).collect::<Vec<_>>() })),
+            "tools/call" => match self.call(&id, params) {
+                Ok(None) => return None,
+                Ok(Some(result)) => Ok(result),
+                Err(refusal) => Err(refusal),
+            },
+            _ => Err((NO_METHOD, format!("this server has no method {:?}", text::escape(method, 80)))),
+        };
+        Some(match result {
+            Ok(result) => success(&id, result),
+            Err((code, message)) => failure(&id, code, &message),
+        })
+    }
+
+    /// Notes the agent, and describes this server.
+    fn initialize(&mut self, params: &Map<String, Value>) -> Value {
+        let client = params.get("clientInfo").and_then(|it| it.get("name")).and_then(Value::as_str);
+        self.defaults.agent = client.map(|it| text::escape(it, 80));
+        self.level = Some(0);
+        let about = json!({
+            "verdict_version": verdict::VERSION,
+            "directory": self.defaults.cwd,
+            "repository": self.manager.repository(),
+            "hooks": self.manager.hooks().len(),
+            "problems": self.manager.problems().len(),
+            "limits": {
+                "calls": MAX_CALLS,
+                "sessions": MAX_SESSIONS,
+                "message_bytes": MAX_EVENT,
+                "follow_ups": MAX_FOLLOW_UPS,
+            },
+        });
+        initialized(params, about)
+    }
+
+    fn set_level(&mut self, params: &Map<String, Value>) -> Result<Value, Refusal> {
+        let level = params.get("level").and_then(Value::as_str);
+        let found = level.and_then(|level| LEVELS.iter().position(|it| *it == level));
+        let wrong = || (WRONG_PARAMS, format!("level: expected one of {}", LEVELS.join(", ")));
+        self.level = Some(found.ok_or_else(wrong)?);
+        Ok(json!({}))
+    }
+
+    /// Begins the event that a tool is named after, and returns the result if it has one already. Data that is not the
+    /// event's is an error of the tool: the agent must not go on, because no hook ran.
+    fn call(&mut self, id: &Value, mut params: Map<String, Value>) -> Result<Option<Value>, Refusal> {
+        if self.calls.len() >= MAX_CALLS {
+            return Err((BUSY, format!("{MAX_CALLS} calls are not answered yet: call again later")));
+        }
+        let tool = params.get("name").and_then(Value::as_str).unwrap_or_default();
+        let Some(name) = EventName::ALL.into_iter().find(|name| name.as_str() == tool) else {
+            return Err((WRONG_PARAMS, format!("there is no tool {:?}", text::escape(tool, 80))));
+        };
+        let data = match params.remove("arguments") {
+            Some(Value::Object(data)) => data,
+            None | Some(Value::Null) => Map::new(),
+            Some(_) => return Err((WRONG_PARAMS, "the arguments are not an object".to_owned())),
+        };
+        let meta = |name: &str| params.get("_meta").and_then(|it| it.get(name));
+        let deadline = match meta(DEADLINE).map(Value::as_u64) {
+            None => None,
+            Some(Some(ms @ 1..)) => Some(Duration::from_millis(ms)),
+            Some(_) => return Err((WRONG_PARAMS, format!("{DEADLINE}: expected milliseconds, 1 or more"))),
+        };
+        let Given { mut event, warnings } = match given::event(&name, data, &self.defaults) {
+            Ok(given) => given,
+            Err(error) => return Ok(Some(wrong(&error))),
+        };
+        let parent = match meta(PARENT).map(|it| it.as_str().and_then(|it| self.sessions.get(it))) {
+            None => None,
+            Some(Some(parent)) => Some(parent.session.clone()),
+            Some(None) => return Err((WRONG_PARAMS, format!("{PARENT}: expected an open session"))),
+        };
+        if parent.is_some() {
+            Arc::make_mut(&mut event.context).invoked_by = InvokedBy::Subagent;
+        }
+        let ends = event.name() == EventName::SessionEnd
+            && event.context.conversation_id != self.defaults.conversation_id;
+        let ends = ends.then(|| (event.context.conversation_id.clone(), self.count + 1));
+        let (session, before, done) = self.session(&event, parent);
+        let session = deadline.into_iter().fold(session, Session::within);
+        let (latest, manager) = (self.latest.clone(), self.manager.clone());
+        let (is_unsettled, answers) = (Arc::clone(&self.is_unsettled), self.answers.0.clone());
+        let request = id.clone();
+        let call = self.calls.spawn(async move {
+            // An error means that the event before is over.
+            before.await.ok();
+            let reload = match latest {
+                Some(latest) if !is_unsettled.swap(false, Ordering::SeqCst) => latest.catch_up().await,
+                _ => Some(manager.reload().await),
+            };
+            let mut fired = session.fire_event(event).await;
+            let is_sandboxed =
+                |it: &HookReport| matches!(it.kind, Kind::Component | Kind::Rules | Kind::Builtin);
+            if !fired.report.hooks.iter().all(is_sandboxed) {
+                is_unsettled.store(true, Ordering::SeqCst);
+            }
+            fired.verdict.warnings.extend(warnings.into_iter().map(Warning::new));
+            given::tell(&fired, &[]);
+            let verdict = Dialect::Kodelet.verdict(&fired.verdict, &fired.event);
+            let content = [content(&verdict.to_string())];
+            let result = json!({ "content": content, "structuredContent": verdict::of(&fired) });
+            // An error means that the server ends.
+            answers.send((success(&request, result), reload)).ok();
+            drop(done);
+        });
+        self.running.insert(call.id(), Running { id: id.clone(), call, ends });
+        Ok(None)
+    }
+
+    /// Returns the session of an event, the end of the event before in it, and the sender that ends this one. Opens the
+    /// session if it is not open.
+    fn session(
+        &mut self,
+        event: &Event,
+        parent: Option<Session>,
+    ) -> (Session, oneshot::Receiver<()>, oneshot::Sender<()>) {
+        let id = &event.context.conversation_id;
+        let (done, last) = oneshot::channel();
+        self.count += 1;
+        if let Some(open) = self.sessions.get_mut(id) {
+            open.used = self.count;
+            return (open.session.clone(), std::mem::replace(&mut open.last, last), done);
+        }
+        let session = parent.map_or_else(|| self.manager.session(id.clone()), |it| it.subagent(id.clone()));
+        let used = |(_, open): &(&String, &Open)| open.used;
+        if self.sessions.len() >= MAX_SESSIONS
+            && let Some(oldest) = self.sessions.iter().min_by_key(used).map(|(id, _)| id.clone())
+        {
+            self.sessions.remove(&oldest);
+        }
+        let open = Open { session: session.clone(), last, used: self.count };
+        self.sessions.insert(id.clone(), open);
+        // No event is before the first one: the receiver without a sender is ready at once.
+        (session, oneshot::channel().1, done)
+    }
+
+    /// Tells the user of problems, and the client of changes.
+    fn tell(&self, reload: &Reload) -> anyhow::Result<()> {
+        for problem in &reload.problems {
+            warn_with_hint(problem, problem.hint.as_ref());
+        }
+        if reload.is_empty() {
+            return Ok(());
+        }
+        let level = if reload.problems.is_empty() { "info" } else { "warning" };
+        let is_wanted = LEVELS.iter().position(|it| *it == level) >= self.level && self.level.is_some();
+        if is_wanted { say(&log(level, &reload.to_string())) } else { Ok(()) }
+    }
+
+    /// Ends a call that the client does not wait for any more, and the hook that runs. It gets no answer.
+    fn cancel(&mut self, id: Option<&Value>) {
+        for running in self.running.values().filter(|it| Some(&it.id) == id) {
+            running.call.abort();
+        }
+    }
+
+    /// Forgets a call that is over, and its session if it was the last one. Returns the answer if it has none.
+    fn ended(&mut self, done: Result<(Id, ()), JoinError>) -> Option<Value> {
+        let task = done.as_ref().map_or_else(JoinError::id, |(task, ())| *task);
+        let Running { id, ends, .. } = self.running.remove(&task)?;
+        if let Some((session, number)) = ends
+            && self.sessions.get(&session).is_some_and(|it| it.used == number)
+        {
+            self.sessions.remove(&session);
+        }
+        let has_failed = done.is_err_and(|error| error.is_panic());
+        has_failed.then(|| failure(&id, BROKEN, "the call failed inside hookbox"))
+    }
+}
+
+/// Waits for the next change of the hooks.
+async fn next(watcher: &mut Option<Watcher>) -> Reload {
+    if let Some(watcher) = watcher
+        && let Some(reload) = watcher.next().await
+    {
+        return reload;
+    }
+    std::future::pending().await
+}
+
+/// Sends a message to the client, in one line.
+fn say(message: &Value) -> anyhow::Result<()> {
+    output::line(&text::escape_json(&message.to_string())).map(drop)
+}

@@ -1,0 +1,120 @@
+//! The verdict of an event as `structuredContent`: typed, and versioned.
+
+use hookbox::EventName;
+use hookbox::event::EventData;
+use hookbox::outcome::Ruling;
+use hookbox::session::Fired;
+use serde_json::{Map, Value, json};
+
+/// The version of this form. A new key does not change it.
+pub(super) const VERSION: u32 = 1;
+
+/// Returns the verdict. The value to go on with is inside the decision, so that nobody goes on with it after a block.
+pub(super) fn of(fired: &Fired) -> Value {
+    let Fired { event, verdict, report, .. } = fired;
+    let name = event.name();
+    let mut out = Map::from_iter([("version".to_owned(), json!(VERSION))]);
+    let mut put = |name: &str, value: Value| drop(out.insert(name.to_owned(), value));
+    let subject = match &event.data {
+        EventData::BeforeToolCall(call) => Some(("input", call.input.value().clone())),
+        EventData::AfterToolCall(result) => Some(("output", result.output.value().clone())),
+        EventData::UserMessageSend { message } => Some(("message", json!(message))),
+        EventData::OnError(error) => Some(("error", json!(error.message))),
+        _ => None,
+    };
+    if subject.is_some() || name.allows().block {
+        let (action, ruling, is_needed) = match (&verdict.block, &verdict.ask) {
+            // A tool that has run has an output, also after a block.
+            (Some(block), _) => ("block", Some(block), name == EventName::AfterToolCall),
+            (None, Some(ask)) => ("ask", Some(ask), true),
+            (None, None) => (proceed(&name), None, true),
+        };
+        let mut decision = ruling.map(|it| why(it, action)).unwrap_or_default();
+        decision.insert("action".to_owned(), json!(action));
+        if let Some((name, value)) = subject.filter(|_| is_needed) {
+            decision.insert(name.to_owned(), value);
+        }
+        if let Some(allowed) = &verdict.allowed {
+            decision.insert("allowed".to_owned(), Value::Object(why(allowed, "allow")));
+        }
+        put("decision", Value::Object(decision));
+        put("modified", json!(verdict.modified));
+    }
+    if let Some(messages) = &verdict.mutate {
+        put("messages", json!(messages));
+    }
+    if let Some(callback) = &verdict.callback {
+        let args: Map<String, Value> =
+            callback.args.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        put("callback", json!({ "name": callback.name, "args": args }));
+    }
+    if !verdict.follow_ups.is_empty() {
+        put("follow_ups", json!(verdict.follow_ups));
+    }
+    if !verdict.context.is_empty() {
+        put("context", json!(verdict.context));
+    }
+    if !verdict.warnings.is_empty() {
+        put("warnings", verdict.warnings.iter().map(|it| json!(it.text)).collect());
+    }
+    let metadata = report.hooks.iter().filter(|it| it.trusted && !it.metadata.is_empty());
+    let metadata: Map<String, Value> =
+        metadata.map(|it| (it.name.clone(), Value::Object(it.metadata.clone()))).collect();
+    if !metadata.is_empty() {
+        put("metadata", Value::Object(metadata));
+    }
+    Value::Object(out)
+}
+
+/// The action of an event that goes on.
+fn proceed(name: &EventName) -> &'static str {
+    if *name == EventName::BeforeToolCall { "run" } else { "proceed" }
+}
+
+/// Describes a ruling. A question is for the user, everything else for the model.
+fn why(ruling: &Ruling, action: &str) -> Map<String, Value> {
+    let reason = if action == "block" { ruling.needed_for_model() } else { ruling.for_user().to_owned() };
+    let cause = ruling.cause.map_or("decision", |cause| cause.as_str());
+    let fields = [("reason", reason.as_str()), ("by", &ruling.by), ("cause", cause)];
+    fields.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect()
+}
+
+/// Returns the JSON Schema of the verdicts of an event.
+pub(super) fn schema(name: &EventName) -> Value {
+    let (text, texts) =
+        (json!({ "type": "string" }), json!({ "type": "array", "items": { "type": "string" } }));
+    let ruling = json!({ "reason": text, "by": text, "cause": text });
+    let allows = name.allows();
+    let mut actions = vec![proceed(name)];
+    actions.extend(allows.ask.then_some("ask"));
+    actions.extend(allows.block.then_some("block"));
+    let mut decision = ruling.clone();
+    if let Some(decision) = decision.as_object_mut() {
+        decision.insert("action".to_owned(), json!({ "enum": actions }));
+        decision.insert("allowed".to_owned(), json!({ "type": "object", "properties": ruling }));
+        let subject = match name {
+            EventName::BeforeToolCall => Some(("input", json!({}))),
+            EventName::AfterToolCall => Some(("output", json!({}))),
+            EventName::UserMessageSend => Some(("message", text.clone())),
+            EventName::OnError => Some(("error", text.clone())),
+            _ => None,
+        };
+        decision.extend(subject.map(|(name, schema)| (name.to_owned(), schema)));
+    }
+    let has_decision = allows.block || *name == EventName::OnError;
+    json!({
+        "type": "object",
+        "properties": {
+            "version": { "const": VERSION },
+            "decision": { "type": "object", "properties": decision, "required": ["action"] },
+            "modified": { "type": "boolean" },
+            "messages": { "type": "array" },
+            "callback": { "type": "object" },
+            "follow_ups": texts,
+            "context": texts,
+            "warnings": texts,
+            "metadata": { "type": "object" },
+        },
+        "required": if has_decision { vec!["version", "decision"] } else { vec!["version"] },
+    })
+}
