@@ -188,6 +188,21 @@ fn a_session_does_not_wait_for_another_and_its_own_events_keep_their_order() {
 }
 
 #[test]
+fn a_call_beyond_the_limit_is_told_to_come_again() {
+    let env = TestEnvironment::new();
+    env.native("home/.hookbox/hooks/waits", "before_tool_call", WAITS);
+    let mut server = Running::new(&env);
+    for id in 0..=256 {
+        server.send(&of("a", id, "before_tool_call"));
+    }
+    let answer = server.answer();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(256), &json!(-32_000)));
+    env.file("home/go", "");
+    assert!((0..256).all(|id| server.answer()["id"] == id));
+    server.ends_well();
+}
+
+#[test]
 fn a_cancelled_call_ends_its_hook_and_gets_no_answer() {
     let env = TestEnvironment::new();
     env.native("home/.hookbox/hooks/waits", "before_tool_call", WAITS);
