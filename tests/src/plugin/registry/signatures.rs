@@ -207,7 +207,7 @@ async fn without_a_signature_by_the_key_nothing_is_fetched() {
         .unwrap()
         .insert("dev.sigstore.cosign/certificate".to_owned(), "PEM".to_owned());
     let foreign = ImageLayer { media_type: "text/plain".to_owned(), ..good.clone() };
-    let large = signature_layer(vec![b'x'; 70_000], "AAAA");
+    let large = signature_layer(vec![b'x'; (4 << 20) + 1], "AAAA");
     for (layers, want) in [
         (vec![layer(&signed.digest, &other)], "it was made with another key"),
         (vec![layer(&another, &key)], "it is a signature of another artifact"),
