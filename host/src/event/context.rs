@@ -1,5 +1,4 @@
-//! The context of an event: conversation, directory, tokens, time. And the messages of a conversation, as hooks read and
-//! write them.
+//! The context of an event: conversation, directory, tokens, time.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -134,57 +133,6 @@ impl Context {
             budget: None,
             payload: None,
         }
-    }
-}
-
-/// The author of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// The user.
-    User,
-    /// The agent's model.
-    Assistant,
-}
-
-impl Role {
-    /// The names of all roles, for messages.
-    pub(crate) const NAMES: &'static str = "\"user\" or \"assistant\"";
-
-    /// Returns the role of this name; `None` for any other text.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::User, Self::Assistant].into_iter().find(|role| role.as_str() == name)
-    }
-
-    /// Returns the name, such as `user`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-        }
-    }
-}
-
-/// One message of a conversation, as `mutate` writes it. It has only text: an agent writes a tool call and its
-/// result as text, so that no result can lose its call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Message {
-    /// The author.
-    pub role: Role,
-    /// The text.
-    pub content: String,
-}
-
-impl Message {
-    /// Creates a message of this role.
-    pub fn new(role: Role, content: impl Into<String>) -> Self {
-        Self { role, content: content.into() }
-    }
-
-    /// Creates a message of the user.
-    pub fn user(content: impl Into<String>) -> Self {
-        Self::new(Role::User, content)
     }
 }
 
