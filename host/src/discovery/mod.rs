@@ -60,13 +60,13 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Returns true if the warning about a failure of a hook says the same, in a chain that ran after this problem was shown.
+    /// Returns true if a warning tells that the hook of this problem failed, and the problem has the same message.
     pub fn says(&self, warning: &Warning) -> bool {
-        let failure = warning
-            .hook
-            .as_ref()
-            .and_then(|_| Some(warning.text.split_once(" failed (")?.1.split_once("): ")?.1));
-        failure.is_some_and(|it| !it.is_empty() && self.message.contains(it))
+        let failure = warning.text.split_once(" failed (").and_then(|(_, rest)| rest.split_once("): "));
+        // The message of another hook may be any part of this one.
+        self.hook.is_some()
+            && self.hook == warning.hook
+            && failure.is_some_and(|(_, message)| self.message.contains(message))
     }
 
     /// Makes a problem with this path.

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::{Discovery, Entry, EntryStatus, Options};
+use super::{Discovery, Entry, EntryStatus, Options, Problem};
+use crate::outcome::Warning;
 use crate::trust::TrustPolicy;
 
 /// A file of a tree.
@@ -133,4 +134,20 @@ fn failure(discovery: &Discovery, name: &str) -> crate::hook::HookError {
 fn problems(tree: &Tree, discovery: &Discovery) -> Vec<String> {
     let base = format!("{}/", tree.0.path().display());
     discovery.problems.iter().map(|problem| problem.to_string().replace(&base, "")).collect()
+}
+
+#[test]
+fn only_the_failure_of_its_own_hook_is_what_a_problem_says() {
+    let problem = Problem::new("/h/git.wasm", "is damaged: a section is cut").of("git.wasm");
+    for (hook, text, want) in [
+        ("git.wasm", "git.wasm failed (incompatible): is damaged: a section is cut", true),
+        ("git.wasm", "git.wasm failed (exit): no disk", false),
+        ("git.wasm", "is damaged", false),
+        // Part of the message, and the failure of another hook: it is not silent.
+        ("other", "other failed (exit): a", false),
+        ("other", "other failed (exit): ", false),
+    ] {
+        let warning = Warning { hook: Some(hook.to_owned()), text: text.to_owned() };
+        assert_eq!(problem.says(&warning), want, "{text}");
+    }
 }
