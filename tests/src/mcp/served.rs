@@ -93,6 +93,32 @@ fn a_call_for_which_no_hook_ran_is_an_error() {
 }
 
 #[test]
+fn each_field_of_a_tools_schema_is_data_of_its_event() {
+    let env = TestEnvironment::new();
+    let listed = answers(&env, &[request(1, "tools/list", &json!({}))]);
+    let tools = listed[0]["result"]["tools"].as_array().unwrap();
+    let given = json!({
+        "success": true, "error": null, "duration_ms": 5, "exit_status": 0, "cost_tokens": 7,
+        "tool_name": "bash", "tool_input": {"command": "ls"}, "tool_output": "x", "follow_ups": 1, "messages": [],
+    });
+    let mut fields = 0;
+    for (tool, event) in tools.iter().zip(hookbox::EventName::ALL) {
+        let properties = tool["inputSchema"]["properties"].as_object().unwrap();
+        let data: serde_json::Map<_, _> = given.as_object().unwrap().clone().into_iter().collect();
+        let data: serde_json::Map<_, _> =
+            data.into_iter().filter(|(name, _)| properties.contains_key(name)).collect();
+        if !["before_tool_call", "after_tool_call", "agent_stop", "after_turn"].contains(&event.as_str()) {
+            continue;
+        }
+        fields += data.len();
+        let answer = &answers(&env, &[call(1, event.as_str(), &Value::Object(data))])[0];
+        assert_eq!(answer["result"]["structuredContent"]["warnings"], Value::Null, "{event}: {answer}");
+        assert_eq!(answer["result"]["isError"], Value::Null, "{event}: {answer}");
+    }
+    assert_eq!(fields, 13);
+}
+
+#[test]
 fn a_connection_is_one_session_with_the_hooks_that_are_there_at_each_event() {
     let env = TestEnvironment::new();
     let add = "printf '#!/bin/sh\\n[ $1 = hook ] && echo turn_end && exit; exit 1\\n' > ~/.hookbox/hooks/new; chmod +x ~/.hookbox/hooks/new";

@@ -65,7 +65,7 @@ pub(super) fn tool(name: &EventName) -> Value {
     let description = input.shift_remove("description").unwrap_or_default();
     json!({
         "name": name.as_str(),
-        "description": format!("Runs the user's hooks. {}", description.as_str().unwrap_or_default()),
+        "description": format!("Call this so that the user's hooks run: {}", description.as_str().unwrap_or_default()),
         "inputSchema": input,
         "outputSchema": verdict::schema(name),
     })

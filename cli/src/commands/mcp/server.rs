@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hookbox::dialect::Dialect;
 use hookbox::event::InvokedBy;
-use hookbox::manager::{Latest, Manager, Reload, Watcher};
+use hookbox::manager::{Manager, Reload, Watcher};
 use hookbox::outcome::Warning;
 use hookbox::session::{MAX_FOLLOW_UPS, Session};
 use hookbox::{Context, Event, EventName, HookReport, Kind};
@@ -43,7 +43,6 @@ type Refusal = (i64, String);
 pub(super) struct Server {
     manager: Manager,
     watcher: Option<Watcher>,
-    latest: Option<Latest>,
     /// True after a hook that may have changed hooks: the watcher hears of it too late for an event that follows at once.
     is_unsettled: Arc<AtomicBool>,
     /// The context of an event that does not name its conversation or directory.
@@ -83,12 +82,10 @@ impl Server {
     pub(super) fn new(manager: Manager) -> Self {
         // If the system cannot watch files, hooks are read again before each event.
         let watcher = manager.watch().ok();
-        let latest = watcher.as_ref().map(|it| it.latest(&manager));
         let (sessions, calls, running) = (HashMap::new(), JoinSet::new(), HashMap::new());
         Self {
             manager,
             watcher,
-            latest,
             is_unsettled: Arc::default(),
             defaults: given::context(),
             sessions,
@@ -242,7 +239,8 @@ impl Server {
         let ends = ends.then(|| (event.context.conversation_id.clone(), self.count + 1));
         let (session, before, done) = self.session(&event, parent);
         let session = deadline.into_iter().fold(session, Session::within);
-        let (latest, manager) = (self.latest.clone(), self.manager.clone());
+        let latest = self.watcher.as_ref().map(|it| it.latest(&self.manager));
+        let manager = self.manager.clone();
         let (is_unsettled, answers) = (Arc::clone(&self.is_unsettled), self.answers.0.clone());
         let request = id.clone();
         let call = self.calls.spawn(async move {
@@ -259,7 +257,7 @@ impl Server {
                 is_unsettled.store(true, Ordering::SeqCst);
             }
             fired.verdict.warnings.extend(warnings.into_iter().map(Warning::new));
-            given::tell(&fired, &[]);
+            given::tell(&fired, &manager.problems());
             let verdict = Dialect::Kodelet.verdict(&fired.verdict, &fired.event);
             let content = [content(&verdict.to_string())];
             let result = json!({ "content": content, "structuredContent": verdict::of(&fired) });

@@ -15,14 +15,7 @@ pub(super) fn of(fired: &Fired) -> Value {
     let name = event.name();
     let mut out = Map::from_iter([("version".to_owned(), json!(VERSION))]);
     let mut put = |name: &str, value: Value| drop(out.insert(name.to_owned(), value));
-    let subject = match &event.data {
-        EventData::BeforeToolCall(call) => Some(("input", call.input.value().clone())),
-        EventData::AfterToolCall(result) => Some(("output", result.output.value().clone())),
-        EventData::UserMessageSend { message } => Some(("message", json!(message))),
-        EventData::OnError(error) => Some(("error", json!(error.message))),
-        _ => None,
-    };
-    if subject.is_some() || name.allows().block {
+    if decides(&name) {
         let (action, ruling, is_needed) = match (&verdict.block, &verdict.ask) {
             // A tool that has run has an output, also after a block.
             (Some(block), _) => ("block", Some(block), name == EventName::AfterToolCall),
@@ -31,9 +24,14 @@ pub(super) fn of(fired: &Fired) -> Value {
         };
         let mut decision = ruling.map(|it| why(it, action)).unwrap_or_default();
         decision.insert("action".to_owned(), json!(action));
-        if let Some((name, value)) = subject.filter(|_| is_needed) {
-            decision.insert(name.to_owned(), value);
-        }
+        let value = match &event.data {
+            EventData::BeforeToolCall(call) => call.input.value().clone(),
+            EventData::AfterToolCall(result) => result.output.value().clone(),
+            EventData::UserMessageSend { message } => json!(message),
+            EventData::OnError(error) => json!(error.message),
+            _ => Value::Null,
+        };
+        decision.extend(subject(&name).filter(|_| is_needed).map(|name| (name.to_owned(), value)));
         if let Some(allowed) = &verdict.allowed {
             decision.insert("allowed".to_owned(), Value::Object(why(allowed, "allow")));
         }
@@ -66,6 +64,22 @@ pub(super) fn of(fired: &Fired) -> Value {
     Value::Object(out)
 }
 
+/// Returns true if the verdicts of an event have a decision.
+fn decides(name: &EventName) -> bool {
+    name.allows().block || *name == EventName::OnError
+}
+
+/// Returns the name of the value that an event goes on with.
+fn subject(name: &EventName) -> Option<&'static str> {
+    match name {
+        EventName::BeforeToolCall => Some("input"),
+        EventName::AfterToolCall => Some("output"),
+        EventName::UserMessageSend => Some("message"),
+        EventName::OnError => Some("error"),
+        _ => None,
+    }
+}
+
 /// The action of an event that goes on.
 fn proceed(name: &EventName) -> &'static str {
     if *name == EventName::BeforeToolCall { "run" } else { "proceed" }
@@ -92,16 +106,8 @@ pub(super) fn schema(name: &EventName) -> Value {
     if let Some(decision) = decision.as_object_mut() {
         decision.insert("action".to_owned(), json!({ "enum": actions }));
         decision.insert("allowed".to_owned(), json!({ "type": "object", "properties": ruling }));
-        let subject = match name {
-            EventName::BeforeToolCall => Some(("input", json!({}))),
-            EventName::AfterToolCall => Some(("output", json!({}))),
-            EventName::UserMessageSend => Some(("message", text.clone())),
-            EventName::OnError => Some(("error", text.clone())),
-            _ => None,
-        };
-        decision.extend(subject.map(|(name, schema)| (name.to_owned(), schema)));
+        decision.extend(subject(name).map(|name| (name.to_owned(), json!({}))));
     }
-    let has_decision = allows.block || *name == EventName::OnError;
     json!({
         "type": "object",
         "properties": {
@@ -115,6 +121,6 @@ pub(super) fn schema(name: &EventName) -> Value {
             "warnings": texts,
             "metadata": { "type": "object" },
         },
-        "required": if has_decision { vec!["version", "decision"] } else { vec!["version"] },
+        "required": if decides(name) { vec!["version", "decision"] } else { vec!["version"] },
     })
 }
