@@ -180,6 +180,63 @@ fn blocked_events_are_the_last_to_go() {
     assert!(size <= 8_000, "{size}");
 }
 
+/// Works on a small disk, in the process of the test below. Without its variable it does nothing.
+#[test]
+fn too_many_events_on_a_disk_with_room_for_one() {
+    let Some(directory) = std::env::var_os("JOURNAL_TEST_DISK") else { return };
+    let directory = Path::new(&directory).join("journal");
+    let settings = settings(8_000);
+    let append = |text: &str, is_blocked: bool| {
+        let object = format!("{{\"v\":1,\"text\":\"{text}\",\"verdict\":{{\"blocked\":{is_blocked}}}");
+        append(&directory, &object, &settings).unwrap();
+    };
+    append("blocked", true);
+    let parts = || all_files(&directory).unwrap();
+    // The next record begins a part, and the parts before it are too large together.
+    while parts().len() < 7 || parts().last().unwrap().size() < 1_000 {
+        append("passed", false);
+    }
+    let before = texts(&directory);
+    let path = directory.with_file_name("filler");
+    let mut filler = fs::File::create(&path).unwrap();
+    while filler.write_all(&[0; 4096]).is_ok() {}
+    filler.set_len(filler.metadata().unwrap().len() - 4096).unwrap();
+    append("last", false);
+    assert_eq!(texts(&directory), [&before[..], &["last".to_owned()]].concat(), "nothing is lost");
+
+    drop(filler);
+    fs::remove_file(path).unwrap();
+    for _ in 0..20 {
+        append("later", false);
+    }
+    let texts = texts(&directory);
+    assert_eq!((texts[0].as_str(), verify(&directory, None).unwrap().faults), ("blocked", vec![]));
+    assert!(texts.len() < before.len() + 21, "it became smaller as soon as the disk had room: {texts:?}");
+    println!("all of it was tried");
+}
+
+#[test]
+fn a_full_disk_loses_no_event_and_the_next_new_file_makes_room() {
+    let temp = tempfile::tempdir().unwrap();
+    let mount = r#"mount -t tmpfs -o size=64k,mode=700 none "$JOURNAL_TEST_DISK" && exec "$@""#;
+    // Not everybody may mount, but some may in a namespace of their own.
+    for namespace in [&["--mount"][..], &["--mount", "--map-root-user"]] {
+        let run = |command: &[&str]| {
+            let mut unshare = Command::new("unshare");
+            unshare.args(namespace).args(["sh", "-c", mount, "sh"]).args(command);
+            unshare.env("JOURNAL_TEST_DISK", temp.path()).output()
+        };
+        if run(&["true"]).is_ok_and(|it| it.status.success()) {
+            let me = std::env::current_exe().unwrap();
+            let test = "journal::tests::too_many_events_on_a_disk_with_room_for_one";
+            let output = run(&[me.to_str().unwrap(), "--exact", test, "--nocapture"]).unwrap();
+            assert!(String::from_utf8_lossy(&output.stdout).contains("all of it was tried"), "{output:#?}");
+            return;
+        }
+    }
+    println!("skipped: no file system can be mounted here, not even in a namespace of one's own");
+}
+
 #[test]
 fn in_a_journal_that_is_half_full_a_record_is_small() {
     let temp = tempfile::tempdir().unwrap();
