@@ -27,18 +27,20 @@ const SCHEMA: &str = include_str!("../settings.schema.json");
 pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
     if scene.reading.multiplies {
         let why = "it starts processes until the machine stops";
-        return Some(Denial::new("calls itself without an end", why, ""));
+        return Some(Denial::new("calls itself without an end", why, "").by("fork-bomb"));
     }
-    overwrite::redirections(scene).or_else(|| {
+    let overwrites = |denial: Denial| denial.by("overwrite");
+    overwrite::redirections(scene).map(overwrites).or_else(|| {
         let name = scene.run.program()?;
         // `--help` and `--version` change nothing.
         if matches!(scene.run.args(), [only] if matches!(only.text.as_str(), "--help" | "--version")) {
             return None;
         }
         remove::judge(scene, name)
-            .or_else(|| overwrite::judge(scene, name))
-            .or_else(|| databases::judge(scene, name))
-            .or_else(|| services::judge(scene, name))
+            .map(|it| it.by("remove"))
+            .or_else(|| overwrite::judge(scene, name).map(overwrites))
+            .or_else(|| databases::judge(scene, name).map(|it| it.by("database")))
+            .or_else(|| services::judge(scene, name).map(|it| it.by("service")))
     })
 }
 

@@ -30,7 +30,7 @@ fn rewrites() -> Denial {
 /// Judges one command.
 pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
     if let Some(denial) = refs::written(scene) {
-        return Some(denial);
+        return Some(denial.by("refs"));
     }
     let name = scene.run.program()?;
     let args = scene.run.args();
@@ -48,23 +48,25 @@ pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
             let is_deletion = is(0, "delete") || is(0, "repo") && is(1, "delete");
             let denial = is_deletion.then(|| {
                 Denial::new("deletes the repository", "its issues and history are lost", "gh repo view")
+                    .by("delete-repository")
             });
             // `hub` is git with more subcommands.
             denial.or_else(|| (name == "hub").then(|| git(scene, ALIASES)).flatten())
         }
-        "bfg" => Some(rewrites()),
+        "bfg" => Some(rewrites().by("rewrite")),
         "hg" | "sl" => {
             let is_lost = is(0, "strip")
                 || is(0, "purge")
                 || (is(0, "update") || is(0, "up") || is(0, "goto")) && has(args, 'C', "--clean")
                 || is(0, "revert") && has(args, 'a', "--all");
-            is_lost.then(|| Denial::new("discards work", CHANGES, "hg shelve").instead())
+            is_lost.then(|| Denial::new("discards work", CHANGES, "hg shelve").instead().by("discard"))
         }
         "jj" => {
-            (is(0, "abandon") || is(0, "restore")).then(|| Denial::new("discards work", CHANGES, "jj log"))
+            let is_lost = is(0, "abandon") || is(0, "restore");
+            is_lost.then(|| Denial::new("discards work", CHANGES, "jj log").by("discard"))
         }
         "svn" => (is(0, "revert") && has(args, 'R', "--recursive"))
-            .then(|| Denial::new("discards work", CHANGES, "svn diff")),
+            .then(|| Denial::new("discards work", CHANGES, "svn diff").by("discard")),
         _ => None,
     }
 }
@@ -100,7 +102,9 @@ fn git(scene: &Scene<'_>, deeper: usize) -> Option<Denial> {
     if is_help || !is_push(sub) && is_temporary(scene, directory) {
         return None;
     }
-    let denial = of_sub(scene, sub, args)?;
+    // Any text may be a subcommand if a setting is denied.
+    let is_name = sub.len() < 20 && sub.bytes().all(|it| it.is_ascii_lowercase() || it == b'-');
+    let denial = of_sub(scene, sub, args)?.by(if is_name { sub } else { "setting" });
     // The directory of an alias is that of the command before it.
     let is_kept = deeper == ALIASES && state::keeps(scene, sub, args, directory);
     (!is_kept).then_some(denial)

@@ -56,12 +56,12 @@ fn stops(preset: Preset, risk: Risk) -> bool {
 /// Returns the reason to stop a use of a secret.
 fn denial(settings: &Settings, finding: Finding) -> Option<Denial> {
     let Finding { risk, what, safer, step } = Some(finding).filter(|it| stops(settings.preset, it.risk))?;
-    let why = match risk {
-        Risk::Sends => "A secret that leaves this machine must be replaced everywhere.",
-        Risk::Shows => "What a tool prints goes to the model, and into its logs.",
-        Risk::Touches => "The preset `strict` keeps every command away from files with secrets.",
+    let (rule, why) = match risk {
+        Risk::Sends => ("sends", "A secret that leaves this machine must be replaced everywhere."),
+        Risk::Shows => ("shows", "What a tool prints goes to the model, and into its logs."),
+        Risk::Touches => ("touches", "The preset `strict` keeps every command away from files with secrets."),
     };
-    Some(Denial { step, ..Denial::new(what, why, safer) })
+    Some(Denial { step, ..Denial::new(what, why, safer).by(rule) })
 }
 
 /// The lines that the guard sees: those with a part of the name of a secret, a token, or a program that prints variables
@@ -105,8 +105,8 @@ impl Hook for SecretsGuard {
             return Ok(Answer::pass());
         }
         let denied = found.into_iter().find_map(|it| denial(&settings, it));
-        Ok(denied.map_or_else(Answer::pass, |Denial { what, why, safer, step }| {
-            step.block(&format!("{what}. {why}"), &safer)
+        Ok(denied.map_or_else(Answer::pass, |Denial { rule, what, why, safer, step }| {
+            step.block(&format!("{what}. {why}"), &safer).metadata("rule", rule)
         }))
     }
 

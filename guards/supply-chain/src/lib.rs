@@ -32,6 +32,8 @@ struct Settings {
 /// The reason to stop a line.
 #[derive(Debug, PartialEq, Eq)]
 struct Finding {
+    /// The name of the rule, which stays the same when sentences change.
+    rule: &'static str,
     /// The loosest preset that stops it.
     from: Preset,
     /// The danger, in sentences: the deed, and its effect.
@@ -109,7 +111,9 @@ impl Hook for SupplyChain {
         // Only code of a server on this machine needs the store. Without it, only a server of the same line is known.
         let is_own = || servers().is_ok_and(|it| it.contains(&cx.conversation_id));
         let found = found.or_else(|| any(false)).or_else(|| any(true).filter(|_| is_own()));
-        Ok(found.map_or_else(Answer::pass, |Finding { what, safer, step, .. }| step.block(what, safer)))
+        Ok(found.map_or_else(Answer::pass, |Finding { rule, what, safer, step, .. }| {
+            step.block(what, safer).metadata("rule", rule)
+        }))
     }
 }
 

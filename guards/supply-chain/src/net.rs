@@ -52,6 +52,7 @@ const INTERPRETERS: [&str; 23] = [
 ];
 
 const RUNS: Finding = Finding {
+    rule: "unread-code",
     from: Preset::Relaxed,
     what: "This runs code from the net that nobody has read. Its server can send other code than a browser shows.",
     safer: "curl -fsSL https://example.com/install.sh -o /tmp/install.sh",

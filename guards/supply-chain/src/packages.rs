@@ -123,6 +123,7 @@ const OF_GIT: [&str; 6] = [
 ];
 
 const UNKNOWN: Finding = Finding {
+    rule: "unknown-host",
     from: Preset::Standard,
     what: "This takes code from a host of packages that is not well known. Who owns the host can send anything.",
     safer: "",
@@ -130,6 +131,7 @@ const UNKNOWN: Finding = Finding {
 };
 
 const CHECKS: Finding = Finding {
+    rule: "unchecked",
     from: Preset::Standard,
     what: "This switches a check of downloaded code off, or lets a tool run another program.",
     safer: "",

@@ -20,6 +20,7 @@ const START: [&str; 9] = [
 ];
 
 const HOOK: Finding = Finding {
+    rule: "runs-later",
     from: Preset::Standard,
     what: "This writes a file that other programs run later, without a question.",
     safer: "ls -la .git/hooks",
@@ -27,6 +28,7 @@ const HOOK: Finding = Finding {
 };
 
 const CI: Finding = Finding {
+    rule: "ci",
     from: Preset::Strict,
     what: "This writes a file of CI, which runs with the secrets of the project.",
     safer: "git diff --stat",

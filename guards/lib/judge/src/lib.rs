@@ -58,6 +58,8 @@ impl Settings {
 /// The reason to deny a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
+    /// The name of the rule, which stays the same when sentences change.
+    pub rule: String,
     /// The loss: `removes the directory src`.
     pub what: String,
     /// The reason for which it matters.
@@ -105,7 +107,13 @@ impl Step {
 impl Denial {
     /// Makes a denial with a command that only looks.
     pub fn new(what: impl Into<String>, why: impl Into<String>, safer: impl Into<String>) -> Self {
-        Self { what: what.into(), why: why.into(), safer: safer.into(), step: Step::Look }
+        let rule = String::new();
+        Self { rule, what: what.into(), why: why.into(), safer: safer.into(), step: Step::Look }
+    }
+
+    /// Returns the denial of this rule.
+    pub fn by(self, rule: impl Into<String>) -> Self {
+        Self { rule: rule.into(), ..self }
     }
 
     /// Returns the denial, whose command replaces the denied one.
@@ -313,10 +321,11 @@ pub fn answer_lines(
         .iter()
         .filter_map(|(line, reading)| judge_reading(line, reading, cwd, &settings, rule, around));
     let Some((command, denial)) = denied.next() else { return Ok(Answer::pass()) };
-    let Denial { what, why, safer, step } = denial;
+    let Denial { rule, what, why, safer, step } = denial;
     let reason = format!("`{command}` {what}: {why}. {}", step.advice(&safer));
     let allow: Vec<&String> = settings.allow.iter().chain([&command]).collect();
     Ok(Answer::block(reason.trim_end())
+        .metadata("rule", rule)
         .metadata("settings_to_pass", json!({ "allow": allow }))
         .metadata("safer", safer))
 }
