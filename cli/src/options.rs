@@ -296,11 +296,16 @@ impl Discover {
         Ok(recording(build(telemetry::attach(builder)).await, None))
     }
 
-    /// Finds the hooks for a process that serves many events.
-    pub(crate) async fn lasting(&self, timeout: Option<Duration>) -> Result<Manager, InputError> {
+    /// Finds the hooks for an agent whose events one process serves, with this engine or one of its own.
+    pub(crate) async fn lasting(
+        &self,
+        timeout: Option<Duration>,
+        engine: Option<Runtime>,
+    ) -> Result<Manager, InputError> {
         let limits = Limits { timeout, ..Limits::default() };
         // A client that stops waiting and starts this again joins the same compilation.
         let builder = self.configure(Manager::builder())?.limits(limits).reread(false).compile_wait(STARTING);
+        let builder = engine.into_iter().fold(builder, Builder::runtime);
         Ok(recording(telemetry::attach(builder).build().await, None))
     }
 

@@ -1,7 +1,9 @@
 //! `hookbox mcp`: the hooks as tools, in one process for many sessions.
 
-use std::io::{BufRead as _, BufReader, Lines, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -134,11 +136,12 @@ fn a_connection_is_one_session_with_the_hooks_that_are_there_at_each_event() {
     assert!(warnings[0].as_str().unwrap().starts_with("new failed"), "{warnings}");
 }
 
-/// A server that answers while its input is open.
+/// A connection to a server that answers while its input is open.
 struct Running {
-    child: Child,
-    input: ChildStdin,
-    output: Lines<BufReader<ChildStdout>>,
+    /// The server; `None` if it serves a socket.
+    child: Option<Child>,
+    input: Box<dyn Write>,
+    output: Lines<Box<dyn BufRead>>,
 }
 
 impl Running {
@@ -152,7 +155,16 @@ impl Running {
             .spawn()
             .unwrap();
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        Self { child, input, output: BufReader::new(output).lines() }
+        let output: Box<dyn BufRead> = Box::new(BufReader::new(output));
+        Self { child: Some(child), input: Box::new(input), output: output.lines() }
+    }
+
+    /// Connects to a socket as soon as a process serves it.
+    fn on(env: &TestEnvironment, path: &str) -> Self {
+        let path = env.path(path);
+        let stream = std::iter::repeat_with(|| UnixStream::connect(&path)).find_map(Result::ok).unwrap();
+        let output: Box<dyn BufRead> = Box::new(BufReader::new(stream.try_clone().unwrap()));
+        Self { child: None, input: Box::new(stream), output: output.lines() }
     }
 
     fn send(&mut self, message: &Value) {
@@ -170,7 +182,7 @@ impl Running {
 
     fn ends_well(mut self) {
         drop(self.input);
-        assert!(self.child.wait().unwrap().success());
+        assert!(self.child.take().unwrap().wait().unwrap().success());
     }
 }
 
@@ -218,13 +230,35 @@ fn a_call_beyond_the_limit_is_told_to_come_again() {
     let env = TestEnvironment::new();
     env.native("home/.hookbox/hooks/waits", "before_tool_call", WAITS);
     let mut server = Running::new(&env);
-    for id in 0..=256 {
+    // One session has a part of the places, and others have the rest.
+    for id in 0..=64 {
         server.send(&of("a", id, "before_tool_call"));
+    }
+    let answer = server.answer();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(64), &json!(-32_000)));
+    server.send(&of("b", 65, "before_tool_call"));
+    assert_eq!(server.answer()["result"]["structuredContent"]["decision"]["action"], "run");
+    env.file("home/go", "");
+    assert!((0..64).all(|id| server.answer()["id"] == id));
+    server.ends_well();
+}
+
+#[test]
+fn calls_beyond_the_limit_of_all_sessions_are_told_to_come_again() {
+    let env = TestEnvironment::new();
+    env.native(
+        "home/.hookbox/hooks/waits",
+        "before_tool_call",
+        &WAITS.replace(r#""conv_id":"a""#, r#""conv_id":"a"#),
+    );
+    let mut server = Running::new(&env);
+    for id in 0..=256 {
+        server.send(&of(&format!("a{}", id % 5), id, "before_tool_call"));
     }
     let answer = server.answer();
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(256), &json!(-32_000)));
     env.file("home/go", "");
-    assert!((0..256).all(|id| server.answer()["id"] == id));
+    assert_eq!((0..256).filter(|_| server.answer()["error"].is_null()).count(), 256);
     server.ends_well();
 }
 
@@ -245,6 +279,37 @@ fn a_cancelled_call_ends_its_hook_and_gets_no_answer() {
 }
 
 #[test]
+fn a_call_that_was_cancelled_while_it_waited_lets_no_later_one_pass_the_one_before() {
+    let env = TestEnvironment::new();
+    env.native("home/.hookbox/hooks/waits", "before_tool_call", WAITS);
+    let mut server = Running::new(&env);
+    for id in 1..=3 {
+        server.send(&of("a", id, if id == 3 { "turn_end" } else { "before_tool_call" }));
+    }
+    server.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}));
+    // The answer of another session comes after the cancellation.
+    server.send(&of("b", 4, "turn_end"));
+    assert_eq!(server.answer()["id"], 4);
+    env.file("home/go", "");
+    assert_eq!([server.answer(), server.answer()].map(|it| it["id"].clone()), [1, 3]);
+    server.ends_well();
+}
+
+#[test]
+fn the_deadline_of_a_call_goes_on_while_it_waits_for_its_turn() {
+    let env = TestEnvironment::new();
+    env.native("home/.hookbox/hooks/waits", "before_tool_call", WAITS);
+    let mut server = Running::new(&env);
+    server.send(&of("a", 1, "before_tool_call"));
+    server.send(&with_meta(of("a", 2, "before_tool_call"), "hookbox/deadline_ms", json!(50)));
+    let late = server.answer();
+    assert_eq!((&late["id"], &late["error"]["code"]), (&json!(2), &json!(-32_001)), "{late}");
+    env.file("home/go", "");
+    assert_eq!(server.answer()["id"], 1);
+    server.ends_well();
+}
+
+#[test]
 fn a_deadline_of_a_call_is_that_of_its_hooks_and_the_verdict_says_why() {
     let env = TestEnvironment::new();
     env.native("home/.hookbox/hooks/waits", "before_tool_call", WAITS);
@@ -254,7 +319,7 @@ fn a_deadline_of_a_call_is_that_of_its_hooks_and_the_verdict_says_why() {
         &[
             with_meta(of("a", 1, "before_tool_call"), "hookbox/deadline_ms", json!(300)),
             with_meta(of("a", 2, "before_tool_call"), "hookbox/deadline_ms", json!(0)),
-            with_meta(of("c", 3, "session_start"), "hookbox/parent", json!("nobody")),
+            with_meta(of("c", 3, "session_start"), "hookbox/parent", json!(7)),
         ],
     )
     .into_iter()
@@ -276,7 +341,7 @@ fn a_subagent_has_its_parents_name_for_its_hooks() {
     let tells = r#"read -r event; case "$event" in *'"invoked_by":"subagent"'*) echo '{"blocked":true,"reason":"sub"}' ;; esac"#;
     env.native("home/.hookbox/hooks/tells", "before_tool_call", tells);
     let messages = [
-        of("main", 1, "session_start"),
+        // The parent is not open yet, as after a new start of the process.
         with_meta(of("sub", 2, "before_tool_call"), "hookbox/parent", json!("main")),
         of("main", 3, "before_tool_call"),
     ];
@@ -308,4 +373,99 @@ fn a_client_learns_of_limits_and_of_hooks_that_change() {
     server.send(&request(2, "logging/setLevel", &json!({"level": "error"})));
     assert_eq!(server.answer()["result"], json!({}));
     server.ends_well();
+}
+
+fn on_a_socket(env: &TestEnvironment) -> Child {
+    let mut command = env.command(program());
+    command.args(["mcp", "--socket"]).arg(env.path("home/socket")).stdout(Stdio::null()).spawn().unwrap()
+}
+
+#[test]
+fn agents_on_one_socket_have_sessions_of_their_own_and_do_not_wait_for_each_other() {
+    let env = TestEnvironment::new();
+    env.native("home/.hookbox/hooks/waits", "before_tool_call", WAITS);
+    let mut process = on_a_socket(&env);
+    let (mut first, mut second) = (Running::on(&env, "home/socket"), Running::on(&env, "home/socket"));
+    assert_eq!(std::fs::metadata(env.path("home/socket")).unwrap().permissions().mode() & 0o777, 0o600);
+    first.send(&of("a", 1, "before_tool_call"));
+    while !env.path("home/waits").exists() {
+        std::thread::yield_now();
+    }
+    // The session of this name is another one, and the number is free.
+    second.send(&of("a", 1, "turn_end"));
+    assert_eq!(second.answer()["id"], 1);
+    drop(second);
+    env.file("home/go", "");
+    assert_eq!(first.answer()["result"]["structuredContent"]["decision"]["reason"], "late");
+
+    let other = env.hookbox(["mcp", "--socket", env.path("home/socket").to_str().unwrap()]);
+    assert_eq!(other.code, Some(1), "{}", other.stderr);
+    assert!(other.stderr.contains("cannot serve on"), "{}", other.stderr);
+    assert!(Command::new("kill").args(["-TERM", &process.id().to_string()]).status().unwrap().success());
+    process.wait().unwrap();
+    assert!(!env.path("home/socket").exists());
+}
+
+#[test]
+fn the_socket_of_a_killed_process_is_replaced_and_another_file_is_not() {
+    let env = TestEnvironment::new();
+    let mut killed = on_a_socket(&env);
+    drop(Running::on(&env, "home/socket"));
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let mut process = on_a_socket(&env);
+    let mut client = Running::on(&env, "home/socket");
+    client.send(&of("a", 1, "turn_end"));
+    assert_eq!(client.answer()["id"], 1);
+    process.kill().unwrap();
+    process.wait().unwrap();
+
+    env.file("home/text", "mine");
+    let other = env.hookbox(["mcp", "--socket", env.path("home/text").to_str().unwrap()]);
+    assert_eq!((other.code, env.read("home/text").unwrap().as_str()), (Some(1), "mine"), "{}", other.stderr);
+}
+
+/// A socket that everybody may open, as between its making and the setting of its mode.
+#[test]
+fn a_connection_of_another_user_is_refused() {
+    let env = TestEnvironment::new();
+    let can_be_another = env.command("setpriv").args(["--reuid", "65534", "true"]).status();
+    if !can_be_another.is_ok_and(|it| it.success()) {
+        println!("skipped: only root can be another user");
+        return;
+    }
+    let mut process = on_a_socket(&env);
+    drop(Running::on(&env, "home/socket"));
+    for (path, mode) in [(".", 0o755), ("home", 0o755), ("home/socket", 0o666)] {
+        env.mode(path, mode);
+    }
+    let client = "import socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\n\
+                  try: s.send(b'{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\\n'); print(s.recv(99))\n\
+                  except OSError: print(b'')\n";
+    for (user, is_answered) in [(Some("65534"), false), (None, true)] {
+        let mut command = env.command(if user.is_some() { "setpriv" } else { "env" });
+        command
+            .args(user.iter().flat_map(|it| ["--reuid", it]))
+            .args(["python3", "-c", client])
+            .arg(env.path("home/socket"));
+        let output = command.output().unwrap();
+        let answer = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(answer.contains("result"), is_answered, "{answer} {:?}", output.stderr);
+    }
+    process.kill().unwrap();
+    process.wait().unwrap();
+}
+
+#[test]
+fn the_verdict_names_the_rule_and_the_code_that_allows_the_call() {
+    let env = TestEnvironment::new();
+    env.file(
+        "home/.hookbox/hooks/mine.rules.toml",
+        "[[rule]]\nname = \"no-root\"\ncommand = \"sudo\"\nanswer = \"block\"\nreason = \"No.\"\n",
+    );
+    let line = json!({"conv_id": "a", "tool_name": "bash", "tool_input": {"command": "sudo ls"}});
+    let [answer] = answers(&env, &[call(1, "before_tool_call", &line)]).try_into().unwrap();
+    let decision = &answer["result"]["structuredContent"]["decision"];
+    assert_eq!((&decision["rule"], &decision["reason"]), (&json!("no-root"), &json!("No.")), "{answer}");
+    assert_eq!(decision["code"].as_str().unwrap().len(), 8, "{answer}");
 }

@@ -10,13 +10,14 @@ use super::verdict;
 /// have; a server of 2025-03-26 would have to read batches.
 const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
 
-/// The error codes of JSON-RPC. [`BUSY`] is of the range for servers.
+/// The error codes of JSON-RPC. [`BUSY`] and [`LATE`] are of the range for servers.
 pub(super) const UNREADABLE: i64 = -32_700;
 pub(super) const INVALID: i64 = -32_600;
 pub(super) const NO_METHOD: i64 = -32_601;
 pub(super) const WRONG_PARAMS: i64 = -32_602;
 pub(super) const BROKEN: i64 = -32_603;
 pub(super) const BUSY: i64 = -32_000;
+pub(super) const LATE: i64 = -32_001;
 
 /// The levels of a log message (RFC 5424), the least severe first.
 pub(super) const LEVELS: [&str; 8] =

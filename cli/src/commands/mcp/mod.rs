@@ -2,20 +2,24 @@
 
 mod messages;
 mod server;
+mod socket;
 mod verdict;
 
-use std::io::{BufRead as _, IsTerminal as _, Read as _};
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use tokio::sync::mpsc;
 
+use crate::compiler::pooled_runtime;
 use crate::error::{note, warn_of_problems};
 use crate::input::MAX_EVENT;
 use crate::interrupt::unless_interrupted;
 use crate::options;
-use server::Server;
+use server::{Client, Server};
 
 /// Serve the hooks as an MCP server on standard input and output.
 ///
@@ -27,6 +31,9 @@ pub(crate) struct Mcp {
     /// The timeout of each hook, such as 500ms or 2s.
     #[arg(long, value_name = "D", value_parser = options::duration)]
     timeout: Option<Duration>,
+    /// Serve on a new Unix socket instead, for several agents of yours. Other users cannot connect.
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
     #[command(flatten)]
     discover: options::Discover,
 }
@@ -34,37 +41,56 @@ pub(crate) struct Mcp {
 impl Mcp {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         self.discover.enter()?;
-        if std::io::stdin().is_terminal() {
+        if let Some(path) = &self.socket {
+            let (bound, engine) = (socket::bind(path)?, pooled_runtime(&self.discover.discovery()?));
+            let me = Arc::new(self);
+            let find = || {
+                let (me, engine) = (Arc::clone(&me), engine.clone());
+                async move {
+                    let manager = me.discover.lasting(me.timeout, Some(engine)).await?;
+                    warn_of_problems(&manager);
+                    Ok(manager)
+                }
+            };
+            unless_interrupted(bound.serve(find)).await??;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if io::stdin().is_terminal() {
             note("waiting for an MCP client on standard input; an agent starts this command itself");
         }
         let lines = lines();
-        let manager = unless_interrupted(self.discover.lasting(self.timeout)).await??;
+        let manager = unless_interrupted(self.discover.lasting(self.timeout, None)).await??;
         warn_of_problems(&manager);
-        unless_interrupted(Server::new(manager).serve(lines)).await??;
+        unless_interrupted(Server::new(Client::Stdout, manager).serve(lines)).await??;
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// Reads the lines of standard input in a thread, because the system cannot wait for a terminal and a signal
 /// at once.
-fn lines() -> mpsc::Receiver<std::io::Result<Vec<u8>>> {
+fn lines() -> mpsc::Receiver<io::Result<Vec<u8>>> {
     let (send, receive) = mpsc::channel(1);
     std::thread::spawn(move || {
-        let mut input = std::io::stdin().lock();
+        let mut input = io::stdin().lock();
         loop {
             let mut line = Vec::new();
             let read = input.by_ref().take(MAX_EVENT).read_until(b'\n', &mut line);
-            let is_cut = line.len() as u64 == MAX_EVENT && line.last() != Some(&b'\n');
-            let (line, is_end) = match read {
-                Ok(0) => return,
-                Ok(_) if is_cut => (Err(std::io::Error::other("the message is too long")), true),
-                Ok(_) => (Ok(line), false),
-                Err(error) => (Err(error), true),
-            };
+            let Some((line, is_end)) = message(read, line) else { return };
             if send.blocking_send(line).is_err() || is_end {
                 return;
             }
         }
     });
     receive
+}
+
+/// Returns the line that was read, and true if nothing can be read after it; `None` at the end of the input.
+fn message(read: io::Result<usize>, line: Vec<u8>) -> Option<(io::Result<Vec<u8>>, bool)> {
+    let is_cut = line.len() as u64 == MAX_EVENT && line.last() != Some(&b'\n');
+    Some(match read {
+        Ok(0) => return None,
+        Ok(_) if is_cut => (Err(io::Error::other("the message is too long")), true),
+        Ok(_) => (Ok(line), false),
+        Err(error) => (Err(error), true),
+    })
 }

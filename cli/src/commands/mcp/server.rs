@@ -1,6 +1,6 @@
 //! One connection: its calls, its sessions, and the hooks, which are read again after a change.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,15 +11,18 @@ use hookbox::event::InvokedBy;
 use hookbox::manager::{Manager, Reload, Watcher};
 use hookbox::outcome::Warning;
 use hookbox::session::{MAX_FOLLOW_UPS, Session};
-use hookbox::{Context, Event, EventName, HookReport, Kind};
+use hookbox::{Context, EventName, HookReport, Kind};
 use hookbox_system::{json, text};
 use serde_json::{Map, Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
+use tokio::time::Instant;
 
 use super::messages::{
-    BROKEN, BUSY, INVALID, LEVELS, NO_METHOD, UNREADABLE, WRONG_PARAMS, content, failure, initialized, log,
-    success, tool, wrong,
+    BROKEN, BUSY, INVALID, LATE, LEVELS, NO_METHOD, UNREADABLE, WRONG_PARAMS, content, failure, initialized,
+    log, success, tool, wrong,
 };
 use super::verdict;
 use crate::error::warn_with_hint;
@@ -29,6 +32,9 @@ use crate::output;
 
 /// The number of calls that are answered at the same time. Each may hold an instance, or a process.
 const MAX_CALLS: usize = 256;
+
+/// The number of those calls of one session, which wait for each other: they must not take the places of all others.
+const MAX_OF_SESSION: usize = 64;
 
 /// The number of open sessions. Beyond it the session that was used least recently is closed.
 const MAX_SESSIONS: usize = 10_000;
@@ -41,6 +47,7 @@ const PARENT: &str = "hookbox/parent";
 type Refusal = (i64, String);
 
 pub(super) struct Server {
+    client: Client,
     manager: Manager,
     watcher: Option<Watcher>,
     /// True after a hook that may have changed hooks: the watcher hears of it too late for an event that follows at once.
@@ -65,8 +72,48 @@ struct Running {
     /// The id of its request.
     id: Value,
     call: AbortHandle,
-    /// The session that ends with it, and the number of the call.
-    ends: Option<(String, u64)>,
+    session: String,
+    /// The number of the call, if it ends the session.
+    ends: Option<u64>,
+}
+
+/// The place of an event among those of its session.
+struct Turn {
+    /// Ends with the event before; `None` if it is over.
+    before: Option<oneshot::Receiver<()>>,
+    /// Its end lets the next event run.
+    done: Option<oneshot::Sender<()>>,
+}
+
+impl Turn {
+    /// Waits for the event before. Returns false if it is not over by then.
+    async fn comes(&mut self, end: Option<Instant>) -> bool {
+        let Some(before) = &mut self.before else { return true };
+        let late = async {
+            match end {
+                Some(end) => tokio::time::sleep_until(end).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            // An error means that the event before is over.
+            _ = before => self.before = None,
+            () = late => {}
+        }
+        self.before.is_none()
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        // The next event of one that was cancelled while it waited waits for the one before.
+        if let (Some(before), Some(done)) = (self.before.take(), self.done.take()) {
+            tokio::spawn(async move {
+                before.await.ok();
+                drop(done);
+            });
+        }
+    }
 }
 
 /// An open session.
@@ -79,11 +126,12 @@ struct Open {
 }
 
 impl Server {
-    pub(super) fn new(manager: Manager) -> Self {
+    pub(super) fn new(client: Client, manager: Manager) -> Self {
         // If the system cannot watch files, hooks are read again before each event.
         let watcher = manager.watch().ok();
         let (sessions, calls, running) = (HashMap::new(), JoinSet::new(), HashMap::new());
         Self {
+            client,
             manager,
             watcher,
             is_unsettled: Arc::default(),
@@ -107,24 +155,28 @@ impl Server {
             tokio::select! {
                 biased;
                 Some((answer, reload)) = self.answers.1.recv() => {
-                    reload.map_or(Ok(()), |reload| self.tell(&reload))?;
-                    say(&answer)?;
+                    if let Some(reload) = reload {
+                        self.tell(&reload).await?;
+                    }
+                    self.client.say(&answer).await?;
                 }
                 Some(done) = self.calls.join_next_with_id() => {
                     if let Some(answer) = self.ended(done) {
-                        say(&answer)?;
+                        self.client.say(&answer).await?;
                     }
                 }
                 line = lines.recv(), if is_open => match line {
                     None => is_open = false,
-                    Some(Err(error)) => say(&failure(&Value::Null, UNREADABLE, &error.to_string()))?,
+                    Some(Err(error)) => {
+                        self.client.say(&failure(&Value::Null, UNREADABLE, &error.to_string())).await?;
+                    }
                     Some(Ok(line)) => {
                         if let Some(answer) = self.receive(&line) {
-                            say(&answer)?;
+                            self.client.say(&answer).await?;
                         }
                     }
                 },
-                reload = next(&mut self.watcher) => self.tell(&reload)?,
+                reload = next(&mut self.watcher) => self.tell(&reload).await?,
             }
         }
         Ok(())
@@ -185,6 +237,7 @@ impl Server {
             "problems": self.manager.problems().len(),
             "limits": {
                 "calls": MAX_CALLS,
+                "calls_of_session": MAX_OF_SESSION,
                 "sessions": MAX_SESSIONS,
                 "message_bytes": MAX_EVENT,
                 "follow_ups": MAX_FOLLOW_UPS,
@@ -226,26 +279,40 @@ impl Server {
             Ok(given) => given,
             Err(error) => return Ok(Some(wrong(&error))),
         };
-        let parent = match meta(PARENT).map(|it| it.as_str().and_then(|it| self.sessions.get(it))) {
+        let id_of_session = event.context.conversation_id.clone();
+        if self.running.values().filter(|it| it.session == id_of_session).count() >= MAX_OF_SESSION {
+            let message =
+                format!("{MAX_OF_SESSION} calls of this session are not answered yet: call again later");
+            return Err((BUSY, message));
+        }
+        let parent = match meta(PARENT).map(Value::as_str) {
             None => None,
-            Some(Some(parent)) => Some(parent.session.clone()),
-            Some(None) => return Err((WRONG_PARAMS, format!("{PARENT}: expected an open session"))),
+            // It is not open if the process has started again while its subagent works.
+            Some(Some(parent)) => Some(self.open(parent, None).session.clone()),
+            Some(None) => return Err((WRONG_PARAMS, format!("{PARENT}: expected the id of a session"))),
         };
         if parent.is_some() {
             Arc::make_mut(&mut event.context).invoked_by = InvokedBy::Subagent;
         }
         let ends = event.name() == EventName::SessionEnd
             && event.context.conversation_id != self.defaults.conversation_id;
-        let ends = ends.then(|| (event.context.conversation_id.clone(), self.count + 1));
-        let (session, before, done) = self.session(&event, parent);
-        let session = deadline.into_iter().fold(session, Session::within);
+        let open = self.open(&id_of_session, parent);
+        let (session, ends) = (open.session.clone(), ends.then_some(open.used));
+        let (done, last) = oneshot::channel();
+        let mut turn = Turn { before: Some(std::mem::replace(&mut open.last, last)), done: Some(done) };
+        let end = deadline.and_then(|deadline| Instant::now().checked_add(deadline));
         let latest = self.watcher.as_ref().map(|it| it.latest(&self.manager));
         let manager = self.manager.clone();
         let (is_unsettled, answers) = (Arc::clone(&self.is_unsettled), self.answers.0.clone());
         let request = id.clone();
         let call = self.calls.spawn(async move {
-            // An error means that the event before is over.
-            before.await.ok();
+            if !turn.comes(end).await {
+                let message = "the deadline passed while another event of the session ran: block the call";
+                answers.send((failure(&request, LATE, message), None)).ok();
+                return;
+            }
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            let session = left.into_iter().fold(session, Session::within);
             let reload = match latest {
                 Some(latest) if !is_unsettled.swap(false, Ordering::SeqCst) => latest.catch_up().await,
                 _ => Some(manager.reload().await),
@@ -263,41 +330,35 @@ impl Server {
             let result = json!({ "content": content, "structuredContent": verdict::of(&fired) });
             // An error means that the server ends.
             answers.send((success(&request, result), reload)).ok();
-            drop(done);
+            drop(turn);
         });
-        self.running.insert(call.id(), Running { id: id.clone(), call, ends });
+        self.running.insert(call.id(), Running { id: id.clone(), call, session: id_of_session, ends });
         Ok(None)
     }
 
-    /// Returns the session of an event, the end of the event before in it, and the sender that ends this one. Opens the
-    /// session if it is not open.
-    fn session(
-        &mut self,
-        event: &Event,
-        parent: Option<Session>,
-    ) -> (Session, oneshot::Receiver<()>, oneshot::Sender<()>) {
-        let id = &event.context.conversation_id;
-        let (done, last) = oneshot::channel();
+    /// Returns the session of this id for one more use. Opens it if it is not open, below this parent.
+    fn open(&mut self, id: &str, parent: Option<Session>) -> &mut Open {
         self.count += 1;
-        if let Some(open) = self.sessions.get_mut(id) {
-            open.used = self.count;
-            return (open.session.clone(), std::mem::replace(&mut open.last, last), done);
+        if !self.sessions.contains_key(id) && self.sessions.len() >= MAX_SESSIONS {
+            // One whose event runs is not closed: its next event would not wait for it.
+            let busy: HashSet<&String> = self.running.values().map(|it| &it.session).collect();
+            let idle = self.sessions.iter().filter(|(id, _)| !busy.contains(id));
+            if let Some(oldest) = idle.min_by_key(|(_, open)| open.used).map(|(id, _)| id.clone()) {
+                self.sessions.remove(&oldest);
+            }
         }
-        let session = parent.map_or_else(|| self.manager.session(id.clone()), |it| it.subagent(id.clone()));
-        let used = |(_, open): &(&String, &Open)| open.used;
-        if self.sessions.len() >= MAX_SESSIONS
-            && let Some(oldest) = self.sessions.iter().min_by_key(used).map(|(id, _)| id.clone())
-        {
-            self.sessions.remove(&oldest);
-        }
-        let open = Open { session: session.clone(), last, used: self.count };
-        self.sessions.insert(id.clone(), open);
-        // No event is before the first one: the receiver without a sender is ready at once.
-        (session, oneshot::channel().1, done)
+        let (manager, used) = (&self.manager, self.count);
+        let open = self.sessions.entry(id.to_owned()).or_insert_with(|| {
+            let session = parent.map_or_else(|| manager.session(id), |it| it.subagent(id));
+            // No event is before the first one: the receiver without a sender is ready at once.
+            Open { session, last: oneshot::channel().1, used }
+        });
+        open.used = used;
+        open
     }
 
     /// Tells the user of problems, and the client of changes.
-    fn tell(&self, reload: &Reload) -> anyhow::Result<()> {
+    async fn tell(&mut self, reload: &Reload) -> anyhow::Result<()> {
         for problem in &reload.problems {
             warn_with_hint(problem, problem.hint.as_ref());
         }
@@ -306,7 +367,7 @@ impl Server {
         }
         let level = if reload.problems.is_empty() { "info" } else { "warning" };
         let is_wanted = LEVELS.iter().position(|it| *it == level) >= self.level && self.level.is_some();
-        if is_wanted { say(&log(level, &reload.to_string())) } else { Ok(()) }
+        if is_wanted { self.client.say(&log(level, &reload.to_string())).await } else { Ok(()) }
     }
 
     /// Ends a call that the client does not wait for any more, and the hook that runs. It gets no answer.
@@ -319,10 +380,8 @@ impl Server {
     /// Forgets a call that is over, and its session if it was the last one. Returns the answer if it has none.
     fn ended(&mut self, done: Result<(Id, ()), JoinError>) -> Option<Value> {
         let task = done.as_ref().map_or_else(JoinError::id, |(task, ())| *task);
-        let Running { id, ends, .. } = self.running.remove(&task)?;
-        if let Some((session, number)) = ends
-            && self.sessions.get(&session).is_some_and(|it| it.used == number)
-        {
+        let Running { id, session, ends, .. } = self.running.remove(&task)?;
+        if ends.is_some_and(|number| self.sessions.get(&session).is_some_and(|it| it.used == number)) {
             self.sessions.remove(&session);
         }
         let has_failed = done.is_err_and(|error| error.is_panic());
@@ -340,7 +399,19 @@ async fn next(watcher: &mut Option<Watcher>) -> Reload {
     std::future::pending().await
 }
 
-/// Sends a message to the client, in one line.
-fn say(message: &Value) -> anyhow::Result<()> {
-    output::line(&text::escape_json(&message.to_string())).map(drop)
+/// The way of the answers to the client.
+pub(super) enum Client {
+    Stdout,
+    Socket(OwnedWriteHalf),
+}
+
+impl Client {
+    /// Sends a message in one line. A client of a socket that does not read holds up its own answers only.
+    pub(super) async fn say(&mut self, message: &Value) -> anyhow::Result<()> {
+        let line = text::escape_json(&message.to_string());
+        match self {
+            Self::Stdout => output::line(&line).map(drop),
+            Self::Socket(socket) => Ok(socket.write_all(format!("{line}\n").as_bytes()).await?),
+        }
+    }
 }

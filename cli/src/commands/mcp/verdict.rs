@@ -1,9 +1,9 @@
 //! The verdict of an event as `structuredContent`: typed, and versioned.
 
-use hookbox::EventName;
 use hookbox::event::EventData;
 use hookbox::outcome::Ruling;
 use hookbox::session::Fired;
+use hookbox::{EventName, Report};
 use serde_json::{Map, Value, json};
 
 /// The version of this form. A new key does not change it.
@@ -22,7 +22,7 @@ pub(super) fn of(fired: &Fired) -> Value {
             (None, Some(ask)) => ("ask", Some(ask), true),
             (None, None) => (proceed(&name), None, true),
         };
-        let mut decision = ruling.map(|it| why(it, action)).unwrap_or_default();
+        let mut decision = ruling.map(|it| why(it, action, report)).unwrap_or_default();
         decision.insert("action".to_owned(), json!(action));
         let value = match &event.data {
             EventData::BeforeToolCall(call) => call.input.value().clone(),
@@ -33,7 +33,7 @@ pub(super) fn of(fired: &Fired) -> Value {
         };
         decision.extend(subject(&name).filter(|_| is_needed).map(|name| (name.to_owned(), value)));
         if let Some(allowed) = &verdict.allowed {
-            decision.insert("allowed".to_owned(), Value::Object(why(allowed, "allow")));
+            decision.insert("allowed".to_owned(), Value::Object(why(allowed, "allow", report)));
         }
         put("decision", Value::Object(decision));
         put("modified", json!(verdict.modified));
@@ -85,19 +85,36 @@ fn proceed(name: &EventName) -> &'static str {
     if *name == EventName::BeforeToolCall { "run" } else { "proceed" }
 }
 
-/// Describes a ruling. A question is for the user, everything else for the model.
-fn why(ruling: &Ruling, action: &str) -> Map<String, Value> {
+/// Describes a ruling. A question is for the user, everything else but the code for the model.
+fn why(ruling: &Ruling, action: &str, report: &Report) -> Map<String, Value> {
     let reason = if action == "block" { ruling.needed_for_model() } else { ruling.for_user().to_owned() };
     let cause = ruling.cause.map_or("decision", |cause| cause.as_str());
-    let fields = [("reason", reason.as_str()), ("by", &ruling.by), ("cause", cause)];
-    fields.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect()
+    let rule = rule(ruling, action, report);
+    let fields = [
+        ("reason", Some(reason.as_str())),
+        ("by", Some(&ruling.by)),
+        ("cause", Some(cause)),
+        ("rule", rule),
+        ("code", ruling.code.as_deref()),
+    ];
+    fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value?)))).collect()
+}
+
+/// Returns the rule that a hook names in its metadata: as `rule`, or as the one of its `rules` that gives this answer.
+fn rule<'a>(ruling: &Ruling, action: &str, report: &'a Report) -> Option<&'a str> {
+    let hook = report.hooks.iter().find(|it| it.trusted && it.name == ruling.by)?;
+    let of_file = || {
+        let rules = hook.metadata.get("rules")?.as_array()?;
+        rules.iter().find(|it| it.get("answer").and_then(Value::as_str) == Some(action))?.get("name")
+    };
+    hook.metadata.get("rule").or_else(of_file)?.as_str().filter(|_| ruling.cause.is_none())
 }
 
 /// Returns the JSON Schema of the verdicts of an event.
 pub(super) fn schema(name: &EventName) -> Value {
     let (text, texts) =
         (json!({ "type": "string" }), json!({ "type": "array", "items": { "type": "string" } }));
-    let ruling = json!({ "reason": text, "by": text, "cause": text });
+    let ruling = json!({ "reason": text, "by": text, "cause": text, "rule": text, "code": text });
     let allows = name.allows();
     let mut actions = vec![proceed(name)];
     actions.extend(allows.ask.then_some("ask"));
