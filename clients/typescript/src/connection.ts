@@ -80,7 +80,7 @@ export class Connection {
       child.on("exit", () => this.#lost(child));
       child.stdin.on("error", () => {}); // The process has ended, or the deadline ends it.
       child.stdout.on("data", (chunk: Buffer) => this.#take(chunk));
-      child.stdout.on("end", () => this.#closed());
+      child.stdout.on("end", () => this.#closed()).on("error", () => this.#closed());
       // An idle process does not keep the agent alive. A call that waits has a timer, which does.
       for (const it of [child, child.stdin as Socket, child.stdout as Socket]) it.unref();
     } catch (error) {

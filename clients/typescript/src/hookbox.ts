@@ -5,13 +5,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Connection, type Launch, encode, find } from "./connection.js";
 import type { JsonObject } from "./events.js";
 import { Session, type SessionOptions } from "./session.js";
-import { type AnyVerdict, type EventName, Failure, failed, isObject, read } from "./verdicts.js";
+import { type AnyVerdict, EVENTS, type EventName, Failure, failed, isObject, read } from "./verdicts.js";
 
 /** The time that an event may take. */
 const DEADLINE_MS = 60_000;
 
 /** The time that an answer may be late before the process counts as hung. */
 const LATE_MS = 1000;
+
+/** The longest time of a timer in JavaScript. A longer one would end at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The first wait before another process starts, and the longest. */
 const [FIRST_WAIT_MS, LAST_WAIT_MS] = [100, 5000];
@@ -65,6 +68,8 @@ export class Hookbox {
   readonly #last = new Map<string, Promise<unknown>>();
   readonly #problems: string[] = [];
   #connection: Connection | undefined;
+  /** The ends of the processes before it. */
+  #gone: Promise<unknown> = Promise.resolve();
   /** The starts since the last verdict, with the one that gave it. */
   #starts = 0;
   #started = 0;
@@ -92,7 +97,7 @@ export class Hookbox {
   /** Starts the process, so that the first event need not wait for it. A failure is one of the {@link problems}. */
   async start(): Promise<void> {
     this.#assertOpen();
-    await this.#guarded((ready) => ready(), undefined).catch((error: unknown) => this.#failure(error));
+    await this.#guarded((ready) => ready()).catch((error: unknown) => this.#failure(error));
   }
 
   /** Opens a session with its first event. Events of a session are answered in their order. */
@@ -103,6 +108,7 @@ export class Hookbox {
   /** Sends an event with its data. A {@link Session} has a method for each event. */
   async event(name: EventName, data: object, meta: object = {}, options: EventOptions = {}): Promise<AnyVerdict> {
     this.#assertOpen();
+    if (!EVENTS.includes(name)) throw new TypeError(`expected the name of an event, found ${name}`);
     const session = isObject(data) && typeof data.conv_id === "string" ? data.conv_id : "";
     const _meta = { "hookbox/deadline_ms": this.#deadline, ...meta };
     const params = { name, arguments: data, _meta };
@@ -111,16 +117,14 @@ export class Hookbox {
     const verdict = (async () => {
       try {
         encode(params);
-        await before;
-        options.signal?.throwIfAborted();
-        const verdict = read(name, await this.#call(params, options.signal));
+        const verdict = read(name, await this.#call(params, options.signal, before));
         this.#starts = 1;
         return verdict;
       } catch (error) {
         return failed(name, this.#failure(error));
       }
     })();
-    const end = verdict.catch(() => {});
+    const end = Promise.allSettled([before, verdict]);
     this.#last.set(session, end);
     void end.then(() => this.#last.get(session) === end && this.#last.delete(session));
     return verdict;
@@ -130,7 +134,7 @@ export class Hookbox {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#connection?.end(new Failure("killed", "the client was closed"));
-    await this.#connection?.gone;
+    await Promise.all([this.#gone, this.#connection?.gone]);
   }
 
   /** Closes the client at the end of `await using`. */
@@ -139,9 +143,9 @@ export class Hookbox {
   }
 
   /** Calls a tool, again while the process is busy. */
-  #call(params: object, signal: AbortSignal | undefined): Promise<JsonObject> {
-    const until = performance.now() + this.#deadline;
-    return this.#guarded(async (ready, sent) => {
+  #call(params: object, signal?: AbortSignal, before?: Promise<unknown>): Promise<JsonObject> {
+    const work = async (ready: () => Promise<Connection>, sent: (cancel: () => void) => void) => {
+      const until = performance.now() + this.#deadline;
       for (let pause = 10; ; pause = Math.min(2 * pause, 500)) {
         const connection = await ready();
         const { id, answer } = connection.request("tools/call", params);
@@ -151,36 +155,46 @@ export class Hookbox {
         if (performance.now() + pause > until) throw new Failure("busy", "it had too many calls until the deadline");
         await sleep(pause);
       }
-    }, signal);
+    };
+    return this.#guarded(work, signal, before);
   }
 
-  /** Does work with a process, within the deadline and until the signal. The process of late work is killed. */
+  /** Does work with a process after other work, until the signal and within the deadline. Late work ends the process. */
   async #guarded<T>(
     work: (ready: () => Promise<Connection>, sent: (cancel: () => void) => void) => Promise<T>,
-    signal: AbortSignal | undefined,
+    signal?: AbortSignal,
+    before?: Promise<unknown>,
   ): Promise<T> {
+    signal?.throwIfAborted();
     let connection: Connection | undefined;
     let cancel: (() => void) | undefined;
     let isOver = false;
     let stop!: (error: unknown) => void;
     const stopped = new Promise<never>((_, reject) => (stop = reject));
-    const timer = setTimeout(() => {
+    let timer: NodeJS.Timeout | undefined;
+    const late = () => {
       stop(new Failure("deadline", `there was no answer within ${this.#deadline} ms`));
       connection?.end(new Failure("killed", "the process was killed, because another event had no answer in time"));
-    }, this.#deadline + LATE_MS);
+    };
     const abort = () => {
       stop((signal as AbortSignal).reason);
       cancel?.();
     };
     signal?.addEventListener("abort", abort, { once: true });
     const ready = async () => {
-      if (!isOver) connection = this.#connect();
-      await connection?.ready;
-      if (isOver || !connection) throw new Failure("killed", "the event is over");
-      return connection;
+      // Nobody reads what follows work that is over.
+      if (isOver) return stopped;
+      connection = this.#connect();
+      await connection.ready;
+      return isOver ? stopped : connection;
+    };
+    const begun = async () => {
+      await before;
+      if (!isOver) timer = setTimeout(late, Math.min(this.#deadline + LATE_MS, MAX_TIMER_MS));
+      return work(ready, (it) => (cancel = it));
     };
     try {
-      return await Promise.race([work(ready, (it) => (cancel = it)), stopped]);
+      return await Promise.race([begun(), stopped]);
     } finally {
       isOver = true;
       clearTimeout(timer);
@@ -190,10 +204,12 @@ export class Hookbox {
 
   /** Returns the process, or starts one. Throws a {@link Failure} if it is too early for another one. */
   #connect(): Connection {
+    if (this.#isClosed) throw new Failure("killed", "the client was closed");
     const before = this.#connection;
     if (before && !before.ended) return before;
     const wait = this.#starts < 2 ? 0 : Math.min(FIRST_WAIT_MS * 2 ** (this.#starts - 2), LAST_WAIT_MS);
-    if (before?.ended && (this.#isClosed || performance.now() < this.#started + wait)) throw before.ended;
+    if (before?.ended && performance.now() < this.#started + wait) throw before.ended;
+    this.#gone = Promise.all([this.#gone, before?.gone]);
     this.#starts += 1;
     this.#started = performance.now();
     this.#connection = new Connection({ ...this.#launch, program: find(this.#options.program, this.#launch.env) });

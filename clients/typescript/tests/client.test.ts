@@ -26,6 +26,12 @@ async function written(file: string): Promise<void> {
   watcher.close();
 }
 
+/** Waits until a process has ended. One without a parent may wait for init to notice its end. */
+async function ended(pid: string): Promise<void> {
+  const state = () => spawnSync("ps", ["-o", "stat=", "-p", pid], { encoding: "utf8" }).stdout.trim();
+  while (!/^Z|^$/.test(state())) await new Promise((next) => setImmediate(next));
+}
+
 /** A client of a script that stands in for the program. */
 function faked(project: Project, script: string, options: HookboxOptions = {}): Hookbox {
   return project.client({ program: project.file("program", fake(script), 0o755), ...options });
@@ -39,6 +45,19 @@ test("a closed client throws, and closing twice is no error", async (t) => {
   await assert.rejects(hookbox.start(), /the client is closed/);
 });
 
+test("an event that is sent right before the client closes is blocked", async (t) => {
+  const hookbox = new Project(t).client();
+  const waiting = blocked(hookbox);
+  await hookbox.close();
+  assert.equal((await waiting).cause, "killed");
+  assert.equal(hookbox.pid, undefined);
+});
+
+test("an unknown event throws", async (t) => {
+  const session = new Project(t).client().session("a");
+  await assert.rejects(session.event("before_toolcall" as "before_tool_call", CALL), TypeError);
+});
+
 test("closing blocks the events that wait, and ends the process and its children", async (t) => {
   const project = new Project(t);
   const mark = join(project.directory, "running");
@@ -48,10 +67,18 @@ test("closing blocks the events that wait, and ends the process and its children
   await hookbox.close();
   const { cause, by, reason } = await waiting;
   assert.deepEqual([cause, by, reason], ["killed", "hookbox", "hookbox: the client was closed"]);
-  const pid = readFileSync(mark, "utf8").trim();
-  // A child without a parent may wait for init to notice its end.
-  const state = () => spawnSync("ps", ["-o", "stat=", "-p", pid], { encoding: "utf8" }).stdout.trim();
-  while (!/^Z|^$/.test(state())) await new Promise((next) => setImmediate(next));
+  await ended(readFileSync(mark, "utf8").trim());
+});
+
+test("closing ends the hooks that run", async (t) => {
+  const project = new Project(t).hook("slow.sh", "before_tool_call", `echo $$ > new; mv new running; exec sleep 600`);
+  const hookbox = project.client();
+  const waiting = blocked(hookbox);
+  const mark = join(project.directory, "running");
+  await written(mark);
+  await hookbox.close();
+  assert.equal((await waiting).cause, "killed");
+  await ended(readFileSync(mark, "utf8").trim());
 });
 
 test("a process that ignores the request to end is killed", async (t) => {
@@ -162,12 +189,26 @@ test("a signal cancels an event, and the session goes on", async (t) => {
   const last = session.turnEnd();
   await written(mark);
   canceler.abort(new Error("enough"));
-  await assert.rejects(slow, /enough/);
-  await assert.rejects(queued, /enough/);
+  await Promise.all([slow, queued].map((it) => assert.rejects(it, /enough/)));
   assert.deepEqual((await last).warnings, []);
   await assert.rejects(session.turnEnd({}, { signal: canceler.signal }), /enough/);
   const notifications = readFileSync(join(project.directory, "program.notifications"), "utf8");
   assert.match(notifications, /"notifications\/cancelled","params":\{"requestId":2\}/);
+});
+
+test("an event that waits for the one before it can be canceled", async (t) => {
+  const project = new Project(t);
+  const go = join(project.directory, "go");
+  const hookbox = faked(project, `while ! [ -e "${go}" ]; do sleep 0.01; done; answer '{"version":1}'`);
+  const session = hookbox.session("a");
+  const first = session.turnEnd();
+  const canceler = new AbortController();
+  const second = session.turnEnd({}, { signal: canceler.signal });
+  const third = session.turnEnd();
+  canceler.abort(new Error("enough"));
+  await assert.rejects(second, /enough/);
+  project.file("go", "");
+  assert.deepEqual([(await first).warnings, (await third).warnings], [[], []]);
 });
 
 test("the process of a late answer is killed, and other events learn why", async (t) => {
