@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Data is the data of an event. The book lists the fields of each: https://hookbox.github.io/hookbox/events.html.
+// Data is the data of an event. The book lists the fields of each, in docs/src/events.md of the repository.
 type Data = map[string]any
 
 // A Session is one conversation. Its events are answered in the order in which its methods are called.
