@@ -26,6 +26,8 @@ const (
 	maxDepth        = 9_900   // encoding/json reads 10,000 levels, and an answer has a few of its own.
 	endLimit        = 2 * time.Second
 	longestRetry    = 250 * time.Millisecond
+	defaultCalls    = 256
+	maxCalls        = 1 << 16
 )
 
 // A failure is the reason why the hooks could not be asked. One without a cause is none.
@@ -68,10 +70,12 @@ type process struct {
 	failed  chan struct{} // Closed when no answer comes any more; why is set before.
 	exited  chan struct{} // Closed when the process is over.
 	notices chan Notice
-	limit   int64 // The longest line that it reads. Set before ready.
+	limit   int64         // The longest line that it reads. Set before ready.
+	slots   chan struct{} // One for each call that it answers at the same time. Set before ready.
 
 	mu      sync.Mutex
 	why     failure
+	heard   time.Time // The time of its last line.
 	lastID  uint64
 	pending map[uint64]chan answer
 }
@@ -202,6 +206,9 @@ func (p *process) death() string {
 
 // receive handles one line, and returns what is wrong with it.
 func (p *process) receive(line []byte) string {
+	p.mu.Lock()
+	p.heard = time.Now()
+	p.mu.Unlock()
 	var message message
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {
@@ -306,6 +313,7 @@ func (p *process) initialize() {
 				Hookbox struct {
 					VerdictVersion int `json:"verdict_version"`
 					Limits         struct {
+						Calls        int   `json:"calls"`
 						MessageBytes int64 `json:"message_bytes"`
 					} `json:"limits"`
 				} `json:"hookbox"`
@@ -319,6 +327,10 @@ func (p *process) initialize() {
 		return
 	}
 	p.limit = about.Limits.MessageBytes
+	if about.Limits.Calls <= 0 {
+		about.Limits.Calls = defaultCalls
+	}
+	p.slots = make(chan struct{}, min(about.Limits.Calls, maxCalls))
 	if p.send(ctx, nil, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")) {
 		close(p.ready)
 	}
@@ -402,15 +414,31 @@ func (p *process) request(ctx context.Context, late <-chan time.Time, method str
 			return answer{}, failed, err
 		case <-late:
 			why := failure{CauseDeadline, "there was no answer in time"}
-			p.fail(why)
+			if p.isAlive() {
+				p.cancel(id, isSent)
+			} else {
+				p.fail(why)
+			}
 			return answer{}, why, nil
 		case <-ctx.Done():
-			if isSent {
-				cancelled := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n", id)
-				go p.send(context.Background(), nil, cancelled)
-			}
+			p.cancel(id, isSent)
 			return answer{}, failure{}, ctx.Err()
 		}
+	}
+}
+
+// isAlive returns true if the process has just written a line. It has much to do then, and to kill it would block all others.
+func (p *process) isAlive() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Since(p.heard) < grace
+}
+
+// cancel tells the process that nobody waits for an answer.
+func (p *process) cancel(id uint64, isSent bool) {
+	if isSent {
+		line := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n", id)
+		go p.send(context.Background(), nil, line)
 	}
 }
 
@@ -446,10 +474,12 @@ func (c *Client) call(ctx context.Context, s *Session, event string, data Data) 
 		if failed, err := p.untilReady(ctx, late.C); failed.cause != "" || err != nil {
 			return nil, failed, err
 		}
-		left := max(int64(1), time.Until(end).Milliseconds())
-		params := fmt.Appendf(make([]byte, 0, len(arguments)+200), `{"name":%s,"_meta":{"hookbox/deadline_ms":%d%s},"arguments":`, name, left, meta)
-		params = append(append(params, arguments...), '}')
-		answer, failed, err := p.request(ctx, late.C, "tools/call", params)
+		params := func() []byte {
+			left := max(int64(1), time.Until(end).Milliseconds())
+			head := fmt.Appendf(make([]byte, 0, len(arguments)+200), `{"name":%s,"_meta":{"hookbox/deadline_ms":%d%s},"arguments":`, name, left, meta)
+			return append(append(head, arguments...), '}')
+		}
+		answer, failed, err := p.tool(ctx, late.C, params)
 		if failed.cause != "" || err != nil {
 			return nil, failed, err
 		}
@@ -460,10 +490,10 @@ func (c *Client) call(ctx context.Context, s *Session, event string, data Data) 
 		if answer.code != busy {
 			return nil, failure{CauseRefused, answer.text}, nil
 		}
-		// A random part keeps many sessions from coming back at once.
+		// Calls that were cancelled may not be over. A random part keeps many sessions from coming back at once.
 		pause := pause + time.Duration(rand.Int63n(int64(pause)))
 		if time.Until(end) < pause {
-			return nil, failure{CauseBusy, "the process has too many calls"}, nil
+			return nil, tooMany, nil
 		}
 		select {
 		case <-time.After(pause):
@@ -472,6 +502,24 @@ func (c *Client) call(ctx context.Context, s *Session, event string, data Data) 
 			return nil, failure{}, ctx.Err()
 		}
 	}
+}
+
+var tooMany = failure{CauseBusy, "the process has too many calls"}
+
+// tool calls a tool as soon as the process has room for one more call. Those that wait go in their order.
+func (p *process) tool(ctx context.Context, late <-chan time.Time, params func() []byte) (answer, failure, error) {
+	select {
+	case p.slots <- struct{}{}:
+	case <-late:
+		return answer{}, tooMany, nil
+	case <-p.failed:
+		failed, err := p.reason()
+		return answer{}, failed, err
+	case <-ctx.Done():
+		return answer{}, failure{}, ctx.Err()
+	}
+	defer func() { <-p.slots }()
+	return p.request(ctx, late, "tools/call", params())
 }
 
 // encode returns a value as JSON in one line.
