@@ -12,7 +12,6 @@ import (
 	"math/rand"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -439,5 +438,3 @@ func TestAttackLargeListsHarmOthers(t *testing.T) {
 	all.Wait()
 	t.Logf("%v; same process %v", tally.counts, pid == c.pid())
 }
-
-var _ = filepath.Join

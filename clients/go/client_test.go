@@ -331,6 +331,53 @@ func TestTheProcessThatStartsOutlivesAShortDeadline(t *testing.T) {
 	}
 }
 
+func TestOneLateAnswerDoesNotEndAProcessThatIsAlive(t *testing.T) {
+	notice := `echo '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}';`
+	options := fake(t, "echo >> starts;"+ready+"read -r line; while :; do "+notice+" sleep 0.02; done")
+	options.Deadline = 100 * time.Millisecond
+	session := client(t, options).Session("a")
+	for range 2 {
+		if cause := cause(t, session); cause != CauseDeadline {
+			t.Error(cause)
+		}
+	}
+	if starts, err := os.ReadFile(filepath.Join(options.Dir, "starts")); err != nil || len(starts) != 1 {
+		t.Errorf("%d starts: %v", len(starts), err)
+	}
+}
+
+func TestCallsWaitForRoomInTheirOrder(t *testing.T) {
+	// The process reads one call at a time, and answers each with what is in "go".
+	options := fake(t, `read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"capabilities":{"experimental":{"hookbox":{"verdict_version":1,"limits":{"calls":1}}}}}}'
+read -r line
+while read -r line; do echo >> calls; until [ -e go ]; do sleep 0.01; done
+id=${line#*'"id":'}; echo '{"jsonrpc":"2.0","id":'"${id%%,*}"',"result":{"structuredContent":{"version":1,"decision":{"action":"run","input":{}}}}}'; done`)
+	c := client(t, options)
+	var all sync.WaitGroup
+	for number := range 20 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			if cause := cause(t, c.Session(fmt.Sprint(number))); cause != "" {
+				t.Error(cause)
+			}
+		}()
+	}
+	calls := func() int { text, _ := os.ReadFile(filepath.Join(options.Dir, "calls")); return len(text) }
+	until(t, "the first call is there", func() bool { return calls() > 0 })
+	c.mu.Lock()
+	sent := c.process.lastID - 1
+	c.mu.Unlock()
+	if sent != 1 {
+		t.Errorf("%d calls are sent", sent)
+	}
+	write(t, options.Dir, map[string]string{"go": ""})
+	all.Wait()
+	if calls() != 20 {
+		t.Error(calls())
+	}
+}
+
 func TestAnInputThatIsTooDeepHarmsNoOther(t *testing.T) {
 	c := client(t, project(t, nil))
 	deep := any("x")
@@ -456,4 +503,28 @@ func TestTheExampleAgentRunsHooks(t *testing.T) {
 	if want := "hello\nresult: hi\n\nresult: error: No root here.\nresult: error: exit status 3\n\n"; err != nil || string(out) != want {
 		t.Errorf("%q %v", out, err)
 	}
+}
+
+func FuzzAnswer(f *testing.F) {
+	for _, seed := range []string{
+		`{"content":[{"type":"text","text":"x"}],"structuredContent":{"version":1,"decision":{"action":"run","input":{"a":1},"allowed":{"by":"x"}},"modified":true}}`,
+		`{"structuredContent":{"version":1,"decision":{"action":"ask","reason":"?","input":[1e999]},"context":["a"],"metadata":{"x":{}}}}`,
+		`{"structuredContent":{"version":1,"decision":{"action":"block","reason":"no","by":"x","cause":"decision"}}}`,
+		`{"isError":true,"content":[{"text":"no"}]}`, `null`, `{"structuredContent":null}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for event := range kinds {
+			verdict, failed := parse(event, text)
+			if failed.cause != "" {
+				continue
+			}
+			decision := ToolDecision{verdict.decision()}
+			if input, err := decision.Input(); err == nil && (decision.Action() != Run && decision.Action() != Proceed || event == "before_tool_call" && input == nil) {
+				t.Errorf("%s: %s: an input %v without a permission", event, text, input)
+			}
+			_ = OutputDecision{verdict.decision()}.Text()
+		}
+	})
 }

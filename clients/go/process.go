@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand"
 	"os"
 	"os/exec"
@@ -22,8 +23,8 @@ const (
 	protocolVersion = "2025-11-25"
 	verdictVersion  = 1
 	busy            = -32000
-	maxAnswer       = 1 << 30 // Beyond it a line has no end.
-	maxDepth        = 9_900   // encoding/json reads 10,000 levels, and an answer has a few of its own.
+	maxAnswer       = math.MaxInt32 // A line is longer only if it has no end: a byte of the event may become six.
+	maxDepth        = 9_900         // encoding/json reads 10,000 levels, and an answer has a few of its own.
 	endLimit        = 2 * time.Second
 	longestRetry    = 250 * time.Millisecond
 	defaultCalls    = 256
@@ -359,9 +360,12 @@ func (p *process) reason() (failure, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.why.cause == CauseDeadline {
-		// Another call had no answer in time.
-		return failure{CauseKilled, "the process was killed: " + p.why.text}, nil
+	select {
+	case <-p.ready:
+		if p.why.cause == CauseDeadline { // That of another call.
+			return failure{CauseKilled, "the process was killed: " + p.why.text}, nil
+		}
+	default:
 	}
 	return p.why, nil
 }
