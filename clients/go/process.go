@@ -383,7 +383,7 @@ func (p *process) send(ctx context.Context, late <-chan time.Time, line []byte) 
 }
 
 // request sends a request and waits for its answer. Without one in time the process is killed.
-func (p *process) request(ctx context.Context, late <-chan time.Time, method string, params []byte) (answer, failure, error) {
+func (p *process) request(ctx context.Context, late <-chan time.Time, method string, params ...[]byte) (answer, failure, error) {
 	waiting := make(chan answer, 1)
 	p.mu.Lock()
 	p.lastID++
@@ -395,8 +395,8 @@ func (p *process) request(ctx context.Context, late <-chan time.Time, method str
 		delete(p.pending, id)
 		p.mu.Unlock()
 	}()
-	line := fmt.Appendf(make([]byte, 0, len(params)+80), `{"jsonrpc":"2.0","id":%d,"method":%q,"params":`, id, method)
-	line = append(append(line, params...), "}\n"...)
+	head := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":`, id, method)
+	line := bytes.Join(append(append([][]byte{head}, params...), []byte("}\n")), nil)
 	if p.limit > 0 && int64(len(line)) > p.limit {
 		return answer{}, failure{CauseRefused, fmt.Sprintf("the event has %d bytes, more than the %d that the process reads", len(line), p.limit)}, nil
 	}
@@ -478,12 +478,11 @@ func (c *Client) call(ctx context.Context, s *Session, event string, data Data) 
 		if failed, err := p.untilReady(ctx, late.C); failed.cause != "" || err != nil {
 			return nil, failed, err
 		}
-		params := func() []byte {
+		head := func() []byte {
 			left := max(int64(1), time.Until(end).Milliseconds())
-			head := fmt.Appendf(make([]byte, 0, len(arguments)+200), `{"name":%s,"_meta":{"hookbox/deadline_ms":%d%s},"arguments":`, name, left, meta)
-			return append(append(head, arguments...), '}')
+			return fmt.Appendf(nil, `{"name":%s,"_meta":{"hookbox/deadline_ms":%d%s},"arguments":`, name, left, meta)
 		}
-		answer, failed, err := p.tool(ctx, late.C, params)
+		answer, failed, err := p.tool(ctx, late.C, head, arguments)
 		if failed.cause != "" || err != nil {
 			return nil, failed, err
 		}
@@ -511,7 +510,7 @@ func (c *Client) call(ctx context.Context, s *Session, event string, data Data) 
 var tooMany = failure{CauseBusy, "the process has too many calls"}
 
 // tool calls a tool as soon as the process has room for one more call. Those that wait go in their order.
-func (p *process) tool(ctx context.Context, late <-chan time.Time, params func() []byte) (answer, failure, error) {
+func (p *process) tool(ctx context.Context, late <-chan time.Time, head func() []byte, arguments []byte) (answer, failure, error) {
 	select {
 	case p.slots <- struct{}{}:
 	case <-late:
@@ -523,7 +522,7 @@ func (p *process) tool(ctx context.Context, late <-chan time.Time, params func()
 		return answer{}, failure{}, ctx.Err()
 	}
 	defer func() { <-p.slots }()
-	return p.request(ctx, late, "tools/call", params())
+	return p.request(ctx, late, "tools/call", head(), arguments, []byte("}"))
 }
 
 // encode returns a value as JSON in one line.
