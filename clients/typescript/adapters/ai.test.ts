@@ -23,9 +23,10 @@ function model(command: string): MockLanguageModelV3 {
     doGenerate: async () => {
       turn += 1;
       const input = JSON.stringify({ command });
-      if (turn > 1) return { content: [{ type: "text", text: "Done." }], finishReason: finishReason("stop"), usage, warnings: [] };
-      const call = { type: "tool-call", toolCallId: "call-1", toolName: "shell", input } as const;
-      return { content: [call], finishReason: finishReason("tool-calls"), usage, warnings: [] };
+      const call = { type: "tool-call", toolCallId: "1", toolName: "shell", input } as const;
+      const end = { type: "text", text: "Done." } as const;
+      const [content, reason] = turn === 1 ? ([call, "tool-calls"] as const) : ([end, "stop"] as const);
+      return { content: [content], finishReason: finishReason(reason), usage, warnings: [] };
     },
   });
 }
@@ -60,7 +61,8 @@ async function talk(t: TestContext, scripts: Record<string, string>, options?: O
   const guarded = guard(session, options);
   const mock = model("ls");
   const { prepareStep } = guarded;
-  await generateText({ model: mock, prompt: "List.", tools: guarded.tools(tools), stopWhen: stepCountIs(3), prepareStep });
+  const stopWhen = stepCountIs(3);
+  await generateText({ model: mock, prompt: "List.", tools: guarded.tools(tools), stopWhen, prepareStep });
   const [, ...messages] = mock.doGenerateCalls[1]?.prompt ?? [];
   const result = messages.find((it) => it.role === "tool")?.content[0];
   assert.ok(result?.type === "tool-result");
@@ -100,7 +102,8 @@ test("a hook changes the result, stops the agent, and adds context for the next 
   assert.deepEqual(stopped.read, { type: "error-text", value: "ran ls\nstop and change course: Enough." });
   const context = `echo '{"action":"injectContext","additionalContext":["Be quick."]}'`;
   const { after } = await talk(t, { before_tool_call: context });
-  assert.deepEqual(after, [{ role: "user", content: [{ type: "text", text: "Be quick." }], providerOptions: undefined }]);
+  const content = [{ type: "text", text: "Be quick." }];
+  assert.deepEqual(after, [{ role: "user", content, providerOptions: undefined }]);
 });
 
 test("a process that is killed under the agent fails closed", async (t) => {

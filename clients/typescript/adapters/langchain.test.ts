@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 
-import { MemorySaver } from "@langchain/langgraph";
+import { Command, MemorySaver, interrupt } from "@langchain/langgraph";
 import { FakeToolCallingModel, HumanMessage, ToolMessage, createAgent, createMiddleware, tool } from "langchain";
 import { type GuardOptions, guard } from "hookbox/langchain";
 import { z } from "zod";
@@ -18,7 +18,9 @@ interface Seen {
 
 type Work = (command: string) => unknown;
 
-async function talk(t: TestContext, scripts: Record<string, string>, options?: GuardOptions, work?: Work): Promise<Seen> {
+type Scripts = Record<string, string>;
+
+async function talk(t: TestContext, scripts: Scripts, options?: GuardOptions, work?: Work): Promise<Seen> {
   const { session } = project(t, scripts);
   const inputs: unknown[] = [];
   const run = async ({ command }: { command: string }) => {
@@ -84,8 +86,8 @@ test("an error of a tool is an error that hooks may change", async (t) => {
 
 test("an interrupt of the graph is not an error of the tool", async (t) => {
   const { session } = project(t, {});
-  const { interrupt, Command } = await import("@langchain/langgraph");
-  const shell = tool(() => `answer: ${String(interrupt("Which one?"))}`, { name: "shell", description: "Asks.", schema: z.object({}) });
+  const about = { name: "shell", description: "Asks.", schema: z.object({}) };
+  const shell = tool(() => `answer: ${String(interrupt("Which one?"))}`, about);
   const call = { name: "shell", args: {}, id: "call-1", type: "tool_call" } as const;
   const model = new FakeToolCallingModel({ toolCalls: [[call], []] });
   const hookbox = createMiddleware({ name: "hookbox", ...guard(session, { ToolMessage, HumanMessage }) });

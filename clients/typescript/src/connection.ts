@@ -90,7 +90,8 @@ export class Connection {
 
   async #initialize(): Promise<void> {
     const clientInfo = { name: this.#launch.agent, version: VERSION };
-    const answer = await this.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo }).answer;
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+    const answer = await this.request("initialize", encode(params)).answer;
     const about = at(answer, "result", "capabilities", "experimental", "hookbox");
     let failure: Failure | undefined;
     if (isObject(answer.error)) failure = new Failure("refused", "the program refuses the connection");
@@ -103,21 +104,21 @@ export class Connection {
     }
     const limit = at(about, "limits", "message_bytes");
     if (typeof limit === "number") this.#limit = limit;
-    this.#write({ jsonrpc: "2.0", method: "notifications/initialized" });
+    this.#write('"method":"notifications/initialized"');
   }
 
-  /** Sends a request. Throws a {@link Failure} if it cannot be sent, and a `TypeError` if it is not JSON. */
-  request(method: string, params: object): { id: number; answer: Promise<JsonObject> } {
+  /** Sends a request with parameters as JSON. Throws a {@link Failure} if it cannot be sent. */
+  request(method: string, params: string): { id: number; answer: Promise<JsonObject> } {
     if (this.ended) throw this.ended;
     const id = ++this.#count;
-    this.#write({ jsonrpc: "2.0", id, method, params });
+    this.#write(`"id":${id},"method":"${method}","params":${params}`);
     return { id, answer: new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject })) };
   }
 
   /** Ends the hooks of a call, which gets no answer. */
   cancel(id: number): void {
     if (this.#waiting.delete(id)) {
-      this.#write({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
+      this.#write(`"method":"notifications/cancelled","params":{"requestId":${id}}`);
     }
   }
 
@@ -135,20 +136,14 @@ export class Connection {
     if (!child?.pid) return;
     child.ref();
     child.stdin.destroy();
-    this.#signal(child.pid, "SIGTERM");
-    const timer = setTimeout(() => this.#signal(child.pid as number, "SIGKILL"), GRACE_MS);
+    const { pid } = child;
+    signal(pid, "SIGTERM");
+    const timer = setTimeout(() => signal(pid, "SIGKILL"), GRACE_MS);
     await this.#exited;
     clearTimeout(timer);
+    // What it has left in its group.
+    signal(pid, "SIGKILL");
     child.stdout.destroy();
-  }
-
-  #signal(pid: number, signal: NodeJS.Signals): void {
-    if (this.#child?.exitCode !== null || this.#child.signalCode !== null) return;
-    try {
-      process.kill(-pid, signal);
-    } catch {
-      this.#child.kill(signal);
-    }
   }
 
   /** Waits for the last lines of a process that has ended. */
@@ -164,8 +159,8 @@ export class Connection {
     this.end(new Failure("killed", "the process ended before it answered"));
   }
 
-  #write(message: object): void {
-    const line = `${encode(message)}\n`;
+  #write(fields: string): void {
+    const line = `{"jsonrpc":"2.0",${fields}}\n`;
     if (Buffer.byteLength(line) > this.#limit) throw new Failure("refused", "the event is larger than hookbox reads");
     this.#child?.stdin.write(line);
   }
@@ -194,8 +189,8 @@ export class Connection {
     if (!isObject(message)) return this.#nonsense();
     const { id, method, params, error } = message;
     if (typeof method === "string") {
-      if (method === "notifications/message") this.#launch.onNotice(String(at(params, "level")), String(at(params, "data")));
-      return;
+      if (method !== "notifications/message") return;
+      return this.#launch.onNotice(String(at(params, "level")), String(at(params, "data")));
     }
     // A message that hookbox could not read has no id. Some call would wait in vain.
     if (id === null && error !== undefined) return this.#nonsense();
@@ -209,12 +204,21 @@ export class Connection {
   }
 }
 
+/** Sends a signal to a group of processes. Windows has none: there it goes to the process. */
+function signal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(process.platform === "win32" ? pid : -pid, signal);
+  } catch {
+    // They have ended.
+  }
+}
+
 /** Writes JSON in one line. What JSON cannot express is an error of the program, and not one of the model. */
 export function encode(value: unknown): string {
   try {
     return JSON.stringify(value, (key, it: unknown) => {
-      const isOdd = typeof it === "number" ? !Number.isFinite(it) : ["function", "symbol", "bigint"].includes(typeof it);
-      if (isOdd) throw new TypeError(`JSON cannot express ${key}: ${String(it)}`);
+      const isFinite = typeof it !== "number" || Number.isFinite(it);
+      if (!isFinite || ["function", "symbol", "bigint"].includes(typeof it)) throw new TypeError(`JSON cannot express ${key}: ${String(it)}`);
       return it;
     });
   } catch (error) {

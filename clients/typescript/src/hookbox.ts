@@ -77,7 +77,9 @@ export class Hookbox {
 
   constructor(options: HookboxOptions = {}) {
     const { cwd = process.cwd(), agent = "agent", args = [], env = process.env, deadline = DEADLINE_MS } = options;
-    if (!Number.isSafeInteger(deadline) || deadline < 1) throw new TypeError("deadline: expected milliseconds, 1 or more");
+    if (!Number.isSafeInteger(deadline) || deadline < 1) {
+      throw new TypeError("deadline: expected milliseconds, 1 or more");
+    }
     const onNotice = (level: string, text: string) => this.#note(level, text);
     this.#launch = { program: undefined, args: [...args], cwd, env, agent, onNotice };
     this.#options = options;
@@ -105,18 +107,18 @@ export class Hookbox {
     return new Session(this, id, options);
   }
 
-  /** Sends an event with its data. A {@link Session} has a method for each event. */
+  /** Sends an event with its data, and `_meta` of the call. A {@link Session} has a method for each event. */
   async event(name: EventName, data: object, meta: object = {}, options: EventOptions = {}): Promise<AnyVerdict> {
     this.#assertOpen();
     if (!EVENTS.includes(name)) throw new TypeError(`expected the name of an event, found ${name}`);
     const session = isObject(data) && typeof data.conv_id === "string" ? data.conv_id : "";
     const _meta = { "hookbox/deadline_ms": this.#deadline, ...meta };
-    const params = { name, arguments: data, _meta };
     // An event waits for the one before it. Its deadline begins then.
     const before = this.#last.get(session);
     const verdict = (async () => {
       try {
-        encode(params);
+        // What the caller changes while the event waits does not count.
+        const params = encode({ name, arguments: data, _meta });
         const verdict = read(name, await this.#call(params, options.signal, before));
         this.#starts = 1;
         return verdict;
@@ -143,7 +145,7 @@ export class Hookbox {
   }
 
   /** Calls a tool, again while the process is busy. */
-  #call(params: object, signal?: AbortSignal, before?: Promise<unknown>): Promise<JsonObject> {
+  #call(params: string, signal?: AbortSignal, before?: Promise<unknown>): Promise<JsonObject> {
     const work = async (ready: () => Promise<Connection>, sent: (cancel: () => void) => void) => {
       const until = performance.now() + this.#deadline;
       for (let pause = 10; ; pause = Math.min(2 * pause, 500)) {
@@ -159,7 +161,7 @@ export class Hookbox {
     return this.#guarded(work, signal, before);
   }
 
-  /** Does work with a process after other work, until the signal and within the deadline. Late work ends the process. */
+  /** Does work with a process after other work, until the signal or the deadline. Late work ends the process. */
   async #guarded<T>(
     work: (ready: () => Promise<Connection>, sent: (cancel: () => void) => void) => Promise<T>,
     signal?: AbortSignal,

@@ -13,6 +13,7 @@ export type {
   Block,
   Decided,
   ErrorDecision,
+  ErrorVerdict,
   EventName,
   FailureCause,
   MessageDecision,

@@ -26,7 +26,8 @@ export interface Guard<T, H> {
 }
 
 /** Guards the tools of an agent with the hooks of a session: `createMiddleware({ name: "hookbox", ...guard(…) })`. */
-export function guard<T, H>(session: Session, classes: Classes<T, H>, { ask, onWarning }: GuardOptions = {}): Guard<T, H> {
+export function guard<T, H>(session: Session, classes: Classes<T, H>, options: GuardOptions = {}): Guard<T, H> {
+  const { ask, onWarning } = options;
   let context: string[] = [];
   return {
     wrapToolCall: async (request, handler) => {
@@ -36,7 +37,8 @@ export function guard<T, H>(session: Session, classes: Classes<T, H>, { ask, onW
       let signaled: unknown;
       const work = async (input: unknown) => {
         try {
-          result = await handler({ ...request, toolCall: { ...request.toolCall, args: input as Record<string, unknown> } });
+          const args = input as Record<string, unknown>;
+          result = await handler({ ...request, toolCall: { ...request.toolCall, args } });
         } catch (error) {
           // The graph is interrupted, and the tool runs again later.
           if ((error as { is_bubble_up?: unknown } | undefined)?.is_bubble_up === true) signaled = error;

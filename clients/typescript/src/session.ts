@@ -36,6 +36,9 @@ export interface ToolRun {
   readonly warnings: readonly string[];
 }
 
+/** The promise of a verdict with a decision. */
+type Decided<D> = Promise<verdicts.Decided<D>>;
+
 /** One conversation. Its events are answered in their order. */
 export class Session {
   readonly #hookbox: Hookbox;
@@ -69,22 +72,22 @@ export class Session {
   }
 
   /** The user sends a message. Send the message of the decision to the model. */
-  userMessageSend(data: events.UserMessage, options?: EventOptions): Promise<verdicts.Decided<verdicts.MessageDecision>> {
+  userMessageSend(data: events.UserMessage, options?: EventOptions): Decided<verdicts.MessageDecision> {
     return this.#decided("user_message_send", data, options);
   }
 
   /** A tool is about to run. Run it with the input of the decision. */
-  beforeToolCall(data: events.ToolCall, options?: EventOptions): Promise<verdicts.Decided<verdicts.ToolDecision>> {
+  beforeToolCall(data: events.ToolCall, options?: EventOptions): Decided<verdicts.ToolDecision> {
     return this.#decided("before_tool_call", data, options);
   }
 
   /** A tool has run, or was blocked. Give the model the output of the decision. */
-  afterToolCall(data: events.ToolResult, options?: EventOptions): Promise<verdicts.Decided<verdicts.OutputDecision>> {
+  afterToolCall(data: events.ToolResult, options?: EventOptions): Decided<verdicts.OutputDecision> {
     return this.#decided("after_tool_call", data, options);
   }
 
   /** Something failed. Go on with the error of the verdict. */
-  async onError(data: events.ErrorEvent, options?: EventOptions): Promise<verdicts.Verdict & { readonly error: string }> {
+  async onError(data: events.ErrorEvent, options?: EventOptions): Promise<verdicts.ErrorVerdict> {
     const { decision, ...verdict } = await this.event("on_error", data, options);
     return { ...verdict, error: (decision as verdicts.ErrorDecision | undefined)?.error ?? data.error };
   }
@@ -105,7 +108,7 @@ export class Session {
   }
 
   /** The conversation is about to be compacted. */
-  preCompact(data: events.PreCompact = {}, options?: EventOptions): Promise<verdicts.Decided<verdicts.StepDecision>> {
+  preCompact(data: events.PreCompact = {}, options?: EventOptions): Decided<verdicts.StepDecision> {
     return this.#decided("pre_compact", data, options);
   }
 
@@ -115,7 +118,7 @@ export class Session {
   }
 
   /** The token budget has passed a threshold. */
-  onBudgetExceeded(data: events.BudgetExceeded = {}, options?: EventOptions): Promise<verdicts.Decided<verdicts.StepDecision>> {
+  onBudgetExceeded(data: events.BudgetExceeded = {}, options?: EventOptions): Decided<verdicts.StepDecision> {
     return this.#decided("on_budget_exceeded", data, options);
   }
 
@@ -167,8 +170,8 @@ export class Session {
   }
 
   /** Sends an event that has a decision, also if it fails. */
-  #decided<D>(name: verdicts.EventName, data: object, options?: EventOptions): Promise<verdicts.Decided<D>> {
-    return this.event(name, data, options) as Promise<verdicts.Decided<D>>;
+  #decided<D>(name: verdicts.EventName, data: object, options?: EventOptions): Decided<D> {
+    return this.event(name, data, options) as Decided<D>;
   }
 }
 

@@ -83,12 +83,28 @@ export interface Decided<D> extends Verdict {
   readonly decision: D;
 }
 
+/** The decision about a tool call. */
 export type ToolDecision = Run | Ask | Block;
+
+/** The decision about a message of the user, with the message to send. */
 export type MessageDecision = (Proceed & { readonly message: string }) | Block;
+
+/** The decision about the output of a tool, with the output for the model. */
 export type OutputDecision = (Proceed & { readonly output: Json }) | OutputBlock;
+
+/** The decision about a step of the agent without a value. */
 export type StepDecision = Proceed | Block;
-export type AnyDecision = ToolDecision | MessageDecision | OutputDecision | StepDecision | ErrorDecision;
+
+/** The decision about an error, with its text. */
 export type ErrorDecision = Proceed & { readonly error: string };
+
+/** The decision of any event. */
+export type AnyDecision = ToolDecision | MessageDecision | OutputDecision | StepDecision | ErrorDecision;
+
+/** The verdict about an error, with the text to go on with. */
+export interface ErrorVerdict extends Verdict {
+  readonly error: string;
+}
 
 /** The verdict of any event. */
 export interface AnyVerdict extends Verdict {

@@ -15,7 +15,8 @@ const shell = {
 };
 
 test("a tool of the Vercel AI SDK gets the input of hooks, and throws if it is blocked", async (t) => {
-  const script = `case $(cat) in *sudo*) echo '{"blocked":true,"reason":"No."}' ;; *) echo '{"input":{"command":"ls -a"}}' ;; esac`;
+  const [no, other] = ['{"blocked":true,"reason":"No."}', '{"input":{"command":"ls -a"}}'];
+  const script = `case $(cat) in *sudo*) echo '${no}' ;; *) echo '${other}' ;; esac`;
   const session = new Project(t).hook("guard.sh", "before_tool_call", script).client().session("a");
   const tools = guard(session).tools({ shell });
   assert.equal(tools.shell.description, "Runs a command.");
@@ -31,7 +32,8 @@ test("warnings are for the user, and context is for the next step", async (t) =>
   await guarded.tools({ shell }).shell.execute({ command: "ls" }, details);
   assert.ok(String(seen).includes("It is late."), String(seen));
   const messages = [{ role: "user", content: "Hi." }];
-  assert.deepEqual(guarded.prepareStep({ messages }), { messages: [...messages, { role: "user", content: "Be quick." }] });
+  const next = guarded.prepareStep({ messages });
+  assert.deepEqual(next, { messages: [...messages, { role: "user", content: "Be quick." }] });
   assert.deepEqual(guarded.prepareStep({ messages }), {});
 });
 

@@ -65,7 +65,8 @@ function seen(verdict: AnyVerdict): Record<string, unknown> {
   const fields: Record<string, unknown> = { ...decision };
   const value = fields.input ?? fields.proposed ?? fields.output ?? fields.message ?? fields.error ?? null;
   const { action = null, reason = null, by = null, cause = null } = fields;
-  return { action, reason, by, cause, value, ...more, follow_ups: followUps, warnings: warnings.length, messages, callback };
+  const of = { action, reason, by, cause, value };
+  return { ...of, ...more, follow_ups: followUps, warnings: warnings.length, messages, callback };
 }
 
 /** Returns a value in which each `{"$repeat": [TEXT, N]}` is that text. */
