@@ -217,8 +217,8 @@ function signal(pid: number, signal: NodeJS.Signals): void {
 export function encode(value: unknown): string {
   try {
     return JSON.stringify(value, (key, it: unknown) => {
-      const isFinite = typeof it !== "number" || Number.isFinite(it);
-      if (!isFinite || ["function", "symbol", "bigint"].includes(typeof it)) throw new TypeError(`JSON cannot express ${key}: ${String(it)}`);
+      const isJson = typeof it !== "number" || Number.isFinite(it);
+      if (!isJson || ["function", "symbol", "bigint"].includes(typeof it)) throw new TypeError(`JSON cannot express ${key}: ${String(it)}`);
       return it;
     });
   } catch (error) {
