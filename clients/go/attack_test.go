@@ -438,3 +438,15 @@ func TestAttackLargeListsHarmOthers(t *testing.T) {
 	all.Wait()
 	t.Logf("%v; same process %v", tally.counts, pid == c.pid())
 }
+
+func TestAttackTextThatGrowsInTheAnswer(t *testing.T) {
+	options := attacked(t, guard, closed)
+	options.Deadline = 5 * time.Minute
+	c := New(options)
+	defer c.Close()
+	output := strings.Repeat("\x7f", 190<<20)
+	verdict, err := c.Session("large").Event(ctx, "after_tool_call", Data{"tool_name": "read", "tool_input": Data{}, "tool_output": output})
+	if err != nil || verdict.Action != Proceed || len(verdict.Value) != 6*len(output)+2 {
+		t.Errorf("%v %v %v, %d bytes", err, verdict.Action, verdict.Ruling, len(verdict.Value))
+	}
+}
