@@ -146,9 +146,7 @@ class Session:
         state = _State(self._state.core, conversation, cwd or self._state.cwd, self.id)
         return Session(self._client, state)
 
-    def tool(
-        self, call: ToolCall, run: Callable[[Any], Any], ask: Callable[[Ask], bool] | None = None
-    ) -> ToolRun:
+    def tool(self, call: ToolCall, run: Callable[[Any], Any], ask: Callable[[Ask], bool] | None = None) -> ToolRun:
         """Makes one tool call: asks the hooks, runs the tool with the input that they left, and tells them the result.
 
         An exception of ``run`` is the error of the tool. A question of a hook is a block, unless ``ask`` returns true.
@@ -202,7 +200,7 @@ def _tool(
     after: OutputVerdict = yield lambda: session.after_tool_call(
         permitted, output, success=None if error is None else False, error=error, duration_ms=took
     )
-    has_failed = error is not None or isinstance(output, dict) and cast("dict[str, Any]", output).get("success") is False
+    has_failed = error is not None or isinstance(output, dict) and cast("Any", output).get("success") is False
     noted(after)
     ruling: Ruling | None = None
     if isinstance(after.decision, Block):
@@ -226,11 +224,9 @@ def _tool(
 def text_of(output: Any) -> str:
     """Returns an output as text for the model: a string, the ``output`` or ``error`` of an object, or else JSON."""
     fields = cast("dict[str, Any]", output) if isinstance(output, dict) else {}
-    texts: tuple[object, ...] = (fields.get("output"), fields.get("error"), output)
-    for text in texts:
-        if isinstance(text, str):
-            return text
-    return json.dumps(output, ensure_ascii=False, separators=(",", ":"))
+    found: list[Any] = [fields.get("output"), fields.get("error"), output]
+    texts = [str(it) for it in found if isinstance(it, str)]
+    return texts[0] if texts else json.dumps(output, ensure_ascii=False, separators=(",", ":"))
 
 
 class AsyncHookbox:
@@ -320,7 +316,7 @@ class Hookbox:
         with self._guard:
             if self._core.is_closed or os.getpid() != self._process_id:
                 work.close()
-                raise RuntimeError("the client is closed" if self._core.is_closed else "the client is another process's")
+                raise RuntimeError("the client is closed, or of another process")
             if self._thread.ident is None:
                 self._thread.start()
             future = asyncio.run_coroutine_threadsafe(work, self._loop)

@@ -94,21 +94,18 @@ class Process:
             self.end(Failure("killed", "the program ended before it answered"))
         except OSError as error:
             self.end(Failure("killed", f"the program cannot be read: {error}"))
-        except (ValueError, RecursionError):
+        except (ValueError, AttributeError, RecursionError):
             self.end(Failure("malformed", "the program printed a line that is not a message"))
 
     def _receive(self, line: bytes) -> None:
-        message: object = json.loads(line)
-        if not isinstance(message, dict):
-            raise ValueError
-        fields = cast("dict[str, Any]", message)
+        fields: dict[str, Any] = dict(json.loads(line).items())
         if fields.get("method") == "notifications/message":
             params = fields.get("params")
             self._notice(str(cast("dict[str, Any]", params).get("data")) if isinstance(params, dict) else "")
         request = fields.get("id")
-        if "method" not in fields and type(request) is int and (waiting := self._waiting.get(request)):
-            if not waiting.done():
-                waiting.set_result(fields)
+        waiting = self._waiting.get(request) if type(request) is int and "method" not in fields else None
+        if waiting is not None and not waiting.done():
+            waiting.set_result(fields)
 
     def end(self, failure: Failure) -> None:
         """Kills the process, and fails all requests that wait."""
@@ -181,7 +178,8 @@ class Core:
         """Keeps a problem or a notice for the user."""
         self.problems = [*self.problems[-99:], text]
         if self._on_problem is not None:
-            self._on_problem(text)
+            # An error of the callback is not one of the event.
+            asyncio.get_running_loop().call_soon(self._on_problem, text)
 
     async def send(self, event: str, data: dict[str, Any], parent: str | None) -> dict[str, Any]:
         """Sends an event and returns its verdict. A failure is a block, or a warning."""

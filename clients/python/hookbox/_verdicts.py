@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, Union, cast
+from typing import Any, Generic, TypeVar, cast
 
 #: The JSON form of a verdict that this package reads.
 VERSION = 1
@@ -104,11 +104,11 @@ class Verdict(Generic[D]):
     #: True if a hook changed the value.
     modified: bool = False
     #: Texts for the model's next step.
-    context: list[str] = field(default_factory=lambda: [])
+    context: list[str] = field(default_factory=list[str])
     #: Notes for the user. Never for the model.
-    warnings: list[str] = field(default_factory=lambda: [])
+    warnings: list[str] = field(default_factory=list[str])
     #: Messages of the user with which the agent goes on (``agent_stop``).
-    follow_ups: list[str] = field(default_factory=lambda: [])
+    follow_ups: list[str] = field(default_factory=list[str])
     #: The conversation that replaces the present one.
     messages: list[dict[str, str]] | None = None
     #: A recipe to run.
@@ -116,16 +116,16 @@ class Verdict(Generic[D]):
     #: The hook that says that the call needs no question of the agent's own.
     allowed: Ruling | None = None
     #: The hooks' own data, by hook.
-    metadata: dict[str, Any] = field(default_factory=lambda: {})
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
     #: The whole verdict as JSON.
-    raw: dict[str, Any] = field(default_factory=lambda: {}, repr=False)
+    raw: dict[str, Any] = field(default_factory=dict[str, Any], repr=False)
 
 
 Noted = Verdict[None]
-ToolVerdict = Verdict[Union[Run, Ask, Block]]
-MessageVerdict = Verdict[Union[Proceed[str], Block]]
-OutputVerdict = Verdict[Union[Proceed[Any], Block]]
-GateVerdict = Verdict[Union[Proceed[None], Block]]
+ToolVerdict = Verdict[Run | Ask | Block]
+MessageVerdict = Verdict[Proceed[str] | Block]
+OutputVerdict = Verdict[Proceed[Any] | Block]
+GateVerdict = Verdict[Proceed[None] | Block]
 ErrorVerdict = Verdict[Proceed[str]]
 
 
@@ -168,7 +168,9 @@ def check(event: str, raw: object) -> dict[str, Any]:
     if verdict.get("version") != VERSION or verdict.get("version") is True:
         raise Failure("version", f"the verdict has version {verdict.get('version')!r:.40}, expected {VERSION}")
     lists: list[Any] = [verdict.get(key, []) for key in ("context", "warnings", "follow_ups")]
-    if not all(isinstance(texts, list) and all(isinstance(it, str) for it in cast("list[object]", texts)) for texts in lists):
+    if not all(
+        isinstance(texts, list) and all(isinstance(it, str) for it in cast("list[object]", texts)) for texts in lists
+    ):
         raise Failure("malformed", "the verdict has texts that are not texts")
     messages, callback = verdict.get("messages", []), verdict.get("callback")
     if not isinstance(messages, list) or callback is not None and not isinstance(_callback(callback), Callback):

@@ -7,16 +7,16 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
+import time
 import unittest
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from hookbox import Ask, AsyncHookbox, Block, Failure, Hookbox, Proceed, Run, ToolCall
+from hookbox import Ask, Block, Failure, Hookbox, Proceed, Run, ToolCall
 from hookbox._process import find_program
 
 from .project import NO_SUDO, Project, hook
@@ -109,7 +109,9 @@ class ToolCalls(unittest.TestCase):
         stop = hook("after_tool_call", """echo '{"action":"block","reason":"Enough."}'""")
         with Project(self, {"stop.sh": stop}).client() as client:
             run = client.session("a").tool(LS, lambda _: {"output": "a b"})
-        self.assertEqual((run.text, run.output, run.ran), ("a b\nstop and change course: Enough.", {"output": "a b"}, True))
+        self.assertEqual(
+            (run.text, run.output, run.ran), ("a b\nstop and change course: Enough.", {"output": "a b"}, True)
+        )
 
     def test_an_output_that_no_hook_could_see_does_not_reach_the_model(self) -> None:
         body = """case $line in *after_tool_call*) exit 1 ;; esac
@@ -194,7 +196,9 @@ class Events(unittest.TestCase):
             self.assertIsInstance(session.before_tool_call(ToolCall("x", {"a": "\ud800"})).decision, Run)
 
     def test_a_subagent_stays_one_after_its_process_was_killed(self) -> None:
-        who = """case "$(cat)" in *'"invoked_by":"subagent"'*) echo '{"blocked":true,"reason":"No subagents."}' ;; esac"""
+        who = (
+            """case "$(cat)" in *'"invoked_by":"subagent"'*) echo '{"blocked":true,"reason":"No subagents."}' ;; esac"""
+        )
         with Project(self, {"who.sh": hook("before_tool_call", who)}).client() as client:
             parent = client.session("a")
             child = parent.subagent("b")
@@ -282,7 +286,7 @@ class Failures(unittest.TestCase):
         thread = threading.Thread(target=lambda: decisions.append(client.session("a").before_tool_call(LS).decision))
         thread.start()
         while not (project.root / "called").exists():
-            pass
+            time.sleep(0.01)
         client.close()
         thread.join()
         self.assertEqual(decisions[0].cause, "killed")
@@ -295,13 +299,13 @@ class Failures(unittest.TestCase):
                 session = client.session("a")
                 task = asyncio.ensure_future(session.before_tool_call(LS))
                 while not (project.root / "called").exists():
-                    await asyncio.sleep(0)
+                    await asyncio.sleep(0.01)
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
                 self.assertTrue(task.cancelled())
                 while "cancelled" not in (project.root / "told").read_text():
-                    await asyncio.sleep(0)
+                    await asyncio.sleep(0.01)
                 assert client._core.process is not None
                 self.assertIsNone(client._core.process.end_of)
 
@@ -318,7 +322,7 @@ class Failures(unittest.TestCase):
                 session = client.session("a")
                 task = asyncio.ensure_future(session.before_tool_call(ToolCall("bash", {"command": "wait"})))
                 while not (project.root / "called").exists():
-                    await asyncio.sleep(0)
+                    await asyncio.sleep(0.01)
                 task.cancel()
                 return (await session.before_tool_call(LS)).decision
 
@@ -371,6 +375,7 @@ class Failures(unittest.TestCase):
                     return
             except (ProcessLookupError, FileNotFoundError):
                 return
+            time.sleep(0.01)
 
 
 class Programs(unittest.TestCase):
@@ -394,4 +399,6 @@ class Programs(unittest.TestCase):
         with mock.patch("hookbox._process.find_program", lambda: None), Hookbox() as client:
             decision = client.session("a").before_tool_call(LS).decision
             assert isinstance(decision, Block)
-            self.assertEqual((decision.cause, decision.reason), ("missing", "hookbox: the program hookbox was not found"))
+            self.assertEqual(
+                (decision.cause, decision.reason), ("missing", "hookbox: the program hookbox was not found")
+            )
