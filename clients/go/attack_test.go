@@ -12,6 +12,7 @@ import (
 	"math/rand"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -259,13 +260,23 @@ func TestAttackStop(t *testing.T) {
 func TestAttackForks(t *testing.T) {
 	// Children that ignore SIGTERM; some leave the session and the group.
 	script := `trap '' TERM HUP INT
-for i in 1 2 3 4 5 6 7 8; do (trap '' TERM; sleep 986) & setsid sleep 985 & nohup sleep 984 >/dev/null 2>&1 & done
+for i in 1 2 3 4 5 6 7 8; do (trap '' TERM; exec sleep 986) & echo $! >> pids; setsid sleep 985 & echo $! >> pids; nohup sleep 984 >/dev/null 2>&1 & echo $! >> pids; done
 case $(cat) in *wait*) wait ;; *) echo '{"blocked":true,"reason":"bomb"}' ;; esac`
 	count := func() string {
 		out, _ := exec.Command("sh", "-c", "ps -eo stat=,args= | grep -v '^Z' | grep -o '[s]leep 98[4-6]' | sort | uniq -c").Output()
 		return strings.Join(strings.Fields(string(out)), " ")
 	}
 	options := attacked(t, map[string]string{"guard.sh": hook("before_tool_call", script)}, "[hooks.\"guard.sh\"]\non_failure = \"block\"\ntimeout = \"1s\"\n")
+	// end kills the children that are left, by the ids that the hooks wrote.
+	end := func() {
+		ids, _ := os.ReadFile(filepath.Join(options.Dir, "pids"))
+		for _, id := range strings.Fields(string(ids)) {
+			if args, _ := os.ReadFile("/proc/" + id + "/cmdline"); strings.HasPrefix(string(args), "sleep\x0098") {
+				exec.Command("kill", "-9", id).Run()
+			}
+		}
+		os.Remove(filepath.Join(options.Dir, "pids"))
+	}
 	c := New(options)
 	var tally tally
 	var all sync.WaitGroup
@@ -290,7 +301,7 @@ case $(cat) in *wait*) wait ;; *) echo '{"blocked":true,"reason":"bomb"}' ;; esa
 	c.Close()
 	all.Wait()
 	t.Logf("%v; after Close: %s", tally.counts, count())
-	exec.Command("sh", "-c", "for p in $(ps -eo pid=,args= | grep '[s]leep 98[4-6]' | awk '{print $1}'); do kill -9 $p; done").Run()
+	end()
 	c = New(options)
 	for n := range 20 {
 		all.Add(1)
@@ -304,7 +315,7 @@ case $(cat) in *wait*) wait ;; *) echo '{"blocked":true,"reason":"bomb"}' ;; esa
 	all.Wait()
 	t.Logf("%v; after kill -9 of the process: %s", tally.counts, count())
 	c.Close()
-	exec.Command("sh", "-c", "for p in $(ps -eo pid=,args= | grep '[s]leep 98[4-6]' | awk '{print $1}'); do kill -9 $p; done").Run()
+	end()
 }
 
 func TestAttackNonsense(t *testing.T) {
