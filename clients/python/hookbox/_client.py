@@ -30,7 +30,7 @@ class _State:
     def __init__(self, core: Core, conversation: str, cwd: str | None, parent: str | None) -> None:
         self.core, self.id, self.cwd, self.parent = core, conversation, cwd, parent
         # One event after another: the deadline of an event does not run while it waits for its turn.
-        self._turn = asyncio.Lock()
+        self._turn = core.turns.setdefault(conversation, asyncio.Lock())
 
     async def send(self, event: str, data: dict[str, Any]) -> dict[str, Any]:
         """Sends an event and returns the verdict as JSON."""
@@ -95,12 +95,14 @@ class AsyncSession:
         call: ToolCall,
         run: Callable[[Any], Any | Awaitable[Any]],
         ask: Callable[[Ask], bool | Awaitable[bool]] | None = None,
+        verdict: ToolVerdict | None = None,
     ) -> ToolRun:
         """Makes one tool call: asks the hooks, runs the tool with the input that they left, and tells them the result.
 
         An exception of ``run`` is the error of the tool. A question of a hook is a block, unless ``ask`` returns true.
+        ``verdict`` is that of ``before_tool_call`` for this call, if the agent has it already.
         """
-        steps = _tool(self, call, run, ask)
+        steps = _tool(self, call, run, ask, verdict)
         try:
             step = next(steps)
             while True:
@@ -146,12 +148,19 @@ class Session:
         state = _State(self._state.core, conversation, cwd or self._state.cwd, self.id)
         return Session(self._client, state)
 
-    def tool(self, call: ToolCall, run: Callable[[Any], Any], ask: Callable[[Ask], bool] | None = None) -> ToolRun:
+    def tool(
+        self,
+        call: ToolCall,
+        run: Callable[[Any], Any],
+        ask: Callable[[Ask], bool] | None = None,
+        verdict: ToolVerdict | None = None,
+    ) -> ToolRun:
         """Makes one tool call: asks the hooks, runs the tool with the input that they left, and tells them the result.
 
         An exception of ``run`` is the error of the tool. A question of a hook is a block, unless ``ask`` returns true.
+        ``verdict`` is that of ``before_tool_call`` for this call, if the agent has it already.
         """
-        steps = _tool(self, call, run, ask)
+        steps = _tool(self, call, run, ask, verdict)
         try:
             step = next(steps)
             while True:
@@ -167,7 +176,11 @@ class Session:
 
 
 def _tool(
-    session: Session | AsyncSession, call: ToolCall, run: Callable[[Any], Any], ask: Callable[[Ask], Any] | None
+    session: Session | AsyncSession,
+    call: ToolCall,
+    run: Callable[[Any], Any],
+    ask: Callable[[Ask], Any] | None,
+    before: ToolVerdict | None,
 ) -> Generator[Step, Any, ToolRun]:
     """Makes a tool call, step by step. The kind of session takes the steps."""
     context: list[str] = []
@@ -177,7 +190,8 @@ def _tool(
         context.extend(verdict.context)
         warnings.extend(verdict.warnings)
 
-    before: ToolVerdict = yield lambda: session.before_tool_call(call)
+    if before is None:
+        before = cast(ToolVerdict, (yield lambda: session.before_tool_call(call)))
     noted(before)
     decision = before.decision
     if isinstance(decision, Ask) and ask is not None:

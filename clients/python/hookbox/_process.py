@@ -12,6 +12,7 @@ import sysconfig
 import time
 from collections.abc import Callable
 from typing import Any, cast
+from weakref import WeakValueDictionary
 
 from ._verdicts import VERSION, Failure, check, failed
 
@@ -112,8 +113,7 @@ class Process:
         if self.end_of is not None:
             return
         self.end_of = failure
-        self._signal("SIGKILL")
-        atexit.unregister(self._signal)
+        self.kill()
         if self.child.stdin is not None:
             self.child.stdin.close()
         for waiting in self._waiting.values():
@@ -121,6 +121,11 @@ class Process:
                 waiting.set_exception(failure)
                 waiting.exception()  # A request that was canceled does not read it.
         self.ended.set()
+
+    def kill(self) -> None:
+        """Kills the process with what it started."""
+        self._signal("SIGKILL")
+        atexit.unregister(self._signal)
 
     async def close(self) -> None:
         """Asks the process to end, and kills it if it does not."""
@@ -168,6 +173,9 @@ class Core:
         self.problems: list[str] = []
         self.process: Process | None = None
         self.is_closed = False
+        #: The lock of each session that is in use.
+        self.turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._on_problem = on_problem
         self._starting: asyncio.Task[Process] | None = None
         #: The number of starts since the last answer, and the time of the last one.
@@ -223,6 +231,7 @@ class Core:
 
     async def running(self, until: float) -> Process:
         """Returns the process. Starts it if it does not run, with longer and longer pauses if it keeps ending."""
+        self._adopt(asyncio.get_running_loop())
         if self._starting is None:
             if self.process is not None and self.process.end_of is None:
                 return self.process
@@ -240,6 +249,16 @@ class Core:
         if not starting.done():
             raise Failure("deadline", "the program did not start in time")
         return starting.result()
+
+    def _adopt(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Leaves the process of an event loop that has ended: nobody reads it any more."""
+        if self._loop is not None and self._loop is not loop:
+            if self._loop.is_running():
+                raise RuntimeError("the client belongs to another event loop")
+            if self.process is not None:
+                self.process.kill()
+            self.process, self._starting = None, None
+        self._loop = loop
 
     async def _start(self, until: float) -> Process:
         try:
@@ -303,6 +322,7 @@ class Core:
     async def close(self) -> None:
         """Ends the process. Events that wait are blocked, and later ones are an error."""
         self.is_closed = True
+        self._adopt(asyncio.get_running_loop())
         if self.process is not None:
             await self.process.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 import unittest
+import warnings
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -327,6 +329,20 @@ class Failures(unittest.TestCase):
                 return (await session.before_tool_call(LS)).decision
 
         self.assertEqual(asyncio.run(main()), Run(LS.input))
+
+    def test_a_client_goes_on_in_a_new_event_loop(self) -> None:
+        client = Project(self, {"no-sudo.sh": NO_SUDO}).async_client()
+        session = client.session("a")
+
+        async def main() -> object:
+            return (await session.before_tool_call(LS)).decision
+
+        with warnings.catch_warnings():
+            # The first loop was closed with an open process.
+            warnings.simplefilter("ignore", ResourceWarning)
+            self.assertEqual([asyncio.run(main()) for _ in range(2)], [Run(LS.input)] * 2)
+            asyncio.run(client.close())
+            gc.collect()
 
     def test_start_raises_the_failure(self) -> None:
         with Hookbox(program="/no/such/program") as client, self.assertRaises(Failure) as raised:
