@@ -43,6 +43,8 @@ class Release:
     def __init__(self, out: Path, version: str, root: Path, programs: dict[str, Path]) -> None:
         self.out, self.version, self.root, self.programs = out, version, root, programs
         self.texts = out.parent / "release-texts"
+        # The client of TypeScript, compiled.
+        self.client = out.parent / "release-client"
 
     def pack(self) -> None:
         shutil.rmtree(self.out, ignore_errors=True)
@@ -74,10 +76,11 @@ class Release:
         shutil.rmtree(tree.parent)
 
     def wheel(self, target: str, program: Path) -> None:
-        """A wheel that puts the program into the directory of scripts, without an interpreter before it."""
+        """A wheel with the client of Python. It puts the program into the directory of scripts, without an interpreter."""
         tags = TARGETS[target][0]
         tree = self.tree("wheel")
         install(program, tree / f"hookbox-{self.version}.data/scripts/hookbox")
+        copy(self.root / "clients/python/hookbox", tree / "hookbox", ["*.py", "py.typed"])
         about = tree / f"hookbox-{self.version}.dist-info"
         (about / "licenses").mkdir(parents=True)
         for file in LICENSES:
@@ -87,6 +90,7 @@ class Release:
         (about / "METADATA").write_text(
             f"Metadata-Version: 2.4\nName: hookbox\nVersion: {self.version}\nSummary: {SUMMARY}\n"
             f"License-Expression: Apache-2.0 OR MIT\n{licenses}Project-URL: Repository, {HOME}\n"
+            "Requires-Python: >=3.10\n"
             f"Description-Content-Type: text/markdown\n\n{readme}"
         )
         lines = "".join(f"Tag: py3-none-{tag}\n" for tag in tags)
@@ -114,9 +118,20 @@ class Release:
         )
 
     def npm(self) -> None:
-        """The package of npm that people name. npm installs the program of their system with it, and runs no script."""
+        """The package of npm that people name: the client, and a launcher of the program.
+
+        npm installs the program of their system with it, and runs no script.
+        """
         tree = self.tree("package")
-        shutil.copy(self.root / "xtask/release/hookbox.js", tree)
+        client = json.loads((self.root / "clients/typescript/package.json").read_text())
+        if client["version"] != self.version:
+            raise SystemExit(f"error: clients/typescript/package.json: expected version {self.version}")
+        copy(self.client / "src", tree / "dist/src", ["*.js", "*.d.ts"])
+        for export in client["exports"].values():
+            for path in export.values():
+                if not (tree / path).exists():
+                    raise SystemExit(f"error: clients/typescript/package.json: exports {path}, which is not compiled")
+        shutil.copy(self.root / "xtask/release/hookbox.cjs", tree)
         (tree / "README.md").write_text(absolute_links((self.root / "README.md").read_text()))
         systems = {TARGETS[target][1:] for target in self.programs}
         programs = {f"@hookbox/{system}-{processor}": self.version for system, processor in sorted(systems)}
@@ -125,9 +140,9 @@ class Release:
             {
                 "name": "hookbox",
                 "description": SUMMARY,
-                "bin": {"hookbox": "hookbox.js"},
-                "files": ["hookbox.js", *LICENSES],
-                "engines": {"node": ">=18"},
+                "bin": {"hookbox": "hookbox.cjs"},
+                **{key: client[key] for key in ["type", "exports", "types", "sideEffects", "engines"]},
+                "files": ["hookbox.cjs", *client["files"], *LICENSES],
                 "optionalDependencies": programs,
             },
         )
@@ -173,10 +188,20 @@ class Release:
         return tree
 
 
-def install(program: Path, path: Path) -> None:
+def install(file: Path, path: Path, mode: int = 0o755) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(program, path)
-    path.chmod(0o755)
+    shutil.copyfile(file, path)
+    path.chmod(mode)
+
+
+def copy(source: Path, to: Path, patterns: list[str]) -> None:
+    """Copies the files below a directory that match a pattern. There is at least one for each."""
+    for pattern in patterns:
+        files = sorted(source.rglob(pattern))
+        if not files:
+            raise SystemExit(f"error: {source}: expected files {pattern}, found none")
+        for file in files:
+            install(file, to / file.relative_to(source), 0o644)
 
 
 def plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:

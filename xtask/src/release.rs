@@ -100,6 +100,10 @@ impl Tree {
             .arg(&out);
         run(pip.arg("hookbox"), "install the wheel")?;
         try_out(&python.join("bin/hookbox"), &home.join("of-python"))?;
+        // Each client finds the program of its own package.
+        let code = "import hookbox; hooks = hookbox.Hookbox(); hooks.start(); hooks.close(); \
+                    assert not hooks.problems, hooks.problems";
+        try_client(Command::new(python.join("bin/python")).args(["-c", code]), &home.join("of-python"))?;
 
         let node = home.join("node");
         fs::create_dir_all(&node)?;
@@ -108,6 +112,10 @@ impl Tree {
         npm.args(["install", "--offline", "--no-audit", "--no-fund", "--silent"]).args(files(&out, "tgz")?);
         run(npm.current_dir(&node), "install the packages of npm")?;
         try_out(&node.join("node_modules/.bin/hookbox"), &home.join("of-node"))?;
+        let code = "import { Hookbox } from 'hookbox'; const hooks = new Hookbox(); await hooks.start(); \
+                    await hooks.close(); if (hooks.problems.length) throw new Error(hooks.problems.join());";
+        fs::write(node.join("client.mjs"), code)?;
+        try_client(Command::new("node").arg(node.join("client.mjs")), &home.join("of-node"))?;
         fs::remove_dir_all(&home)?;
         Ok(())
     }
@@ -144,6 +152,7 @@ impl Tree {
     /// Writes the files of a release with these programs.
     fn pack(&self, venv: &Venv, programs: &[(String, PathBuf)]) -> Result<PathBuf, Box<dyn Error>> {
         require("npm", "--version", "apt-get install npm")?;
+        self.client()?;
         let out = self.target.join("release-files");
         let mut pack = venv.command("python");
         pack.arg(self.root.join("xtask/release/pack.py"))
@@ -155,6 +164,25 @@ impl Tree {
         }
         run(&mut pack, "pack the programs")?;
         Ok(out)
+    }
+
+    /// Compiles the client of TypeScript for the package of npm.
+    fn client(&self) -> Result<(), Box<dyn Error>> {
+        self.tools()?;
+        let out = self.target.join("release-client");
+        if out.exists() {
+            fs::remove_dir_all(&out)?;
+        }
+        let modules = self.root.join("target/tools/node_modules");
+        let mut tsc = Command::new("node");
+        tsc.arg(modules.join("typescript/bin/tsc"))
+            .arg("--project")
+            .arg(self.root.join("clients/typescript/tsconfig.release.json"))
+            .arg("--outDir")
+            .arg(&out)
+            .arg("--typeRoots")
+            .arg(modules.join("@types"));
+        run(&mut tsc, "compile the client of TypeScript")
     }
 
     /// Writes the completions and the manual pages, with the program of the tests.
@@ -213,6 +241,11 @@ fn try_out(program: &Path, home: &Path) -> Result<(), Box<dyn Error>> {
     run(hookbox().args(["setup", "--yes", "--agent", "claude"]), "set up Claude Code")?;
     run(hookbox().args(["doctor", "claude"]).stdout(Stdio::null()), "check Claude Code")?;
     run(hookbox().args(["remove", "--all", "--yes"]).stdout(Stdio::null()), "remove hookbox")
+}
+
+/// Runs a program that uses a client, in an empty home directory.
+fn try_client(command: &mut Command, home: &Path) -> Result<(), Box<dyn Error>> {
+    run(command.current_dir(home).env("HOME", home), "start the program with a client")
 }
 
 /// Returns the files of a directory with this ending.

@@ -1,0 +1,3 @@
+module github.com/hookbox/hookbox/clients/go
+
+go 1.22

@@ -1,0 +1,1 @@
+"""The tests of the client. ``HOOKBOX_PROGRAM`` names the program."""
