@@ -16,6 +16,7 @@ mod bridge;
 mod builtins;
 mod cache;
 mod chain;
+mod clients;
 mod command_line;
 mod compiling;
 mod declared;

