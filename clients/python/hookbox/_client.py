@@ -276,6 +276,11 @@ class AsyncHookbox:
         )
 
     @property
+    def deadline(self) -> float:
+        """The time of an event in seconds."""
+        return self._core.deadline
+
+    @property
     def problems(self) -> list[str]:
         """The newest problems and notices, for the user."""
         return self._core.problems

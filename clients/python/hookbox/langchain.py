@@ -56,7 +56,8 @@ class HookboxMiddleware(AgentMiddleware[Any, Any, Any]):
         return done.result(request, await session.tool(_call(request), run, self.ask))
 
     def _session(self, request: ToolCallRequest) -> Session | AsyncSession:
-        thread = (request.runtime.config.get("configurable") or {}).get("thread_id")
+        runtime: Any = request.runtime
+        thread = (runtime.config.get("configurable") or {}).get("thread_id")
         return self.client.session(str(thread or "langchain"))
 
 
@@ -80,8 +81,9 @@ class _Done:
         """Notes a result, and returns its output for the hooks: of a command, the texts of its messages."""
         self.result_of = result
         update: object = getattr(result, "update", None)
-        messages = cast("dict[str, Any]", update).get("messages", []) if isinstance(update, dict) else []
-        self.output = result.content if isinstance(result, ToolMessage) else [str(it.content) for it in messages]
+        messages: list[Any] = cast("dict[str, Any]", update).get("messages", []) if isinstance(update, dict) else []
+        given: Any = result
+        self.output = given.content if isinstance(result, ToolMessage) else [str(it.content) for it in messages]
         return self.output
 
     def result(self, request: ToolCallRequest, end: ToolRun) -> Any:

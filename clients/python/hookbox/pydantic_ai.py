@@ -40,7 +40,8 @@ class HookboxCapability(AbstractCapability[Any]):
         if isinstance(verdict.decision, Block):
             raise SkipToolValidation({})
         given = verdict.decision.input
-        return await handler(given if verdict.modified else args)
+        validated: dict[str, Any] = await handler(given if verdict.modified else args)
+        return validated
 
     async def wrap_tool_execute(
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: Any, args: dict[str, Any], handler: Any
