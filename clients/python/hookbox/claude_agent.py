@@ -89,7 +89,8 @@ def _shaped(was: Any, new: Any) -> Any:
         return [{"type": "text", "text": new}]
     if fields is not None and others is not None:
         return others if fields.keys() == others.keys() else None
-    return new if any(isinstance(was, it) and isinstance(new, it) for it in (str, list)) else None
+    is_same = any(isinstance(was, it) and isinstance(new, it) for it in (str, list))
+    return cast(Any, new) if is_same else None
 
 
 async def _failed(session: AsyncSession, data: dict[str, Any]) -> Answer:

@@ -56,8 +56,8 @@ class HookboxMiddleware(AgentMiddleware[Any, Any, Any]):
         return done.result(request, await session.tool(_call(request), run, self.ask))
 
     def _session(self, request: ToolCallRequest) -> Session | AsyncSession:
-        runtime: Any = request.runtime
-        thread = (runtime.config.get("configurable") or {}).get("thread_id")
+        config = cast("dict[str, Any]", cast(Any, request).runtime.config)
+        thread = cast("dict[str, Any]", config.get("configurable") or {}).get("thread_id")
         return self.client.session(str(thread or "langchain"))
 
 
