@@ -24,6 +24,14 @@ V = TypeVar("V")
 Step = Callable[[], Any]
 
 
+class Through(BaseException):
+    """Carries an exception of a tool that is not its end, such as a framework's signal, past the hooks."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+
 class _State:
     """A session, as both kinds of client know it."""
 
@@ -116,6 +124,8 @@ class AsyncSession:
         except StopIteration as end:
             done: ToolRun = end.value
             return done
+        except Through as through:
+            raise through.error from None
 
 
 class Session:
@@ -173,6 +183,8 @@ class Session:
         except StopIteration as end:
             done: ToolRun = end.value
             return done
+        except Through as through:
+            raise through.error from None
 
 
 def _tool(
@@ -262,6 +274,11 @@ class AsyncHookbox:
         self._core = Core(
             cwd=cwd, program=program, agent=agent, deadline=deadline, args=tuple(args), on_problem=on_problem
         )
+
+    @property
+    def deadline(self) -> float:
+        """The time of an event in seconds."""
+        return self._core.deadline
 
     @property
     def problems(self) -> list[str]:

@@ -16,17 +16,10 @@ from pydantic_ai.messages import ToolCallPart
 from pydantic_core import to_jsonable_python
 
 from . import Ask, AsyncSession, Block, ToolCall, ToolVerdict
+from ._client import Through
 
 #: What a tool raises to say something else than that it failed.
 SIGNALS = (ApprovalRequired, CallDeferred, SkipToolExecution)
-
-
-class _Through(BaseException):
-    """Carries an exception past the hooks."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__()
-        self.error = error
 
 
 @dataclass
@@ -47,7 +40,8 @@ class HookboxCapability(AbstractCapability[Any]):
         if isinstance(verdict.decision, Block):
             raise SkipToolValidation({})
         given = verdict.decision.input
-        return await handler(given if verdict.modified else args)
+        validated: dict[str, Any] = await handler(given if verdict.modified else args)
+        return validated
 
     async def wrap_tool_execute(
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: Any, args: dict[str, Any], handler: Any
@@ -61,7 +55,7 @@ class HookboxCapability(AbstractCapability[Any]):
                 # The arguments are the validated form of the input that the hooks left.
                 done.append(await handler(args))
             except SIGNALS as signal:
-                raise _Through(signal) from None
+                raise Through(signal) from None
             except Exception as error:
                 faults.append(error)
                 raise
@@ -78,10 +72,7 @@ class HookboxCapability(AbstractCapability[Any]):
         if verdict is None:
             # Nobody judged these arguments.
             return "error: hookbox: the input was not judged"
-        try:
-            end = await self.session.tool(_call(call), run, approved, verdict)
-        except _Through as through:
-            raise through.error from None
+        end = await self.session.tool(_call(call), run, approved, verdict)
         if faults and end.ruling is None:
             raise faults[0]
         if end.context or end.ruling is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import json
 import os
 import shutil
@@ -13,7 +12,6 @@ import sys
 import threading
 import time
 import unittest
-import warnings
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -334,15 +332,23 @@ class Failures(unittest.TestCase):
         client = Project(self, {"no-sudo.sh": NO_SUDO}).async_client()
         session = client.session("a")
 
-        async def main() -> object:
-            return (await session.before_tool_call(LS)).decision
+        children: list[asyncio.subprocess.Process] = []
 
-        with warnings.catch_warnings():
-            # The first loop was closed with an open process.
-            warnings.simplefilter("ignore", ResourceWarning)
-            self.assertEqual([asyncio.run(main()) for _ in range(2)], [Run(LS.input)] * 2)
-            asyncio.run(client.close())
-            gc.collect()
+        async def main() -> object:
+            verdict = await session.before_tool_call(LS)
+            assert client._core.process is not None
+            children.append(client._core.process.child)
+            return verdict.decision
+
+        loops = [asyncio.new_event_loop() for _ in range(3)]
+        self.assertEqual([it.run_until_complete(main()) for it in loops[:2]], [Run(LS.input)] * 2)
+        loops[2].run_until_complete(client.close())
+        for loop, child in zip(loops[:2], children, strict=True):
+            self.assertEqual(loop.run_until_complete(child.wait()), -9, "a process without a reader is killed")
+            rest = asyncio.all_tasks(loop)
+            loop.run_until_complete(asyncio.wait(rest) if rest else asyncio.sleep(0))
+        for loop in loops:
+            loop.close()
 
     def test_start_raises_the_failure(self) -> None:
         with Hookbox(program="/no/such/program") as client, self.assertRaises(Failure) as raised:

@@ -89,7 +89,7 @@ class PydanticAI(unittest.TestCase):
 
     def test_a_killed_process_blocks_and_an_error_of_the_tool_stays_one(self) -> None:
         async def main() -> str:
-            async with Project(self, HOOKS).async_client(args=["--no-such-option"]) as client:
+            async with Project(self, HOOKS).async_client(program="/no/such/program") as client:
                 return (await self.agent(client, ["ls"]).run("Go.")).output
 
         self.assertIn("hookbox: ", asyncio.run(main()))
