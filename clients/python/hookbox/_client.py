@@ -45,9 +45,6 @@ class _State:
         data = {**data, "conv_id": self.id}
         if self.cwd is not None:
             data.setdefault("cwd", self.cwd)
-        if self.parent is not None:
-            # The process that knew the parent may have ended.
-            data["invoked_by"] = "subagent"
         async with self._turn:
             return await self.core.send(event, data, self.parent)
 

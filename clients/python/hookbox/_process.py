@@ -45,8 +45,6 @@ class Process:
         self.child = child
         self.end_of: Failure | None = None
         self.limit = MESSAGE_BYTES
-        #: The sessions that had an answer here.
-        self.sessions: set[str] = set()
         self.ended = asyncio.Event()
         self._notice = notice
         self._ids = 0
@@ -206,7 +204,7 @@ class Core:
         while True:
             process = await self.running(until + GRACE)
             meta: dict[str, Any] = {"hookbox/deadline_ms": max(1, int((until - time.monotonic()) * 1000))}
-            if parent in process.sessions:
+            if parent is not None:
                 meta["hookbox/parent"] = parent
             params = {"name": event, "arguments": data, "_meta": meta}
             answer = await process.request("tools/call", params, until + GRACE)
@@ -224,10 +222,7 @@ class Core:
         result = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
         if result.get("isError") not in (None, False):
             raise Failure("malformed", f"no hook ran: {_text(result)}")
-        verdict = check(event, result.get("structuredContent"))
-        known = process.sessions.discard if event == "session_end" else process.sessions.add
-        known(str(data["conv_id"]))
-        return verdict
+        return check(event, result.get("structuredContent"))
 
     async def running(self, until: float) -> Process:
         """Returns the process. Starts it if it does not run, with longer and longer pauses if it keeps ending."""
