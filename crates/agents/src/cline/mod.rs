@@ -71,7 +71,10 @@ pub(crate) static SPEC: Spec = Spec {
     hooks: None,
     plugin: Some(PluginFile {
         file_name: "hookbox.js",
-        text: include_str!("../../assets/cline/hookbox.js"),
+        text: concat!(
+            include_str!("../../assets/cline/hookbox.js"),
+            include_str!("../../assets/program.js"),
+        ),
         head: "/**\n * hookbox in Cline",
         deadline: Some(Duration::from_secs(2)),
     }),

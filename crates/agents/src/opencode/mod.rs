@@ -83,7 +83,10 @@ pub(crate) static SPEC: Spec = Spec {
     hooks: None,
     plugin: Some(PluginFile {
         file_name: "hookbox.js",
-        text: include_str!("../../assets/opencode/hookbox.js"),
+        text: concat!(
+            include_str!("../../assets/opencode/hookbox.js"),
+            include_str!("../../assets/program.js"),
+        ),
         head: "/**\n * hookbox in OpenCode",
         deadline: None,
     }),
