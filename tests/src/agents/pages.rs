@@ -60,7 +60,7 @@ fn call(agent: Agent) -> &'static str {
         Agent::Cline => {
             r#"{"session_id": "s", "tool_name": "run_commands", "tool_input": {"commands": ["rm -rf build"]}}"#
         }
-        Agent::OpenCode => {
+        Agent::OpenCode | Agent::Pi => {
             r#"{"session_id": "s", "tool_name": "bash", "tool_input": {"command": "rm -rf build"}}"#
         }
     }
@@ -90,6 +90,7 @@ fn every_agent_has_a_section_and_the_answer_that_the_bridge_gives_there() {
         let event: &[&str] = match agent {
             Agent::Cline => &["--event", "beforeTool"],
             Agent::OpenCode => &["--event", "tool.execute.before"],
+            Agent::Pi => &["--event", "tool_call"],
             _ => &[],
         };
         let output = env.hookbox_with([&["bridge", agent.as_str()][..], event].concat(), call(agent));
