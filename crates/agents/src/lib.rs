@@ -29,6 +29,7 @@ mod gemini;
 mod gemini_family;
 mod kimi;
 mod opencode;
+mod pi;
 mod protection;
 mod qwen;
 #[cfg(test)]

@@ -67,6 +67,15 @@ const GEMINI: &str = r#"
 {"$rewindTo":"m"}
 "#;
 
+const PI: &str = r#"
+{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}
+{"type":"model_change","id":"1","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","provider":"mock","modelId":"m"}
+{"type":"message","id":"2","parentId":"1","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":[{"type":"text","text":"hi"}]}}
+{"type":"message","id":"3","parentId":"2","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"call_0","name":"bash","arguments":{"command":"ls"}},{"type":"toolCall","id":"call_1","name":"read","arguments":{"path":"a"}}]}}
+{"type":"message","id":"4","parentId":"3","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"toolResult","toolCallId":"call_0","toolName":"bash","content":[{"type":"text","text":"a"}],"isError":false}}
+{"type":"message","id":"5","parentId":"4","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"bashExecution","command":"ls","output":"a","exitCode":0}}
+"#;
+
 #[test]
 fn the_calls_of_each_agent_are_found_once() {
     let ls = json!({"command": "ls"});
@@ -95,6 +104,11 @@ fn the_calls_of_each_agent_are_found_once() {
                 ["shell", "/p", [["shell", {"command": ["zsh", "-lc", "ls"], "workdir": "/p"}]]],
                 ["shell", "/q", [["shell", {"command": ["ls"], "workdir": "/q"}]]],
             ]),
+        ),
+        (
+            PI,
+            "pi",
+            json!([["bash", "/p", [["bash", ls]]], ["read", "/p", [["read", {"path": "a"}]]], ["bash", "/p", [["bash", ls]]]]),
         ),
         (COPILOT, "copilot", json!([["bash", "/p", [["bash", ls]]]])),
         (

@@ -228,7 +228,7 @@ impl Case {
             && self.only.is_none_or(|(name, _)| name == client.name)
             && (!self.asks || !client.frees.is_empty())
             && (!self.is_switched_off || client.switch.is_some())
-            && (!self.installed.is_of_system || has_system)
+            && (!self.installed.is_of_system || has_system && client.has_system())
     }
 
     /// Returns the name of the directory of this case.

@@ -73,6 +73,11 @@ impl Client {
         if self.name == "cline" { ("commands", json!([line])) } else { ("command", json!(line)) }
     }
 
+    /// Returns true if it has a configuration of the system's, which a repository cannot switch off.
+    pub(crate) fn has_system(&self) -> bool {
+        self.name != "pi"
+    }
+
     /// The client of that name.
     pub(crate) fn named(name: &str) -> Option<&'static Client> {
         ALL.iter().find(|client| client.name == name)

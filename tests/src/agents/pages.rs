@@ -3,6 +3,7 @@
 use std::fs;
 
 use hookbox_agents::Agent;
+use serde_json::{Value, json};
 
 use crate::environment::{TestEnvironment, repository, sample};
 
@@ -60,7 +61,7 @@ fn call(agent: Agent) -> &'static str {
         Agent::Cline => {
             r#"{"session_id": "s", "tool_name": "run_commands", "tool_input": {"commands": ["rm -rf build"]}}"#
         }
-        Agent::OpenCode => {
+        Agent::OpenCode | Agent::Pi => {
             r#"{"session_id": "s", "tool_name": "bash", "tool_input": {"command": "rm -rf build"}}"#
         }
     }
@@ -90,6 +91,7 @@ fn every_agent_has_a_section_and_the_answer_that_the_bridge_gives_there() {
         let event: &[&str] = match agent {
             Agent::Cline => &["--event", "beforeTool"],
             Agent::OpenCode => &["--event", "tool.execute.before"],
+            Agent::Pi => &["--event", "tool_call"],
             _ => &[],
         };
         let output = env.hookbox_with([&["bridge", agent.as_str()][..], event].concat(), call(agent));
@@ -98,4 +100,26 @@ fn every_agent_has_a_section_and_the_answer_that_the_bridge_gives_there() {
         assert_eq!((output.code, printed.as_str()), (Some(0), *answer), "{title}: {output:#?}");
         assert!(answer.contains("rm -rf"), "{title}");
     }
+}
+
+/// A call of VS Code's agent, which runs the files of Copilot CLI, after its source code.
+const VS_CODE: &str = r#"{"timestamp": "2026-02-09T10:30:00.000Z", "hook_event_name": "PreToolUse", "session_id": "s", "transcript_path": "/tmp/t.json", "tool_name": "run_in_terminal", "tool_input": {"command": "rm -rf build", "explanation": "clean", "goal": "clean", "isBackground": false}, "tool_use_id": "tool-123"}"#;
+
+#[test]
+fn the_entries_for_copilot_cli_guard_the_agent_of_vs_code() {
+    let env = TestEnvironment::new();
+    env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
+    env.warm(&sample("guardrail"));
+    let installed = env.hookbox(["install", "copilot", "--guards", "none"]);
+    assert_eq!(installed.code, Some(0), "{installed:#?}");
+    let entries: Value =
+        serde_json::from_str(&env.read("home/.copilot/hooks/hookbox.json").unwrap()).unwrap();
+    let entry = &entries["hooks"]["PreToolUse"][0];
+    // VS Code takes the key for bash on Linux and macOS.
+    assert!(entry["bash"].as_str().unwrap().contains(" bridge copilot"), "{entry}");
+    let output = env.hookbox_with(["bridge", "copilot"], VS_CODE);
+    let answer: Value = serde_json::from_str(&output.stdout).unwrap();
+    let own = &answer["hookSpecificOutput"];
+    assert_eq!((&own["hookEventName"], &own["permissionDecision"]), (&json!("PreToolUse"), &json!("deny")));
+    assert!(own["permissionDecisionReason"].as_str().unwrap().contains("rm -rf"), "{answer}");
 }

@@ -42,7 +42,9 @@ fn runs(agent: Agent, event: &str, reply: &Reply) -> bool {
         }
         Agent::Cursor => answer.get("permission") != Some(&json!("deny")),
         // The plugin throws the reason, or skips the tool with it.
-        Agent::OpenCode | Agent::Cline => answer != json!({"decision": "deny", "reason": answer["reason"]}),
+        Agent::OpenCode | Agent::Cline | Agent::Pi => {
+            answer != json!({"decision": "deny", "reason": answer["reason"]})
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod cline;
 mod configuration;
 mod limits;
 mod opencode;
+mod pi;
 
 use std::fs;
 use std::path::Path;
@@ -52,7 +53,7 @@ fn file(agent: Agent) -> &'static str {
         Agent::Copilot => "home/.copilot/hooks/hookbox.json",
         Agent::Cursor => "home/.cursor/hooks.json",
         Agent::Kimi => "home/.kimi-code/config.toml",
-        Agent::Cline | Agent::OpenCode => unreachable!("it has no command hooks"),
+        Agent::Cline | Agent::OpenCode | Agent::Pi => unreachable!("it has no command hooks"),
     }
 }
 

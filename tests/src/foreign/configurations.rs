@@ -35,7 +35,9 @@ pub(crate) fn configure(env: &TestEnvironment, agent: Agent, line: &str) {
             ".cursor/hooks.json",
             json!({"version": 1, "hooks": {"preToolUse": [{"command": line, "matcher": "Shell"}]}}),
         ),
-        Agent::Cline | Agent::Kimi | Agent::OpenCode => unreachable!("a project has no command hooks of it"),
+        Agent::Cline | Agent::Kimi | Agent::OpenCode | Agent::Pi => {
+            unreachable!("a project has no command hooks of it")
+        }
     };
     env.file(&format!("repo/{path}"), content.to_string());
 }
@@ -49,7 +51,9 @@ fn name(agent: Agent) -> &'static str {
         Agent::Qwen => ".qwen/settings.json#PreToolUse[0]",
         Agent::Copilot => ".github/hooks/guard.json#preToolUse[0]",
         Agent::Cursor => ".cursor/hooks.json#preToolUse[0]",
-        Agent::Cline | Agent::Kimi | Agent::OpenCode => unreachable!("a project has no command hooks of it"),
+        Agent::Cline | Agent::Kimi | Agent::OpenCode | Agent::Pi => {
+            unreachable!("a project has no command hooks of it")
+        }
     }
 }
 

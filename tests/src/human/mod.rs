@@ -80,6 +80,7 @@ fn where_an_agent_sets_its_variable_every_change_is_refused_and_every_look_works
         ("COPILOT_CLI", "1", "Copilot CLI"),
         ("CURSOR_AGENT", "1", "Cursor"),
         ("OPENCODE", "1", "OpenCode"),
+        ("PI_CODING_AGENT", "true", "Pi"),
         ("AI_AGENT", "mine@1", "an agent"),
     ];
     let run = |args: &[&str], name: &str, value: &str| {

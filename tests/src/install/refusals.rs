@@ -83,6 +83,7 @@ fn a_variable_that_means_another_directory_everywhere_is_refused() {
         ("gemini", "GEMINI_CLI_HOME", "./cc"),
         ("qwen", "QWEN_HOME", "cc"),
         ("opencode", "XDG_CONFIG_HOME", "cc"),
+        ("pi", "PI_CODING_AGENT_DIR", "cc"),
     ] {
         let env = TestEnvironment::new().variable(name, value);
         for command in ["install", "uninstall"] {

@@ -8,7 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-const TEXT = readFileSync(new URL("./hookbox.js", import.meta.url), "utf8");
+/** The plugin as it is installed. */
+const TEXT = ["./hookbox.js", "../program.js"].map((it) => readFileSync(new URL(it, import.meta.url), "utf8")).join("");
 
 /** A place with a plugin, as it was installed for a program that keeps its input and then runs this script. */
 async function place(t, script = "echo '{}'") {

@@ -6,7 +6,7 @@
  *
  *     "plugin": [["file:///path/to/hookbox.js", { "program": "/path/to/hookbox" }]]
  *
- * docs/src/agents.md describes the messages between this file and the program. No environment variable changes anything
+ * hookbox has the messages between this file and the program in crates/agents/assets/README.md. No environment variable changes anything
  * here: what a guard does is not for the surroundings to decide.
  */
 
@@ -24,15 +24,10 @@ import { isMainThread } from "node:worker_threads";
  *   than the program gives itself).
  */
 
-/** @typedef {{ deny?: string, input?: object, output?: unknown, message?: string, context?: string, follow_up?: string }} Answer */
-
 const DEFAULTS = { program: "hookbox", home: "", on_failure: "block", timeout_ms: 20_000 };
 
-/** The most that the program may print, in bytes: more than an answer of any hook. */
-const MAX_OUTPUT = 16 << 20;
-
-/** The most that is kept of its warnings, in bytes. */
-const MAX_WARNINGS = 64 << 10;
+/** The answers that this plugin follows. */
+const FOLLOWS = { decisions: ["deny"], fields: ["input", "output", "message", "context", "follow_up"] };
 
 /** The most text for the model that waits for a place where the model reads it, in characters. */
 const MAX_WAITING = 64 << 10;
@@ -105,7 +100,8 @@ export default async function hookbox({ client, directory }, given) {
   const ask = async (event, of, data = {}) => {
     const agent = of.parent === undefined ? {} : { agent_id: "subagent" };
     const payload = { hook_event_name: event, session_id: of.id, cwd: directory, ...agent, ...data };
-    const asked = call(options, directory, event, payload);
+    const { program, home, timeout_ms: limit } = options;
+    const asked = call({ agent: "opencode", program, home, limit, cwd: directory, ...FOLLOWS }, event, payload);
     working.add(asked);
     const { answer, failure, warnings } = await asked.finally(() => working.delete(asked));
     for (const warning of warnings) warn(warning);
@@ -291,101 +287,6 @@ function settled(given) {
   return { ...DEFAULTS, ...given };
 }
 
-/**
- * Runs the program for one event. This never fails: `failure` says why there is no answer.
- * @param {typeof DEFAULTS} options
- * @param {string} directory
- * @param {string} event
- * @param {object} payload
- * @returns {Promise<{ answer?: Answer, failure?: string, warnings: string[] }>}
- */
-function call({ program, home, timeout_ms: limit }, directory, event, payload) {
-  return new Promise((resolve) => {
-    const out = /** @type {Buffer[]} */ ([]);
-    const err = /** @type {Buffer[]} */ ([]);
-    let size = 0;
-    let noted = 0;
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    let timer;
-    let child;
-    const failed = (/** @type {string} */ failure, /** @type {string[]} */ warnings = []) => {
-      clearTimeout(timer);
-      kill(child);
-      resolve({ failure, warnings });
-    };
-    try {
-      const args = ["bridge", "opencode", "--event", event, ...(home === "" ? [] : ["--home", home])];
-      // A group of its own, so that what it started ends with it.
-      child = spawn(program, args, { cwd: directory, detached: true, stdio: ["pipe", "pipe", "pipe"] });
-    } catch (error) {
-      return failed(`${program} cannot be started: ${said(error)}`);
-    }
-    timer = setTimeout(() => failed(`${program} did not answer within ${limit} ms`), limit);
-    child.on("error", (error) => failed(`${program} cannot be started: ${said(error)}`));
-    child.stdout.on("data", (/** @type {Buffer} */ part) => {
-      size += part.length;
-      if (size > MAX_OUTPUT) failed(`${program} printed more than ${MAX_OUTPUT} bytes`);
-      else out.push(part);
-    });
-    child.stderr.on("data", (/** @type {Buffer} */ part) => {
-      noted += part.length;
-      if (noted <= MAX_WARNINGS) err.push(part);
-    });
-    child.on("close", (code, signal) => {
-      clearTimeout(timer);
-      const notes = Buffer.concat(err).toString();
-      const lines = notes.split("\n").filter((line) => line.trim() !== "");
-      const warnings = lines.map((line) => line.replace(/^hookbox: /, ""));
-      if (code === 2) return resolve({ answer: { deny: notes.trim() || "blocked by hookbox" }, warnings: [] });
-      if (code !== 0) return failed(`${program} ended with ${signal ?? `exit code ${code}`}`, warnings);
-      const read = answerOf(Buffer.concat(out).toString());
-      if (typeof read === "string") failed(`${program} answered ${read}`, warnings);
-      else resolve({ answer: read, warnings });
-    });
-    // A program that ended without reading says so by its exit code.
-    child.stdin.on("error", () => {});
-    child.stdin.end(JSON.stringify(payload));
-  });
-}
-
-/**
- * Reads an answer: exactly one JSON object with fields of the right types, else what was found instead.
- * @param {string} text
- * @returns {Answer | string}
- */
-function answerOf(text) {
-  let read;
-  try {
-    read = JSON.parse(text);
-  } catch {
-    return `what is not one JSON object: ${JSON.stringify(text.slice(0, 100))}`;
-  }
-  if (!isObject(read)) return "what is not one JSON object";
-  const { decision, reason, ...rest } = read;
-  if (decision !== undefined) {
-    const isRight = decision === "deny" && typeof reason === "string" && Object.keys(rest).length === 0;
-    return isRight ? { deny: reason } : `a decision that is none: ${JSON.stringify(read).slice(0, 100)}`;
-  }
-  const is = {
-    input: isObject,
-    output: (/** @type {unknown} */ it) => it !== null,
-    message: isText,
-    context: isText,
-    follow_up: isText,
-  };
-  const odd = Object.entries(read).find(([name, value]) => !(Object.hasOwn(is, name) && is[name](value)));
-  return odd === undefined ? read : `an unknown or wrong field ${JSON.stringify(odd[0])}`;
-}
-
-/** @returns {it is Record<string, unknown>} */
-function isObject(/** @type {unknown} */ it) {
-  return typeof it === "object" && it !== null && !Array.isArray(it);
-}
-
-function isText(/** @type {unknown} */ it) {
-  return typeof it === "string";
-}
-
 /** The text that waits for the model; it does not wait any more. */
 function taken(/** @type {Session} */ of) {
   return of.waiting.splice(0).join("\n\n");
@@ -405,18 +306,4 @@ function replace(/** @type {any} */ result, /** @type {unknown} */ output) {
 function append(/** @type {any} */ result, /** @type {string} */ text) {
   if (Array.isArray(result.content)) result.content.push({ type: "text", text });
   else result.output = `${result.output ?? ""}\n\n${text}`;
-}
-
-/** Ends the program and what it started. */
-function kill(/** @type {import("node:child_process").ChildProcess | undefined} */ child) {
-  if (child?.pid === undefined || child.exitCode !== null) return;
-  try {
-    process.kill(-child.pid, "SIGKILL");
-  } catch {
-    child.kill("SIGKILL");
-  }
-}
-
-function said(/** @type {unknown} */ error) {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -6,9 +6,14 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after as afterAll, test } from "node:test";
 
-import hookbox from "./hookbox.js";
+/** The plugin as it is installed. */
+const TEXT = ["./hookbox.js", "../program.js"].map((it) => readFileSync(new URL(it, import.meta.url), "utf8")).join("");
+const FILES = mkdtempSync(join(tmpdir(), "hookbox-opencode-"));
+afterAll(() => rmSync(FILES, { recursive: true, force: true }));
+writeFileSync(join(FILES, "plugin.mjs"), TEXT);
+const { default: hookbox } = await import(join(FILES, "plugin.mjs"));
 
 /** A place with a program that is told what to do: `script` is what it does after it has kept its input. */
 function place(t, script = "echo '{}'") {
@@ -132,9 +137,9 @@ const FAILURES = {
   ":": /not one JSON object/,
   "exit 1": /exit code 1/,
   "kill -9 $$": /SIGKILL/,
-  "echo '{\"decision\": \"deny\"}'": /a decision that is none/,
-  "echo '{\"decision\": \"allow\", \"reason\": \"\"}'": /a decision that is none/,
-  "echo '{\"decision\": \"deny\", \"reason\": \"r\", \"input\": {}}'": /a decision that is none/,
+  "echo '{\"decision\": \"deny\"}'": /a malformed decision/,
+  "echo '{\"decision\": \"allow\", \"reason\": \"\"}'": /a malformed decision/,
+  "echo '{\"decision\": \"deny\", \"reason\": \"r\", \"input\": {}}'": /a malformed decision/,
   "echo '{\"input\": \"ls\"}'": /wrong field "input"/,
   "echo '{\"constructor\": 1}'": /wrong field "constructor"/,
   "echo '{\"allow\": true}'": /wrong field "allow"/,

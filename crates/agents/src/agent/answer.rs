@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::event::AgentEvent;
+use super::event::{AgentEvent, EventKind};
 
 /// The decision about the event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,8 +82,13 @@ pub(crate) fn context(plan: &Plan) -> Map<String, Value> {
     optional("additionalContext", plan.context.as_deref())
 }
 
-/// Returns the answer to a plugin of ours, with a changed value under this key.
-pub(crate) fn to_plugin(key: &str, plan: &Plan) -> Map<String, Value> {
+/// Returns the answer to a plugin of ours.
+pub(crate) fn to_plugin(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
+    let key = match event.event {
+        EventKind::BeforeToolCall => "input",
+        EventKind::UserMessageSend => "message",
+        _ => "output",
+    };
     match &plan.decision {
         Decision::Ask(reason) => decision("ask", reason),
         Decision::Block(reason) | Decision::Stop(reason) => decision("deny", reason),

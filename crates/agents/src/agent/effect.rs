@@ -97,6 +97,14 @@ impl SampleCall<'_> {
         payload
     }
 
+    /// Returns the payload that a plugin of ours writes, with this input.
+    pub(crate) fn to_plugin(&self, input: Value) -> Value {
+        json!({
+            "hook_event_name": self.event.name, "session_id": self.session, "cwd": self.cwd,
+            "tool_name": self.tool, "tool_input": input, "tool_use_id": "call_0",
+        })
+    }
+
     /// Returns the input of the shell tool in most agents.
     pub(crate) fn input(&self) -> Value {
         json!({"command": self.line, "description": "run a command"})

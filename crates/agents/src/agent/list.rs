@@ -44,4 +44,6 @@ agents! {
     Cline = cline,
     /// OpenCode (checked with 1.18), by the plugin in `assets/opencode/`: it runs no commands.
     OpenCode = opencode,
+    /// Pi (checked with 0.73), by the extension in `assets/pi/`: it runs no commands.
+    Pi = pi,
 }

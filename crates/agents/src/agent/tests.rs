@@ -564,6 +564,81 @@ fn the_plugin_in_opencode_gets_one_object_with_what_is_to_be_done() {
     assert_eq!((result.success, result.exit_status), (Some(false), Some(1)));
 }
 
+/// VS Code's agent runs the files of Copilot CLI. These are its payloads, after its source code and its page on hooks.
+#[test]
+fn the_agent_of_vs_code_gets_the_answers_that_it_reads() {
+    let payload = |event: &str, more: Value| {
+        let mut payload = json!({
+            "timestamp": "2026-02-09T10:30:00.000Z", "hook_event_name": event, "session_id": "s",
+            "transcript_path": "/tmp/t.json", "cwd": "/srv/shop",
+        });
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        payload
+    };
+    let call = json!({
+        "tool_name": "run_in_terminal", "tool_use_id": "tool-123",
+        "tool_input": {"command": "rm -rf build", "explanation": "clean", "goal": "clean", "isBackground": false},
+    });
+    let request = read(Agent::Copilot, "PreToolUse", &payload("PreToolUse", call.clone()));
+    let EventData::BeforeToolCall(found) = &request.event.data else { panic!("{request:?}") };
+    assert_eq!(hookbox_calls::kind_of(&found.name), crate::event::ToolKind::Shell);
+    assert_eq!(found.input.value()["command"], "rm -rf build");
+    let mut result = call;
+    result["tool_response"] = json!("secret");
+    let own = |event: &str, fields: Value| {
+        let mut own = json!({"hookEventName": event});
+        own.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        own
+    };
+    let after = || payload("PostToolUse", result.clone());
+    for (event, payload, outcome, want) in [
+        (
+            "PreToolUse",
+            payload("PreToolUse", result.clone()),
+            Outcome::block("no"),
+            json!({"hookSpecificOutput": own("PreToolUse", json!({"permissionDecision": "deny", "permissionDecisionReason": "no"}))}),
+        ),
+        (
+            "PreToolUse",
+            payload("PreToolUse", result.clone()),
+            Outcome::inject("mind"),
+            json!({"hookSpecificOutput": own("PreToolUse", json!({"additionalContext": "mind"}))}),
+        ),
+        (
+            "SessionStart",
+            payload("SessionStart", json!({"source": "new"})),
+            Outcome::inject("mind"),
+            json!({"hookSpecificOutput": own("SessionStart", json!({"additionalContext": "mind"}))}),
+        ),
+        ("PostToolUse", after(), Outcome::block("no"), json!({"decision": "block", "reason": "no"})),
+        (
+            "PostToolUse",
+            after(),
+            Outcome::modify("clean"),
+            json!({"hookSpecificOutput": own("PostToolUse", json!({"additionalContext": "clean"}))}),
+        ),
+        (
+            "PostToolUse",
+            after(),
+            Outcome::inject("mind"),
+            json!({"hookSpecificOutput": own("PostToolUse", json!({"additionalContext": "mind"}))}),
+        ),
+        (
+            "Stop",
+            payload("Stop", json!({"stop_hook_active": false})),
+            Outcome::follow_up("go on"),
+            json!({"hookSpecificOutput": own("Stop", json!({"decision": "block", "reason": "go on"}))}),
+        ),
+    ] {
+        let reply =
+            replied(&read(Agent::Copilot, Agent::Copilot.event(event).unwrap().name, &payload), [outcome]);
+        let answer: Value = serde_json::from_str(&reply.stdout).unwrap();
+        for (name, value) in want.as_object().unwrap() {
+            assert_eq!(answer.get(name), Some(value), "{event}: {answer}");
+        }
+    }
+}
+
 #[test]
 fn an_input_that_the_agent_would_take_for_another_is_not_taken() {
     let was = json!({"command": "ls", "timeout": 5});

@@ -236,6 +236,8 @@ mod tests {
             ("/opt/node_modules/@cline/cli-linux-x64/bin/cline", "cline", "cline -i", Some("Cline")),
             ("/usr/bin/node", "kimi-code", "kimi-code", Some("Kimi Code")),
             ("/usr/bin/node", "node", "node MODULES/@moonshot-ai/kimi-code/dist/main.mjs", Some("Kimi Code")),
+            ("/usr/bin/node", "pi", "pi -p x", Some("Pi")),
+            ("/usr/bin/node", "node", "node MODULES/@mariozechner/pi-coding-agent/dist/cli.js", Some("Pi")),
             ("/usr/bin/kodelet", "kodelet", "kodelet run", Some("kodelet")),
             ("/bin/bash", "kodelet", "/bin/bash /usr/bin/kodelet", Some("kodelet")),
             ("/usr/share/cursor/cursor", "cursor", "/usr/share/cursor/cursor .", None),

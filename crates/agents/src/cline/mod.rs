@@ -50,28 +50,15 @@ pub(crate) static SPEC: Spec = Spec {
     tool_success,
     counts_follow_ups: false,
     answers: Answers {
-        write: |event, plan| {
-            to_plugin(if event.event == EventKind::BeforeToolCall { "input" } else { "output" }, plan)
-        },
-        // The plugin takes an empty answer for a failure.
-        empty: "{}\n",
-        shows_warnings: false,
         takes_input: |was, new| was.get("commands").is_none() || new.get("commands").is_some_and(is_lines),
         changed_output: |_, _, new| ChangedOutput::Whole(new.clone()),
-        // The plugin takes an answer with another field for a failure.
-        effect: |_, answer, _| effect::decision(answer, &["deny"]).filter(|_| answer.len() == 2),
-        ..Answers::BASE
+        ..Answers::TO_PLUGIN
     },
-    sample_call: |call| {
-        json!({
-            "hook_event_name": call.event.name, "session_id": call.session, "cwd": call.cwd,
-            "tool_name": call.tool, "tool_input": {"commands": [call.line]}, "tool_use_id": "call_0",
-        })
-    },
+    sample_call: |call| call.to_plugin(json!({"commands": [call.line]})),
     hooks: None,
     plugin: Some(PluginFile {
         file_name: "hookbox.js",
-        text: include_str!("../../assets/cline/hookbox.js"),
+        text: concat!(include_str!("../../assets/cline/hookbox.js"), include_str!("../../assets/program.js"),),
         head: "/**\n * hookbox in Cline",
         deadline: Some(Duration::from_secs(2)),
     }),

@@ -109,6 +109,7 @@ mod tests {
             (Agent::Kimi, ["/home/ada/.kimi-code/config.toml", "", "", ""]),
             (Agent::Cline, ["", "", "", ""]),
             (Agent::OpenCode, ["", "", "", ""]),
+            (Agent::Pi, ["", "", "", ""]),
         ] {
             let found = Level::ALL.map(|level| {
                 file(agent, level, &here).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()

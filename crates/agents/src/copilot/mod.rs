@@ -125,6 +125,13 @@ pub(crate) static SPEC: Spec = Spec {
     counts_follow_ups: false,
     answers: Answers {
         write,
+        follow_up: |event, message| {
+            let mut answer = decision("block", message);
+            if is_pascal(event.name) {
+                answer.extend(specific(event, decision("block", message)));
+            }
+            answer
+        },
         shows_warnings: false,
         changed_output: |_, _, new| {
             ChangedOutput::Whole(json!({"resultType": "success", "textResultForLlm": text(new)}))
@@ -279,6 +286,9 @@ fn outcome(event: &Event, ended: Ended<'_>) -> Result<Outcome, HookError> {
 /// Writes the answers to Copilot CLI in two styles. A camelCase name of the event in its configuration asks for flat
 /// fields, a PascalCase one for Claude Code's in the decision about a tool call. Text for the model and a
 /// changed output are flat in both.
+///
+/// VS Code's agent runs the same files, and reads the answers of Claude Code: at a PascalCase event, its fields are beside
+/// Copilot CLI's.
 fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
     let is_pascal = is_pascal(event.name);
     let decided = |fields| if is_pascal { specific(event, fields) } else { fields };
@@ -289,7 +299,11 @@ fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
         }
         // It knows no block there: the reason replaces the output.
         (Decision::Block(reason) | Decision::Stop(reason), EventKind::AfterToolCall) => {
-            return result(json!({"resultType": "success", "textResultForLlm": reason}));
+            let mut answer = result(json!({"resultType": "success", "textResultForLlm": reason}));
+            if is_pascal {
+                answer.extend(decision("block", reason));
+            }
+            return answer;
         }
         // Its answer is flat in both styles.
         (Decision::Block(reason) | Decision::Stop(reason), EventKind::PermissionRequest) => {
@@ -306,6 +320,14 @@ fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
         (Decision::Pass, _) => plan.changed.clone().map(result).unwrap_or_default(),
     };
     answer.extend(context(plan));
+    // VS Code has no changed output: its model reads it beside the old one.
+    let output = plan.changed.as_ref().filter(|_| event.event == EventKind::AfterToolCall).map(text);
+    let told: Vec<String> = output.into_iter().chain(plan.context.clone()).collect();
+    if !told.is_empty() && is_pascal {
+        let own = answer.entry("hookSpecificOutput").or_insert_with(|| json!({"hookEventName": event.name}));
+        let told = optional("additionalContext", Some(told.join("\n\n")));
+        own.as_object_mut().into_iter().for_each(|own| own.extend(told.clone()));
+    }
     answer
 }
 

@@ -61,41 +61,22 @@ pub(crate) static SPEC: Spec = Spec {
     tool_success: |_, exit_status| Some(exit_status.is_none_or(|status| status == 0)),
     counts_follow_ups: true,
     answers: Answers {
-        write,
-        // The plugin takes an empty answer for a failure.
-        empty: "{}\n",
         follow_up: |_, message| optional("follow_up", Some(message)),
-        shows_warnings: false,
         // The plugin shows these lines, and throws an error with the reason alone.
         code: CodePlace::StandardError,
-        changed_output: |_, _, new| ChangedOutput::Whole(text(new).into()),
-        // The plugin takes nothing beside the two fields; an answer with another field is a failure, which
-        // may pass.
-        effect: |_, answer, _| effect::decision(answer, &["deny"]).filter(|_| answer.len() == 2),
-        ..Answers::BASE
+        ..Answers::TO_PLUGIN
     },
-    sample_call: |call| {
-        json!({
-            "hook_event_name": call.event.name, "session_id": call.session, "cwd": call.cwd,
-            "tool_name": call.tool, "tool_input": {"command": call.line}, "tool_use_id": "call_0",
-        })
-    },
+    sample_call: |call| call.to_plugin(json!({"command": call.line})),
     hooks: None,
     plugin: Some(PluginFile {
         file_name: "hookbox.js",
-        text: include_str!("../../assets/opencode/hookbox.js"),
+        text: concat!(
+            include_str!("../../assets/opencode/hookbox.js"),
+            include_str!("../../assets/program.js"),
+        ),
         head: "/**\n * hookbox in OpenCode",
         deadline: None,
     }),
     next_steps: &[],
     doctor: DoctorRules { off_variable: Some("OPENCODE_PURE"), ..DoctorRules::BASE },
 };
-
-fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
-    let key = match event.event {
-        EventKind::BeforeToolCall => "input",
-        EventKind::UserMessageSend => "message",
-        _ => "output",
-    };
-    to_plugin(key, plan)
-}

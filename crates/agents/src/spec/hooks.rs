@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::agent::answer::{Plan, decision};
-use crate::agent::effect::Effect;
+use crate::agent::answer::{Plan, decision, to_plugin};
+use crate::agent::effect::{self, Effect};
 use crate::agent::event::{AgentEvent, EventKind};
-use crate::agent::output::{ChangedOutput, as_reason};
+use crate::agent::output::{self, ChangedOutput, as_reason};
 use crate::agent_hooks::rule::Rule;
 use crate::dialect::claude::{self, MatcherError, Session};
 use crate::event::{Event, ToolKind};
@@ -229,5 +229,16 @@ impl Answers {
         exit_2_needs_words: false,
         failure_blocks: false,
         effect: |_, _, _| None,
+    };
+
+    /// Answers to a plugin of ours, which takes an empty one for a failure.
+    pub(crate) const TO_PLUGIN: Self = Self {
+        write: to_plugin,
+        empty: "{}\n",
+        shows_warnings: false,
+        changed_output: |_, _, new| ChangedOutput::Whole(output::text(new).into()),
+        // The plugin takes nothing beside the two fields; an answer with another field is a failure.
+        effect: |_, answer, _| effect::decision(answer, &["deny"]).filter(|_| answer.len() == 2),
+        ..Self::BASE
     };
 }

@@ -10,7 +10,7 @@ pub(crate) use super::{
 };
 pub(crate) use crate::agent::answer::{
     Decision, Plan, allowed, context, decision, denial, denied, object, optional, permission, specific, stop,
-    text_of, to_plugin,
+    text_of,
 };
 pub(crate) use crate::agent::effect::{self, Effect, SampleCall, TIME};
 pub(crate) use crate::agent::event::Fate::{Blocks, Honoured, LeftOut, Told};

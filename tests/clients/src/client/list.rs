@@ -14,7 +14,7 @@ use crate::place::Place;
 const PROMPT: &str = "please run the command";
 
 /// Every client. The first two are run where nobody says which.
-pub(crate) const ALL: [Client; 8] = [
+pub(crate) const ALL: [Client; 9] = [
     Client {
         name: "codex",
         package: "@openai/codex",
@@ -143,6 +143,25 @@ pub(crate) const ALL: [Client; 8] = [
         changes_input: true,
         shows_warnings: false,
     },
+    Client {
+        name: "pi",
+        package: "@mariozechner/pi-coding-agent",
+        version: "0.73.1",
+        configure: pi,
+        command: run_pi,
+        frees: &[],
+        switch: Some((
+            ".pi/settings.json",
+            r#"{"extensions": ["~/.pi/agent/extensions", "!**/hookbox.js"]}"#,
+        )),
+        runs_unguarded: false,
+        trust: None,
+        node: None,
+        injects_at_start: true,
+        waits_for_output: true,
+        changes_input: true,
+        shows_warnings: true,
+    },
 ];
 
 /// Returns the npm package that has node for this machine.
@@ -193,6 +212,7 @@ pub(super) fn variables(name: &str, place: &Place, trust: Trust) -> Vec<(&'stati
         ],
         "cline" => vec![("CLINE_TELEMETRY_DISABLED", text("1")), ("CLINE_NO_AUTO_UPDATE", text("1"))],
         "kimi" => vec![("KIMI_DISABLE_TELEMETRY", text("1"))],
+        "pi" => vec![("PI_OFFLINE", text("1"))],
         _ => vec![
             ("OPENCODE_DISABLE_AUTOUPDATE", text("1")),
             ("OPENCODE_DISABLE_MODELS_FETCH", text("1")),
@@ -383,6 +403,21 @@ fn run_cline(place: &Place, _: Trust) -> Command {
     let program = of_platform(&place.client.join("node_modules/@cline"), "cli-").join("bin/cline");
     let mut command = Command::new(program);
     command.arg(PROMPT);
+    command
+}
+
+fn pi(place: &Place, _: Trust) -> io::Result<()> {
+    let provider = json!({
+        "baseUrl": format!("{}/v1", place.url), "api": "openai-completions", "apiKey": "test",
+        "models": [{"id": "mock-model"}],
+    });
+    place.home_file(".pi/agent/models.json", &json!({"providers": {"mock": provider}}).to_string())
+}
+
+fn run_pi(place: &Place, _: Trust) -> Command {
+    let mut command = Command::new("node");
+    command.arg(place.client.join("node_modules/@mariozechner/pi-coding-agent/dist/cli.js"));
+    command.args(["--model", "mock/mock-model", "-p", PROMPT]);
     command
 }
 

@@ -103,7 +103,8 @@ impl Doctor {
             found.warn("configuration", what, format!("hookbox install {agent}"));
             return found.finish();
         }
-        if found.program.is_none() {
+        let has_program = !agent.spec().process.commands.is_empty();
+        if has_program && found.program.is_none() {
             let hint = "install it, or put it on PATH";
             found.warn(
                 "agent",
