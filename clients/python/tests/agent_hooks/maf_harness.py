@@ -24,6 +24,7 @@
 # SOFTWARE.
 #
 # ruff: noqa
+# fmt: off
 # Copyright (c) 2026 MohammadHaroonAbuomar. MIT License.
 """AGENT-HOOKS-0.1 CTK harness for Microsoft Agent Framework (Python).
 

@@ -26,7 +26,7 @@ FIELDS = {
 #: What only the metadata of a hook can say.
 BESIDE = ("reason", "message", "warnings", "result_labels", "evidence")
 
-HOOK = '''#!{python} -IS
+HOOK = """#!{python} -IS
 import json, sys
 
 if sys.argv[1:] == ["hook"]:
@@ -62,7 +62,7 @@ for rule in {rules!r}:
         answer["modifiedInput"] = event["tool_input"]
     print(json.dumps(answer))
     break
-'''
+"""
 
 
 class NotCovered(Exception):

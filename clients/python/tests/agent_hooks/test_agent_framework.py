@@ -129,7 +129,9 @@ class AgentFramework(unittest.TestCase):
     def test_a_component_stops_a_tool_call(self) -> None:
         project = Project(self, {})
         assert PROGRAM is not None
-        added = subprocess.run([PROGRAM, "guard", "add", "destructive", "--yes"], capture_output=True, text=True)
+        added = subprocess.run(
+            [PROGRAM, "guard", "add", "destructive", "--yes"], check=False, capture_output=True, text=True
+        )
         self.assertEqual(added.returncode, 0, added.stderr)
         self.assertTrue((project.home / ".hookbox/hooks/destructive.wasm").exists())
         _, model = self.run_agent(project, "rm -rf ~/", "ls")

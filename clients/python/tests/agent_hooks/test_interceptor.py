@@ -7,7 +7,7 @@ import json
 import unittest
 from typing import Any
 
-from hookbox import AsyncHookbox
+from hookbox import AsyncHookbox, Failure
 from hookbox.agent_hooks import Interceptor, _change
 
 from ..project import NO_SUDO, Project, hook
@@ -149,7 +149,7 @@ class Profiles(Case):
             for name, composition in PROFILES.items():
                 approver = None if agrees is None else Approver(agrees)
 
-                async def work(host: Host, _: Any) -> None:
+                async def work(host: Host, _: Any, name: str = name, agrees: bool | None = agrees) -> None:
                     for line, answer in LINES.items():
                         with self.subTest(profile=name, agrees=agrees, line=line):
                             record, args = await host.call(line)
@@ -213,7 +213,7 @@ class Points(Case):
                 await host.emit(build.pre_model_call(model_id="m", messages=[]))
                 await host.emit(build.post_model_call(model_id="m", content=None, tool_calls=[], finish_reason="stop"))
                 await host.call("echo")
-                await host.result("No.", is_error=True, duration_ms=12.7)
+                await host.result("No.", is_error=True)
                 await host.emit(build.output(content="Done."))
                 await host.emit(build.agent_shutdown(reason="completed"))
                 self.assertEqual(host.checked.verdicts, [{"decision": "allow"}] * 8)
@@ -228,6 +228,21 @@ class Points(Case):
         self.assertEqual((found[3]["tool_name"], found[3]["tool_output"]), ("bash", "No."))
         self.assertEqual(found[4]["messages"], [{"role": "assistant", "content": "Done."}])
         self.assertEqual(found[5]["reason"], "completed")
+
+    def test_the_hooks_know_how_a_tool_ended(self) -> None:
+        command = {"command": "cat >> ends; echo >> ends"}
+        project = Project(self, {}, {".hookbox/hooks.json": json.dumps({"hooks": {"PostToolUse": [command]}})})
+
+        async def main() -> None:
+            async with project.async_client() as client:
+                host = Host(client)
+                await host.result("No.", is_error=True, duration_ms=12.7)
+                await host.result("Yes.")
+
+        asyncio.run(main())
+        failed, done = [json.loads(it)["tool"] for it in (project.root / "ends").read_text().splitlines() if it]
+        self.assertEqual((failed["success"], failed["durationMs"], failed["output"]), (False, 12, "No."))
+        self.assertEqual((done["success"], done["output"]), (True, "Yes."))
 
     def test_a_message_can_be_blocked_and_changed(self) -> None:
         body = """case "$(cat)" in
@@ -326,7 +341,9 @@ class Points(Case):
 
         hooks = {
             "1.sh": says('{"result_labels":["a"],"reason":"first","evidence":{"artefact":"sha256:00"}}'),
-            "2.sh": says('{"result_labels":["b"],"reason":"second","warnings":[{"reason":"odd","message":"It is odd."}]}'),
+            "2.sh": says(
+                '{"result_labels":["b"],"reason":"second","warnings":[{"reason":"odd","message":"It is odd."}]}'
+            ),
         }
 
         async def work(host: Host, _: Any) -> None:
@@ -340,8 +357,9 @@ class Points(Case):
         self.host(hooks, work)
         for wrong in ('"text"', '{"result_labels":"text"}', '{"warnings":{}}'):
 
-            async def denied(host: Host, _: Any) -> None:
+            async def denied(host: Host, client: AsyncHookbox) -> None:
                 self.assertEqual((await host.call("echo"))[0].verdict.reason, "host_error:interceptor_failed")
+                self.assertTrue(any("metadata is not an" in it for it in client.problems), client.problems)
 
             self.host({"1.sh": says(wrong)}, denied)
 
@@ -367,6 +385,7 @@ class Changes(Case):
             ({"a": 1}, {"a": 1, "b": 2}, "$target", {"a": 1, "b": 2}),
             ({"a": 1, "b": 2}, {"a": 1}, "$target", {"a": 1}),
             ({"a": [1, 2]}, {"a": [1]}, "$target.a", [1]),
+            ({"a": [1, 2]}, {"a": [3]}, "$target.a", [3]),
             ({"a": 1}, {"a": True}, "$target.a", True),
             ({"a": 1}, {"a": 1.0}, "$target.a", 1.0),
             ({"x": {"a b": 1}}, {"x": {"a b": 2}}, "$target.x", {"a b": 2}),
@@ -382,12 +401,12 @@ class Changes(Case):
 
     def test_the_host_applies_each_change(self) -> None:
         changes = [{"command": "x", "opts": {"cwd": None}}, {"command": "x"}, {"a b": 1}, {}]
-        for number, changed in enumerate(changes):
+        for changed in changes:
 
-            async def work(host: Host, _: Any) -> None:
+            async def work(host: Host, _: Any, changed: dict[str, Any] = changed) -> None:
                 record, args = await host.call("x")
                 self.assertTrue(record.proceeds, record.verdict.reason)
-                self.assertEqual(args, changes[number])
+                self.assertEqual(args, changed)
 
             answer = json.dumps({"input": changed})
             self.host({"1.sh": hook("before_tool_call", f"echo '{answer}'")}, work)
@@ -424,28 +443,29 @@ class Failures(Case):
         self.host({}, work)
 
     def test_a_process_that_is_killed_denies_each_point_and_then_starts_again(self) -> None:
-        hang = "sleep 60"
-        events = ["session_start", "user_message_send", "before_tool_call", "after_tool_call", "agent_stop", "session_end"]
-        for number, event in enumerate(events):
+        events = [
+            "session_start",
+            "user_message_send",
+            "before_tool_call",
+            "after_tool_call",
+            "agent_stop",
+            "session_end",
+        ]
 
-            async def work(host: Host, client: AsyncHookbox) -> None:
-                await client.start()
+        async def main(number: int, project: Project) -> None:
+            async with project.async_client() as client:
+                host = Host(client)
                 waiting = asyncio.ensure_future(host.emit(self.contexts(host.builder)[number]))
                 while not (project.root / "began").exists():
                     await asyncio.sleep(0.01)
                 await killed(client)
                 self.assertEqual((await waiting).verdict.reason, "host_error:interceptor_failed")
-                (project.root / f".hookbox/hooks/{event}.sh").unlink()
+                (project.root / ".hookbox/hooks/hang.sh").unlink()
                 self.assertTrue((await host.call("echo"))[0].proceeds)
 
+        for number, event in enumerate(events):
             with self.subTest(event=event):
-                project = Project(self, {f"{event}.sh": hook(event, f": > began; {hang}")})
-
-                async def main() -> None:
-                    async with project.async_client() as client:
-                        await work(Host(client), client)
-
-                asyncio.run(main())
+                asyncio.run(main(number, Project(self, {"hang.sh": hook(event, ": > began; sleep 60")})))
 
     def test_a_guard_that_fails_is_no_decision(self) -> None:
         files = {".hookbox/hookbox.toml": '[hooks."broken.sh"]\non_failure = "block"\n'}
@@ -477,7 +497,7 @@ class Failures(Case):
         async def work(host: Host, _: Any) -> None:
             for change in ({"spec": "agent-hooks/9.0"}, {"spec": "agent-hooks/1.0"}):
                 context = {**host.builder.pre_tool_call(call_id="1", name="bash", args={}), **change}
-                with self.assertRaises(Exception):
+                with self.assertRaisesRegex(Failure, "the host speaks"):
                     await host.checked.inner.intercept(context)
             with self.assertRaises(KeyError):
                 await host.checked.inner.intercept({**host.builder.input(content=""), "interception_point": "later"})
