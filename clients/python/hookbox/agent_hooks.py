@@ -20,6 +20,9 @@ Json = dict[str, Any]
 #: ``result_labels``.
 METADATA = "agent_hooks"
 
+#: The warning of hookbox for follow-ups that it does not apply. It has no other sign of them.
+FOLLOW_UPS_DROPPED = "hooks made the agent go on "
+
 #: A name that a path can have.
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -111,9 +114,10 @@ class Interceptor:
     async def _output(self, session: AsyncSession, context: Json) -> Json:
         answer = {"role": "assistant", "content": _text(context["output"]["content"])}
         verdict = await session.agent_stop(messages=[answer])
-        reasons = list(verdict.follow_ups)
+        # A session applies eight follow-ups in a row. The hooks still do not want the answer to go out.
+        reasons = verdict.follow_ups or [it for it in verdict.warnings if it.startswith(FOLLOW_UPS_DROPPED)]
         if verdict.messages is not None:
-            reasons.append("hookbox: a hook would change the conversation, which this host cannot do")
+            reasons = [*reasons, "hookbox: a hook would change the conversation, which this host cannot do"]
         if reasons:
             return {"decision": "deny", **self._notes(verdict), "reason": _safe("\n".join(reasons))}
         return self._noted(verdict)

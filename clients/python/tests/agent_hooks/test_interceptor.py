@@ -309,6 +309,13 @@ class Points(Case):
 
         self.host({"stop.sh": hook("agent_stop", body)}, work)
 
+    def test_an_answer_stays_denied_however_often_it_is_given(self) -> None:
+        async def work(host: Host, _: Any) -> None:
+            for _number in range(12):
+                self.assertFalse((await host.emit(host.builder.output(content="untested"))).proceeds)
+
+        self.host({"stop.sh": hook("agent_stop", """echo '{"follow_up_messages":["Run the tests."]}'""")}, work)
+
     def test_text_for_the_model_is_a_warning(self) -> None:
         answer = """echo '{"action":"injectContext","additionalContext":["Use just."]}'"""
 
