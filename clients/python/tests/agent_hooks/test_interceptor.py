@@ -500,6 +500,20 @@ class Failures(Case):
 
         self.host({"late.sh": hook("before_tool_call", "sleep 60")}, work, timeout=0.5)
 
+    def test_a_hook_that_is_late_for_the_client_fails_by_its_own_policy(self) -> None:
+        settings = '[hooks."late.sh"]\non_failure = "block"\n'
+        for files, reason in (({}, None), ({".hookbox/hookbox.toml": settings}, "host_error:interceptor_failed")):
+            project = Project(self, {"late.sh": hook("before_tool_call", "sleep 60")}, files)
+
+            async def main(project: Project) -> InterceptionRecord:
+                async with project.async_client(deadline=1.0) as client:
+                    await client.start()
+                    return (await Host(client).call("echo"))[0]
+
+            record = asyncio.run(main(project))
+            self.assertEqual(record.verdict.reason, reason)
+            self.assertEqual(len(record.verdict.warnings), 0 if reason else 1)
+
     def test_a_host_of_another_contract_is_denied(self) -> None:
         async def work(host: Host, _: Any) -> None:
             for change in ({"spec": "agent-hooks/9.0"}, {"spec": "agent-hooks/1.0"}):
