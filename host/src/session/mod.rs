@@ -194,8 +194,6 @@ impl Session {
 
     /// Sends `user_message_send`: the user sends a message.
     pub async fn user_message_send(&self, message: impl Into<String>) -> MessageVerdict {
-        self.follow_ups.store(0, Ordering::Relaxed);
-        mutex::lock(&self.attempts).clear();
         self.send(EventData::UserMessageSend { message: Some(message.into()) }).await
     }
 
@@ -206,18 +204,12 @@ impl Session {
 
     /// Sends `after_tool_call`: a tool has run, or was blocked ([`ToolResult::blocked`]).
     pub async fn after_tool_call(&self, result: ToolResult) -> OutputVerdict {
-        if result.success == Some(true) {
-            mutex::lock(&self.attempts).succeeded(&result.call);
-        }
         self.send(EventData::AfterToolCall(result)).await
     }
 
     /// Sends `on_error`: a tool or a turn failed. The session counts the attempts of a tool call that has none:
     /// the same call, with the same input, since it last succeeded or the user sent a message.
-    pub async fn on_error(&self, mut error: ErrorEvent) -> ErrorVerdict {
-        if let (ErrorSource::Tool(call), None) = (&error.source, error.attempt) {
-            error.attempt = Some(mutex::lock(&self.attempts).failed(call));
-        }
+    pub async fn on_error(&self, error: ErrorEvent) -> ErrorVerdict {
         self.send(EventData::OnError(error)).await
     }
 
@@ -284,8 +276,9 @@ impl Session {
 
     /// Sends an event of the typed methods. If no hook wants it, it makes its verdict in place: no allocation, and no
     /// copy of the parts.
-    async fn send<T: TypedVerdict>(&self, data: EventData) -> T {
+    async fn send<T: TypedVerdict>(&self, mut data: EventData) -> T {
         let name = data.name();
+        self.count(&mut data);
         if self.live.is_unheard(&name) {
             self.pass_over(&name, &self.context, &data);
             return T::of(data, &mut Verdict::default(), Report::new(name));
@@ -312,13 +305,33 @@ impl Session {
     }
 
     /// Sends any event in a context of its own.
-    pub async fn fire_event(&self, event: Event) -> Fired {
+    pub async fn fire_event(&self, mut event: Event) -> Fired {
         let name = event.name();
+        self.count(&mut event.data);
         if self.live.is_unheard(&name) {
             self.pass_over(&name, &event.context, &event.data);
             return Fired { verdict: Verdict::default(), report: Report::new(name), event };
         }
         Box::pin(self.fire_heard(event)).await
+    }
+
+    /// Counts what is in a row: follow-ups since the last message of the user, and failures of a call.
+    fn count(&self, data: &mut EventData) {
+        match data {
+            EventData::UserMessageSend { .. } => {
+                self.follow_ups.store(0, Ordering::Relaxed);
+                mutex::lock(&self.attempts).clear();
+            }
+            EventData::AfterToolCall(result) if result.success == Some(true) => {
+                mutex::lock(&self.attempts).succeeded(&result.call);
+            }
+            EventData::OnError(error) => {
+                if let (ErrorSource::Tool(call), None) = (&error.source, error.attempt) {
+                    error.attempt = Some(mutex::lock(&self.attempts).failed(call));
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Passes over an event that no hook wants. At a stop that no hook sees, the follow-ups in a row are over.

@@ -86,6 +86,14 @@ fn the_client_in_python_passes_the_cases_and_its_tests() {
 }
 
 #[test]
+#[ignore = "needs packages of PyPI: `cargo xtask tools`"]
+fn the_interceptor_passes_the_vectors_of_agent_hooks() {
+    let text = run(python().args(["-m", "tests.agent_hooks.kit"]));
+    assert!(text.contains("reference host: 75 vectors: 68 passed, 0 failed"), "{text}");
+    assert!(text.contains("Agent Framework: 75 vectors: 44 passed, 0 failed"), "{text}");
+}
+
+#[test]
 #[ignore = "needs packages of npm: `cargo xtask tools`"]
 fn the_client_in_typescript_passes_the_cases_and_its_tests() {
     let (_dir, path) = typescript();

@@ -127,12 +127,14 @@ fn a_connection_is_one_session_with_the_hooks_that_are_there_at_each_event() {
     env.native("home/.hookbox/hooks/on", "agent_stop", r#"echo '{"follow_up_messages":["go on"]}'"#);
     env.native("home/.hookbox/hooks/add", "session_end", add);
     let mut messages: Vec<Value> = (0..9).map(|id| call(id, "agent_stop", &json!({}))).collect();
+    let say = json!({"message": "go"});
+    messages.extend([call(11, "user_message_send", &say), call(12, "agent_stop", &json!({}))]);
     messages.extend([call(9, "session_end", &json!({})), call(10, "turn_end", &json!({}))]);
     let answers = answers(&env, &messages);
     let follow_ups =
         answers.iter().filter(|it| !it["result"]["structuredContent"]["follow_ups"].is_null()).count();
-    assert_eq!(follow_ups, 8, "an agent goes on at most eight times in a row");
-    let warnings = &answers[10]["result"]["structuredContent"]["warnings"];
+    assert_eq!(follow_ups, 9, "at most eight times in a row, and again after a message of the user");
+    let warnings = &answers[12]["result"]["structuredContent"]["warnings"];
     assert!(warnings[0].as_str().unwrap().starts_with("new failed"), "{warnings}");
 }
 

@@ -284,6 +284,8 @@ impl FromStr for Agent {
     type Err = UnknownAgent;
 
     fn from_str(name: &str) -> Result<Self, UnknownAgent> {
+        // VS Code's agent runs the entries of Copilot CLI.
+        let name = if name == "vscode" { "copilot" } else { name };
         let known = Self::ALL.into_iter().find(|agent| agent.as_str() == name);
         known.ok_or_else(|| UnknownAgent {
             name: text::escape(name, 64),

@@ -48,6 +48,7 @@ fn an_agent_is_known_by_its_name_and_by_no_other() {
         let error = wrong.parse::<Agent>().unwrap_err().to_string();
         assert!(error.contains("hint: ") && !error.contains('\u{1b}'), "{error}");
     }
+    assert_eq!("vscode".parse::<Agent>().unwrap(), Agent::Copilot);
     assert_eq!("codexx".parse::<Agent>().unwrap_err().nearest, Some("codex"));
 }
 

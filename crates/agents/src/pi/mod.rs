@@ -72,7 +72,14 @@ pub(crate) static SPEC: Spec = Spec {
         code: CodePlace::StandardError,
         ..Answers::TO_PLUGIN
     },
-    sample_call: |call| call.to_plugin(json!({"command": call.line})),
+    sample_call: |call| {
+        let mut sample = call.to_plugin(json!({"command": call.line}));
+        // A command of the user has no id.
+        if let (Some(fields), "user_bash") = (sample.as_object_mut(), call.event.name) {
+            fields.remove("tool_use_id");
+        }
+        sample
+    },
     hooks: None,
     plugin: Some(PluginFile {
         file_name: "hookbox.js",
