@@ -63,5 +63,5 @@ fn session(dir: &TempDir, number: usize) -> SessionFile {
     }
     let path = dir.path().join(format!("{number}.jsonl"));
     fs::write(&path, &text).unwrap();
-    SessionFile { path, bytes: text.len() as u64 }
+    SessionFile { path, bytes: text.len() as u64, is_named: true }
 }

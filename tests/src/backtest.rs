@@ -138,6 +138,20 @@ fn the_users_hooks_are_tried_except_programs() {
 }
 
 #[test]
+fn a_named_file_without_a_known_format_is_a_problem_and_not_zero_calls() {
+    let env = place();
+    env.file("other/notes.jsonl", "{\"a\": 1}\n").file("other/empty.jsonl", "");
+    for (path, is_problem) in [("other/notes.jsonl", true), ("other/empty.jsonl", true), ("other", false)]
+        .map(|(path, is)| (env.path(path), is))
+    {
+        let output = run(&env, &[path.to_str().unwrap(), "--json"]);
+        let told = output.stderr.contains("it is not a session file of a known format");
+        let problems = output.json()["problems"].as_array().unwrap().len();
+        assert_eq!((told, problems), (is_problem, usize::from(is_problem)), "{output:#?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_tried_is_refused() {
     let env = place();
     env.directory("empty");

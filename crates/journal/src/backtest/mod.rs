@@ -109,6 +109,8 @@ pub struct SessionFile {
     pub path: PathBuf,
     /// Its size in bytes.
     pub bytes: u64,
+    /// True if the user named this file, and not a directory or an agent: without a call it is a problem.
+    pub is_named: bool,
 }
 
 /// A source that cannot be read.
@@ -154,7 +156,7 @@ impl Source {
 fn collect(path: &Path, depth: usize, files: &mut Vec<SessionFile>) -> std::io::Result<()> {
     let about = if depth == 0 { fs::metadata(path)? } else { fs::symlink_metadata(path)? };
     if about.is_file() && (depth == 0 || path.extension().is_some_and(|it| it == "jsonl")) {
-        files.push(SessionFile { path: path.to_owned(), bytes: about.len() });
+        files.push(SessionFile { path: path.to_owned(), bytes: about.len(), is_named: depth == 0 });
     } else if about.is_dir() && depth <= MAX_DEPTH {
         for entry in fs::read_dir(path)? {
             let _ = collect(&entry?.path(), depth + 1, files);

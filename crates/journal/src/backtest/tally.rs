@@ -29,7 +29,6 @@ pub struct Backtest {
     #[serde(rename = "agent_hooks", serialize_with = "past_hooks")]
     pub past_hooks: BTreeMap<(String, String), PastHookTally>,
     /// Files that could not be read to their end.
-    #[serde(skip)]
     pub problems: Vec<FileProblem>,
 }
 
@@ -119,7 +118,7 @@ pub struct PastHookTally {
 }
 
 /// A file that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileProblem {
     /// The path, escaped.
     pub path: String,

@@ -66,20 +66,20 @@ impl Worker<'_> {
                 Found::Hook(hook) => self.past_hook(format, &hook),
             })
         });
-        match read {
-            Ok(summary) => {
-                if let Some(format) = summary.format {
-                    let mut tally = work.tally();
-                    let source = tally.sources.entry(format).or_default();
-                    source.files += 1;
-                    source.unread_lines += summary.unread_lines;
-                }
+        let reason = match read {
+            Ok(session_files::Summary { format: Some(format), unread_lines }) => {
+                let mut tally = work.tally();
+                let source = tally.sources.entry(format).or_default();
+                source.files += 1;
+                source.unread_lines += unread_lines;
+                return;
             }
-            Err(error) => {
-                let (path, reason) = (escape(&file.path.to_string_lossy(), 4096), error.to_string());
-                work.tally().problems.push(FileProblem { path, reason });
-            }
-        }
+            Ok(_) if !file.is_named => return,
+            Ok(_) => "it is not a session file of a known format, nor of the journal".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let path = escape(&file.path.to_string_lossy(), 4096);
+        work.tally().problems.push(FileProblem { path, reason });
     }
 
     /// Returns true for a time before the first that counts.
