@@ -1,13 +1,16 @@
 """The conformance kit of AGENT-HOOKS with hookbox in the place of each scripted interceptor.
 
-``HOOKBOX_PROGRAM=hookbox python3 -m tests.agent_hooks.kit [--table]`` prints the counts, and exits with 1 if a vector
-fails that the mapping covers.
+``HOOKBOX_PROGRAM=hookbox python3 -m tests.agent_hooks.kit [--table] [--harness FILE]`` prints the counts, and exits with
+1 if a vector fails that the mapping covers. The harness of Agent Framework is in no package: FILE is
+``conformance/claims/maf/harness.py`` of the repository of AGENT-HOOKS.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
+import runpy
 import sys
 import tempfile
 import warnings
@@ -24,11 +27,7 @@ from agent_hooks.ctk.reference import ReferenceHarness
 from hookbox import AsyncHookbox
 from hookbox.agent_hooks import Interceptor
 
-from .maf_harness import AgentFrameworkHarness
 from .plays import NotCovered, play
-
-#: The hosts of the kit: its own, and that of Agent Framework.
-HOSTS: dict[str, Callable[[], Any]] = {"reference host": ReferenceHarness, "Agent Framework": AgentFrameworkHarness}
 
 #: The vectors that the mapping does not cover: no more, and no fewer.
 NOT_COVERED = {f"AH-CTK-{it}" for it in ("022", "074", "102", "111", "113")}
@@ -104,10 +103,17 @@ def counts(outcomes: list[Outcome]) -> str:
 def main() -> int:
     """Runs the kit under each host."""
     warnings.filterwarnings("ignore", category=UserWarning)
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--table", action="store_true", help="print each vector")
+    arguments.add_argument("--harness", metavar="FILE", help="the harness of Agent Framework")
+    given = arguments.parse_args()
+    hosts: dict[str, Callable[[], Any]] = {"reference host": ReferenceHarness}
+    if given.harness is not None:
+        hosts["Agent Framework"] = runpy.run_path(given.harness)["AgentFrameworkHarness"]
     # No hook of the user may take part.
     with tempfile.TemporaryDirectory() as home, mock.patch.dict(os.environ, {"HOME": home}):
-        results = {name: asyncio.run(run_all(host)) for name, host in HOSTS.items()}
-    if "--table" in sys.argv[1:]:
+        results = {name: asyncio.run(run_all(host)) for name, host in hosts.items()}
+    if given.table:
         print(f"| vector | title | {' | '.join(results)} |\n| --- | --- {'| --- ' * len(results)}|")
         titles = {it["id"]: it["title"] for it in load_vectors()}
         for row in zip(*results.values()):
