@@ -401,8 +401,8 @@ fn agents_on_one_socket_have_sessions_of_their_own_and_do_not_wait_for_each_othe
     assert_eq!(first.answer()["result"]["structuredContent"]["decision"]["reason"], "late");
 
     let other = env.hookbox(["mcp", "--socket", env.path("home/socket").to_str().unwrap()]);
-    assert_eq!(other.code, Some(1), "{}", other.stderr);
-    assert!(other.stderr.contains("cannot serve on"), "{}", other.stderr);
+    assert_eq!(other.code, Some(2), "{}", other.stderr);
+    assert!(other.stderr.contains("cannot serve on") && other.stderr.contains("hint: "), "{}", other.stderr);
     assert!(Command::new("kill").args(["-TERM", &process.id().to_string()]).status().unwrap().success());
     process.wait().unwrap();
     assert!(!env.path("home/socket").exists());
@@ -424,7 +424,7 @@ fn the_socket_of_a_killed_process_is_replaced_and_another_file_is_not() {
 
     env.file("home/text", "mine");
     let other = env.hookbox(["mcp", "--socket", env.path("home/text").to_str().unwrap()]);
-    assert_eq!((other.code, env.read("home/text").unwrap().as_str()), (Some(1), "mine"), "{}", other.stderr);
+    assert_eq!((other.code, env.read("home/text").unwrap().as_str()), (Some(2), "mine"), "{}", other.stderr);
 }
 
 /// A socket that everybody may open, as between its making and the setting of its mode.

@@ -5,7 +5,6 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use hookbox::manager::Manager;
 use hookbox_system::text;
 use serde_json::Value;
@@ -17,7 +16,7 @@ use tokio::task::JoinSet;
 
 use super::messages::{BUSY, failure};
 use super::server::{Client, Server};
-use crate::error::warn;
+use crate::error::{InputError, warn};
 use crate::input::MAX_EVENT;
 
 /// The number of connections at the same time. Each watches the hooks, and may have as many calls as a process.
@@ -37,8 +36,11 @@ impl Drop for Bound {
 }
 
 /// Makes the socket, readable and writable for the user alone. It replaces one that a killed process has left.
-pub(super) fn bind(path: &Path) -> anyhow::Result<Bound> {
-    let shown = || format!("cannot serve on {}", text::escape(&path.to_string_lossy(), 4096));
+pub(super) fn bind(path: &Path) -> Result<Bound, InputError> {
+    let failed = |error: io::Error| {
+        let what = format!("cannot serve on {}: {error}", text::escape(&path.to_string_lossy(), 4096));
+        InputError::new(what, "give a new file in a directory of yours, such as $XDG_RUNTIME_DIR/hookbox")
+    };
     let listener = match UnixListener::bind(path) {
         Err(error) if error.kind() == ErrorKind::AddrInUse && is_left(path) => {
             fs::remove_file(path).and_then(|()| UnixListener::bind(path))
@@ -48,8 +50,8 @@ pub(super) fn bind(path: &Path) -> anyhow::Result<Bound> {
         }
         bound => bound,
     };
-    let bound = Bound { listener: listener.with_context(shown)?, path: path.to_owned() };
-    fs::set_permissions(path, Permissions::from_mode(0o600)).with_context(shown)?;
+    let bound = Bound { listener: listener.map_err(failed)?, path: path.to_owned() };
+    fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(failed)?;
     Ok(bound)
 }
 
@@ -73,11 +75,11 @@ impl Bound {
                 accepted = self.listener.accept() => {
                     let (stream, _) = accepted?;
                     // The mode of the file is set only after it was made.
-                    let user = stream.peer_cred()?.uid();
-                    if user == rustix::process::geteuid().as_raw() {
+                    let user = stream.peer_cred().map(|it| it.uid());
+                    if user.is_ok_and(|it| it == rustix::process::geteuid().as_raw()) {
                         connections.spawn(connection(stream, find(), connections.len()));
                     } else {
-                        warn(format_args!("refused a connection of the user with the number {user}"));
+                        warn("refused a connection of another user");
                     }
                 }
                 Some(ended) = connections.join_next() => {
