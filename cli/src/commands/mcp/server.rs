@@ -18,7 +18,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::messages::{
     BROKEN, BUSY, INVALID, LATE, LEVELS, NO_METHOD, UNREADABLE, WRONG_PARAMS, content, failure, initialized,
@@ -89,18 +89,13 @@ impl Turn {
     /// Waits for the event before. Returns false if it is not over by then.
     async fn comes(&mut self, end: Option<Instant>) -> bool {
         let Some(before) = &mut self.before else { return true };
-        let late = async {
-            match end {
-                Some(end) => tokio::time::sleep_until(end).await,
-                None => std::future::pending().await,
-            }
+        // The receiver ends with an error, because nothing is sent.
+        let is_over = match end {
+            Some(end) => timeout_at(end, before).await.is_ok(),
+            None => before.await.is_err(),
         };
-        tokio::select! {
-            // An error means that the event before is over.
-            _ = before => self.before = None,
-            () = late => {}
-        }
-        self.before.is_none()
+        self.before = self.before.take().filter(|_| !is_over);
+        is_over
     }
 }
 
