@@ -12,7 +12,7 @@ const AGENTS: [&str; 5] = ["codex", "copilot", "gemini", "opencode", "qwen"];
 const CLAUDE: [&str; 5] = [
     "host/src/dialect/",
     "host/src/discovery/",
-    "crates/calls/src",
+    "base/calls/src",
     "host/src/internal.rs",
     "cli/src/commands/",
 ];
@@ -22,7 +22,8 @@ const LOADING: [&str; 6] = ["load::", "wasm::", "mcp::", "native::process", "sto
 
 /// Returns the directories with code of packages outside of `crates/agents`.
 fn code(root: &Path) -> Vec<PathBuf> {
-    let crates = fs::read_dir(root.join("crates")).unwrap().map(|it| it.unwrap().path());
+    let floors = ["base", "crates"].map(|floor| fs::read_dir(root.join(floor)).unwrap());
+    let crates = floors.into_iter().flatten().map(|it| it.unwrap().path());
     let crates = crates.filter(|it| !it.ends_with("agents")).map(|it| it.join("src"));
     let others = ["host/src", "cli/src", "examples/agent/src", "guest-sdk/src"].map(|it| root.join(it));
     crates.chain(others).collect()
@@ -75,6 +76,35 @@ fn finding_candidates_names_nothing_that_runs_or_loads_them() {
         let is_of_loading = LOADING.iter().any(|name| line.contains(name));
         assert!(!is_of_loading || !path.starts_with("host/src/discovery/find"), "{path}: {line}");
     });
+}
+
+/// Each folder stands on those before it; `journal` is below the other crates.
+#[test]
+fn a_crate_uses_only_the_floors_below_it() {
+    const FLOORS: [&[&str]; 5] =
+        [&["base/"], &["host", "guest-sdk"], &["crates/journal"], &["crates/"], &["cli"]];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let manifest = |path: &Path| -> toml::Table {
+        toml::from_str(&fs::read_to_string(root.join(path).join("Cargo.toml")).unwrap()).unwrap()
+    };
+    let directories = &manifest(Path::new(""))["workspace"]["dependencies"];
+    let floor = |directory: &str| FLOORS.iter().position(|it| it.iter().any(|it| directory.starts_with(it)));
+    let mut seen = 0;
+    for package in code(root) {
+        let package = package.parent().unwrap().strip_prefix(root).unwrap();
+        let Some(own) = floor(package.to_str().unwrap()) else { continue };
+        let own_manifest = manifest(package);
+        for (name, _) in
+            own_manifest.get("dependencies").and_then(toml::Value::as_table).into_iter().flatten()
+        {
+            let Some(directory) = directories.get(name).and_then(|it| it.get("path")) else { continue };
+            let other = floor(directory.as_str().unwrap());
+            // The crates of the lowest floor use each other.
+            assert!(other.is_some_and(|it| it < own || it == 0), "{package:?} uses {directory}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 20, "{seen}");
 }
 
 /// A crate below hookbox with other features is another crate, and all that uses it is compiled once more.

@@ -37,7 +37,7 @@ fn quoted(cell: &str) -> impl Iterator<Item = &str> {
 fn every_statement_of_the_four_documents_has_its_place_and_its_test() {
     let repository = repository();
     let mut tests = BTreeSet::new();
-    for directory in ["host", "crates", "cli", "examples", "guest-sdk", "sample-hooks", "tests"] {
+    for directory in ["base", "host", "crates", "cli", "examples", "guest-sdk", "sample-hooks", "tests"] {
         tests_below(&repository.join(directory), &mut tests);
     }
     let page = fs::read_to_string(repository.join("docs/internal/specification-coverage.md")).unwrap();

@@ -70,7 +70,7 @@ pub(crate) struct Counts {
 
 /// Returns true for a row that users get.
 pub(crate) fn is_product(row: &str) -> bool {
-    ["host", "cli", "guest-sdk"].contains(&row) || row.starts_with("crates/")
+    ["host", "cli", "guest-sdk"].contains(&row) || row.contains('/')
 }
 
 /// Counts all crates of the repository.
@@ -114,10 +114,10 @@ impl Counts {
     }
 }
 
-/// Returns the row of a package: its directory at the top level, or in `crates/`.
+/// Returns the row of a package: its directory at the top level, or in `base/` or `crates/`.
 fn row(package: &Path) -> String {
     let names: Vec<_> = package.iter().map(|it| it.to_string_lossy()).collect();
-    let depth = if names.first().is_some_and(|it| it == "crates") { 2 } else { 1 };
+    let depth = if names.first().is_some_and(|it| it == "base" || it == "crates") { 2 } else { 1 };
     names.into_iter().take(depth).collect::<Vec<_>>().join("/")
 }
 
