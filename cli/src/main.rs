@@ -167,7 +167,7 @@ fn run_any() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return error::usage(error),
     };
-    cli.display.apply(matches!(cli.command, Command::Explain(_) | Command::Inspect(_)));
+    cli.display.apply(matches!(cli.command, Command::Explain(_) | Command::Inspect(_) | Command::Log(_)));
     let command = match cli.command {
         // The agent defines its exit codes and its output.
         Command::Bridge(command) => return command.run(),

@@ -87,14 +87,20 @@ fn what_was_decided_is_listed_filtered_and_shown_whole() {
     for part in [
         "bash: rm a",
         "1. guard: blocked",
-        "answer    no rm",
         "kind      native, global",
-        "Blocked by guard: no rm",
         "builtin:self-protection: not asked: an earlier hook had blocked",
     ] {
         assert!(account.contains(part), "{part}: {account}");
     }
     assert!(account.contains("input     {\"command\":\"rm a\"}"), "{account}");
+    assert!(
+        account.starts_with("Blocked by guard: no rm\n") && account.matches("no rm").count() == 1,
+        "{account}"
+    );
+    let whole = shown(&env, &["show", id, "--verbose"]);
+    for account in [(&account, 0), (&whole, 1)] {
+        assert_eq!(account.0.matches("kind      builtin").count(), account.1, "{}", account.0);
+    }
     assert_eq!(env.hookbox(["log", "show", id, "--json"]).json(), *blocked);
     for wrong in ["", "zzzzzzzzzz"] {
         let output = env.hookbox(["log", "show", wrong]);

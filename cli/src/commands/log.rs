@@ -81,7 +81,7 @@ struct Events {
     locate: options::Locate,
 }
 
-/// Show one event whole.
+/// Show one event; --verbose describes every hook whole.
 #[derive(Args, Debug)]
 struct Show {
     /// The event's id, or the beginning of it.
@@ -356,9 +356,10 @@ fn event(record: &Stored, most: usize) -> String {
     if subject.is_empty() { first } else { format!("{first}: {subject}") }
 }
 
-/// The account of a record, to be read from top to bottom; in the layout of `hookbox explain`.
+/// The account of a record, in the layout of `hookbox explain`: the decision first, and a line for each hook without a
+/// part in it. With `--verbose` every hook is described whole.
 fn account(record: &Stored) -> String {
-    let mut out = event(record, 2_000);
+    let mut out = format!("{}\n\n{}", verdict(record), event(record, 2_000));
     line(&mut out, "id", &escape(&record.id, 40));
     line(&mut out, "time", &escape(&record.time, 40));
     line(&mut out, "event", &escape(record.text("event"), 80));
@@ -369,12 +370,12 @@ fn account(record: &Stored) -> String {
         let value = record.event.get(key).filter(|it| !it.is_null()).map(shown).unwrap_or_default();
         line(&mut out, key.trim_start_matches("tool_"), &escape(&value, 4_000));
     }
-    turns(&mut out, &record.report.hooks);
+    turns(&mut out, &record.report.hooks, record.decision().why);
     for failure in &record.report.on_error {
         let _ = write!(out, "\n\nTold of the failure of {}:", escape(&failure.of, 200));
-        turns(&mut out, &failure.hooks);
+        turns(&mut out, &failure.hooks, "");
     }
-    let _ = write!(out, "\n\n{}", verdict(record));
+    out.push('\n');
     for (label, texts) in
         [("For the model", &record.verdict.additional_context), ("Warning", &record.verdict.warnings)]
     {
@@ -389,8 +390,9 @@ fn account(record: &Stored) -> String {
     out
 }
 
-/// Describes the turns of hooks.
-fn turns(out: &mut String, hooks: &[StoredHook]) {
+/// Describes the turns of hooks. The words of the decision are not said again.
+fn turns(out: &mut String, hooks: &[StoredHook], decision: &str) {
+    let mut is_after_short = false;
     for (number, hook) in (1..).zip(hooks) {
         // The words of `explain`.
         let status = match hook.status.as_str() {
@@ -399,11 +401,21 @@ fn turns(out: &mut String, hooks: &[StoredHook]) {
             "untrusted" => "not asked: it is not trusted".to_owned(),
             status => escape(status, 20),
         };
-        let _ = write!(out, "\n\n{number}. {}: {status}", escape(&hook.name, 200));
+        let has_part = !matches!(hook.status.as_str(), "passed" | "passed_over" | "skipped" | "untrusted")
+            || hook.would.is_some()
+            || !hook.denied.is_empty();
+        let is_short = !has_part && !output::is_verbose();
+        let before = if is_short && is_after_short { "" } else { "\n" };
+        is_after_short = is_short;
+        let _ = write!(out, "{before}\n{number}. {}: {status}", escape(&hook.name, 200));
+        if is_short {
+            continue;
+        }
         let mut line = |label: &str, value: &str| line(out, label, value);
         line("would be", &optional(&hook.would, 20));
         let message = escape(hook.message(), 2_000);
         match &hook.cause {
+            None if hook.message() == decision => {}
             None => line("answer", &message),
             Some(cause) => line("failed", format!("{}: {message}", escape(cause, 40)).trim_end_matches(": ")),
         }
