@@ -40,29 +40,29 @@ fn every_list_of_the_agents_is_complete() {
     }
 }
 
-/// Returns a call that the sample guard blocks, in the words of an agent.
+/// Returns a call that a guard blocks, in the words of an agent.
 fn call(agent: Agent) -> &'static str {
     match agent {
         Agent::Claude | Agent::Codex | Agent::Kimi => {
-            r#"{"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "rm -rf build"}}"#
+            r#"{"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "rm -rf ~"}}"#
         }
         Agent::Gemini => {
-            r#"{"hook_event_name": "BeforeTool", "session_id": "s", "tool_name": "run_shell_command", "tool_input": {"command": "rm -rf build"}}"#
+            r#"{"hook_event_name": "BeforeTool", "session_id": "s", "tool_name": "run_shell_command", "tool_input": {"command": "rm -rf ~"}}"#
         }
         Agent::Qwen => {
-            r#"{"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "run_shell_command", "tool_input": {"command": "rm -rf build"}}"#
+            r#"{"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "run_shell_command", "tool_input": {"command": "rm -rf ~"}}"#
         }
         Agent::Copilot => {
-            r#"{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/tmp", "tool_name": "Bash", "tool_input": {"command": "rm -rf build"}}"#
+            r#"{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/tmp", "tool_name": "Bash", "tool_input": {"command": "rm -rf ~"}}"#
         }
         Agent::Cursor => {
-            r#"{"hook_event_name": "preToolUse", "conversation_id": "s", "tool_name": "Shell", "tool_input": {"command": "rm -rf build"}, "workspace_roots": ["/tmp"]}"#
+            r#"{"hook_event_name": "preToolUse", "conversation_id": "s", "tool_name": "Shell", "tool_input": {"command": "rm -rf ~"}, "workspace_roots": ["/tmp"]}"#
         }
         Agent::Cline => {
-            r#"{"session_id": "s", "tool_name": "run_commands", "tool_input": {"commands": ["rm -rf build"]}}"#
+            r#"{"session_id": "s", "tool_name": "run_commands", "tool_input": {"commands": ["rm -rf ~"]}}"#
         }
         Agent::OpenCode | Agent::Pi => {
-            r#"{"session_id": "s", "tool_name": "bash", "tool_input": {"command": "rm -rf build"}}"#
+            r#"{"session_id": "s", "tool_name": "bash", "tool_input": {"command": "rm -rf ~"}}"#
         }
     }
 }
@@ -70,8 +70,7 @@ fn call(agent: Agent) -> &'static str {
 #[test]
 fn every_agent_has_a_section_and_the_answer_that_the_bridge_gives_there() {
     let env = TestEnvironment::new();
-    env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
-    env.warm(&sample("guardrail"));
+    assert_eq!(env.hookbox(["guard", "add", "destructive", "--yes"]).code, Some(0));
     let read = |page: &str| fs::read_to_string(repository().join("docs/src").join(page)).unwrap();
     let (guide, page) = (read("guard-your-agent.md"), read("agents.md"));
     let (section, _) = between(&page, "\n## The answer to a blocked call\n", "\n## ");
@@ -103,7 +102,7 @@ fn every_agent_has_a_section_and_the_answer_that_the_bridge_gives_there() {
 }
 
 /// A call of VS Code's agent, which runs the files of Copilot CLI, after its source code.
-const VS_CODE: &str = r#"{"timestamp": "2026-02-09T10:30:00.000Z", "hook_event_name": "PreToolUse", "session_id": "s", "transcript_path": "/tmp/t.json", "tool_name": "run_in_terminal", "tool_input": {"command": "rm -rf build", "explanation": "clean", "goal": "clean", "isBackground": false}, "tool_use_id": "tool-123"}"#;
+const VS_CODE: &str = r#"{"timestamp": "2026-02-09T10:30:00.000Z", "hook_event_name": "PreToolUse", "session_id": "s", "transcript_path": "/tmp/t.json", "tool_name": "run_in_terminal", "tool_input": {"command": "rm -rf ~", "explanation": "clean", "goal": "clean", "isBackground": false}, "tool_use_id": "tool-123"}"#;
 
 #[test]
 fn the_entries_for_copilot_cli_guard_the_agent_of_vs_code() {
