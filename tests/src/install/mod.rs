@@ -2,6 +2,7 @@
 
 mod files;
 mod guards;
+mod machines;
 mod refusals;
 mod setup;
 mod system;
