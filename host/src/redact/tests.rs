@@ -74,6 +74,7 @@ fn ordinary_code_and_prose_is_left_alone() {
         "AKIA",
         "password=$PASSWORD",
         "password: ${{ secrets.PASSWORD }}",
+        "token=[removed]",
         "if token == other {",
         "self.password = password",
         "ssh://git@github.com/org/repo",
