@@ -1,4 +1,5 @@
-//! The five guards give the same verdicts by every way: the library, `hookbox run`, and the three clients.
+//! The five guards give the same verdicts by every way: the library, `hookbox run`, the three clients, and the interceptor
+//! of AGENT-HOOKS.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -105,9 +106,11 @@ async fn five_guards_give_the_same_verdicts_by_every_way() {
         }
     };
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", program().parent().unwrap().display());
-    let mut python = env.command("python3");
-    python.arg(script("verdicts.py")).env("PYTHONPATH", client("python")).env("PATH", &path);
-    compare("Python", printed(&env, python, &input));
+    for (way, name) in [("Python", "verdicts.py"), ("AGENT-HOOKS", "interceptor.py")] {
+        let mut python = env.command("python3");
+        python.arg(script(name)).env("PYTHONPATH", client("python")).env("PATH", &path);
+        compare(way, printed(&env, python, &input));
+    }
 
     let (_dir, compiled) = typescript();
     let mut node = env.command("node");
