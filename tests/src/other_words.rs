@@ -33,6 +33,26 @@ fn place(is_file: bool, answer: &Value) -> TestEnvironment {
 }
 
 #[test]
+fn a_policy_for_agent_hooks_is_a_native_hook() {
+    let bash = json!({"tool_name": "bash", "tool_input": {"command": "ls"}});
+    for (answer, want) in [
+        (
+            json!({"decision": "deny", "reason": "no-shell", "message": "No."}),
+            json!({"blocked": true, "reason": "No.", "blocked_by": "guard"}),
+        ),
+        (
+            json!({"decision": "transform", "transform": {"path": "$target.command", "value": "ls -l"}}),
+            json!({"blocked": false, "input": {"command": "ls -l"}}),
+        ),
+        (json!({"decision": "allow", "reason": null}), json!({"blocked": false})),
+    ] {
+        for is_file in [true, false] {
+            assert_eq!(place(is_file, &answer).event(&["before_tool_call"], &bash), want, "{answer}");
+        }
+    }
+}
+
+#[test]
 fn a_hook_blocks_and_asks_in_the_words_of_every_agent() {
     let bash = json!({"tool_name": "bash", "tool_input": {"command": "ls"}});
     for (is_file, answer) in [true, false].into_iter().flat_map(|it| forms().map(|answer| (it, answer))) {

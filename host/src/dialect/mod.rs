@@ -6,6 +6,7 @@ pub mod fields;
 pub mod hook_output;
 pub mod reply;
 
+pub mod agent_hooks;
 pub mod base_coat;
 pub mod claude;
 pub mod kodelet;

@@ -470,7 +470,7 @@ impl Hook for CommandHook {
             return Ok(Outcome::pass());
         };
         let printed = ended.succeeded()?;
-        with_log(answer(&event.name(), &printed.stdout), printed.log)
+        with_log(answer(event, &printed.stdout), printed.log)
     }
 }
 

@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use crate::dialect::exact::{self, Exact};
-use crate::dialect::kodelet;
+use crate::dialect::{agent_hooks, kodelet};
 use crate::event::{Event, EventName};
 use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, Settings};
 use crate::native::process::Process;
@@ -119,14 +119,18 @@ impl Hook for NativeHook {
             log: budget.log,
         };
         let printed = process.run().await?;
-        with_log(answer(&event.name(), &printed.stdout), printed.log)
+        with_log(answer(event, &printed.stdout), printed.log)
     }
 }
 
 /// Reads what a hook printed.
-fn answer(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
-    let mut outcome = kodelet::outcome(event, stdout)?;
-    exact::restore_answer(&mut outcome, event, stdout);
+fn answer(event: &Event, stdout: &[u8]) -> Result<Outcome, HookError> {
+    if let Some(outcome) = agent_hooks::outcome(event, stdout) {
+        return outcome;
+    }
+    let name = event.name();
+    let mut outcome = kodelet::outcome(&name, stdout)?;
+    exact::restore_answer(&mut outcome, &name, stdout);
     Ok(outcome)
 }
 
