@@ -119,6 +119,9 @@ const ALIASES: [Tool; 21] = [
             "runcommands",
             "executecommand",
             "executebash",
+            // Droid: Execute; Mistral Vibe: file_system.bash
+            "execute",
+            "filesystembash",
             "terminal",
             "exec",
             "sh",
@@ -143,6 +146,7 @@ const ALIASES: [Tool; 21] = [
             "openfile",
             "viewfile",
             "viewimage",
+            "filesystemreadfile",
             "cat",
         ],
     ),
@@ -160,6 +164,7 @@ const ALIASES: [Tool; 21] = [
             "writetofile",
             "createfile",
             "savefile",
+            "filesystemwritefile",
         ],
     ),
     // A tool that removes or moves a file changes it too (Cursor: delete_file). Claude Code uses the shell.
@@ -189,6 +194,9 @@ const ALIASES: [Tool; 21] = [
             // Cline: editor
             "editor",
             "replacestringinfile",
+            // OpenHands: file_editor; Mistral Vibe: file_system.edit
+            "fileeditor",
+            "filesystemedit",
         ],
     ),
     // kodelet: file_multi_edit; OpenCode: multiedit

@@ -242,6 +242,7 @@ impl Case {
             place.work_file(file, text)?;
         }
         let (field, instead) = client.line(INSTEAD);
+        let (beside, value) = client.field_beside();
         let mut settings = String::new();
         let mut table = |name: &str, lines: &str| {
             let policy = self.policy.map(|policy| format!("on_failure = \"{policy}\"\n")).unwrap_or_default();
@@ -267,7 +268,7 @@ impl Case {
                 }
                 Hook::Changes { is_component: true } => {
                     place.component(&of_tests("answers"))?;
-                    let new = format!("{field} = {instead}, description = \"run it\"");
+                    let new = format!("{field} = {instead}, {beside} = {value}");
                     table(
                         "answers.wasm",
                         &format!(
@@ -276,7 +277,7 @@ impl Case {
                     );
                 }
                 Hook::Changes { is_component: false } => {
-                    let input = json!({"input": {field: instead, "description": "run it"}});
+                    let input = json!({"input": {field: instead, beside: value}});
                     place.native("changes", "before_tool_call", &format!("echo '{input}'"))?;
                 }
                 Hook::Injects { is_component: true } => {
@@ -373,7 +374,8 @@ impl Case {
             }
             Want::Told(texts) => {
                 found.expect(has_run, "the tool did not run");
-                for text in texts.iter().skip(usize::from(!client.injects_at_start)) {
+                let is_told = [client.injects_at_start, client.shows_messages()];
+                for (text, _) in texts.iter().zip(is_told).filter(|(_, is_told)| *is_told) {
                     found.expect(model.was_told(text), &format!("the model was not told {text:?}"));
                 }
             }

@@ -14,6 +14,7 @@ use crate::place::Place;
 pub(crate) struct Client {
     /// Its name, as `hookbox bridge` takes it.
     pub(crate) name: &'static str,
+    /// Its package on npm, or behind `pypi:` on PyPI.
     pub(crate) package: &'static str,
     pub(crate) version: &'static str,
     /// Its configuration besides hooks: the address of the model, no questions, no telemetry.
@@ -73,9 +74,24 @@ impl Client {
         if self.name == "cline" { ("commands", json!([line])) } else { ("command", json!(line)) }
     }
 
+    /// Returns a field beside the line in the input of its shell tool, with a value. Droid cannot remove a field, and Vibe
+    /// takes no other one.
+    pub(crate) fn field_beside(&self) -> (&'static str, Value) {
+        match self.name {
+            "droid" => ("summary", json!("run it")),
+            "vibe" => ("timeout_seconds", json!(60)),
+            _ => ("description", json!("run it")),
+        }
+    }
+
+    /// Returns true if hooks see the user's message when it runs without a terminal.
+    pub(crate) fn shows_messages(&self) -> bool {
+        !["droid", "vibe"].contains(&self.name)
+    }
+
     /// Returns true if it has a configuration of the system's, which a repository cannot switch off.
     pub(crate) fn has_system(&self) -> bool {
-        self.name != "pi"
+        !["pi", "droid", "kilo", "vibe", "openhands"].contains(&self.name)
     }
 
     /// The client of that name.

@@ -20,7 +20,8 @@ pub(crate) fn install(
     version: &str,
     beside: &[(String, &str)],
 ) -> Result<PathBuf, String> {
-    let dir = cache.join(format!("{}-{version}", package.replace(['@', '/'], "-").trim_start_matches('-')));
+    let dir =
+        cache.join(format!("{}-{version}", package.replace(['@', '/', ':'], "-").trim_start_matches('-')));
     let is_installed = || {
         let mut all =
             beside.iter().map(|(package, version)| (package.as_str(), *version)).chain([(package, version)]);
@@ -28,6 +29,9 @@ pub(crate) fn install(
     };
     if is_installed() {
         return Ok(dir);
+    }
+    if let Some(package) = package.strip_prefix("pypi:") {
+        return install_python(&dir, package, version);
     }
     let wanted = format!("{package}@{version}");
     eprintln!("installing {wanted} into {}", dir.display());
@@ -51,6 +55,28 @@ pub(crate) fn install(
         Some(status) => Err(fail(&format!("npm ended with {status}\n{}", ended.stderr.trim()))),
         None => Err(fail(&format!("npm was not ready within {LIMIT:?}"))),
     }
+}
+
+/// Installs a package of PyPI into a virtual environment.
+fn install_python(dir: &Path, package: &str, version: &str) -> Result<PathBuf, String> {
+    let mark = dir.join("installed");
+    if mark.is_file() {
+        return Ok(dir.to_owned());
+    }
+    eprintln!("installing {package} {version} into {}", dir.display());
+    let fail = |error: &dyn std::fmt::Display| format!("cannot install {package}: {error}");
+    fs::create_dir_all(dir).map_err(|error| fail(&error))?;
+    let mut venv = Command::new("python3.12");
+    let mut pip = Command::new(dir.join("bin/pip"));
+    pip.args(["install", "--quiet", "--disable-pip-version-check", &format!("{package}=={version}")]);
+    for command in [venv.args(["-m", "venv"]).arg(dir), &mut pip] {
+        let ended = process::run(command, LIMIT, dir).map_err(|error| fail(&error))?;
+        if !ended.status.is_some_and(|status| status.success()) {
+            return Err(fail(&ended.stderr.trim()));
+        }
+    }
+    fs::write(mark, version).map_err(|error| fail(&error))?;
+    Ok(dir.to_owned())
 }
 
 fn installed(dir: &Path, package: &str) -> Option<String> {

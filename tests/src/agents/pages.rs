@@ -61,7 +61,16 @@ fn call(agent: Agent) -> &'static str {
         Agent::Cline => {
             r#"{"session_id": "s", "tool_name": "run_commands", "tool_input": {"commands": ["rm -rf ~"]}}"#
         }
-        Agent::OpenCode | Agent::Pi => {
+        Agent::Droid => {
+            r#"{"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Execute", "tool_input": {"command": "rm -rf ~"}}"#
+        }
+        Agent::Vibe => {
+            r#"{"hook_event_name": "pre_tool", "session_id": "s", "tool_name": "file_system.bash", "tool_input": {"command": "rm -rf ~"}}"#
+        }
+        Agent::OpenHands => {
+            r#"{"event_type": "PreToolUse", "session_id": "s", "tool_name": "terminal", "tool_input": {"command": "rm -rf ~"}}"#
+        }
+        Agent::OpenCode | Agent::Kilo | Agent::Pi => {
             r#"{"session_id": "s", "tool_name": "bash", "tool_input": {"command": "rm -rf ~"}}"#
         }
     }
@@ -89,7 +98,7 @@ fn every_agent_has_a_section_and_the_answer_that_the_bridge_gives_there() {
         let (_, answer) = answers.iter().find(|(names, _)| names.contains(title)).unwrap();
         let event: &[&str] = match agent {
             Agent::Cline => &["--event", "beforeTool"],
-            Agent::OpenCode => &["--event", "tool.execute.before"],
+            Agent::OpenCode | Agent::Kilo => &["--event", "tool.execute.before"],
             Agent::Pi => &["--event", "tool_call"],
             _ => &[],
         };

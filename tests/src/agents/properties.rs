@@ -32,7 +32,8 @@ fn runs(agent: Agent, event: &str, reply: &Reply) -> bool {
                 && keys(&specific).is_some_and(|keys| keys.len() == 3);
             !(is_specific && is_own && has_reason && has_only)
         }
-        Agent::Claude | Agent::Qwen => !(is_specific && is_own),
+        Agent::Claude | Agent::Qwen | Agent::Droid => !(is_specific && is_own),
+        Agent::Vibe | Agent::OpenHands => answer.get("decision") != Some(&json!("deny")),
         Agent::Kimi => !is_specific,
         Agent::Gemini => !matches!(answer["decision"].as_str(), Some("deny" | "block")),
         Agent::Copilot => {
@@ -42,7 +43,7 @@ fn runs(agent: Agent, event: &str, reply: &Reply) -> bool {
         }
         Agent::Cursor => answer.get("permission") != Some(&json!("deny")),
         // The plugin throws the reason, or skips the tool with it.
-        Agent::OpenCode | Agent::Cline | Agent::Pi => {
+        Agent::OpenCode | Agent::Cline | Agent::Kilo | Agent::Pi => {
             answer != json!({"decision": "deny", "reason": answer["reason"]})
         }
     }
@@ -152,7 +153,7 @@ proptest! {
             let mut asked = verdict;
             asked.ask = ruling;
             let reply = request.answer(&asked, &request.event);
-            let is_asked = reply.stdout.contains("\"ask\"") && !matches!(agent, Agent::Codex | Agent::Cursor | Agent::Kimi | Agent::OpenCode);
+            let is_asked = reply.stdout.contains("\"ask\"") && !matches!(agent, Agent::Codex | Agent::Cursor | Agent::Kimi | Agent::OpenCode | Agent::Kilo);
             prop_assert!(!asks || is_asked || !runs(agent, name, &reply), "{:?}", reply);
             for event in [Some(name), None] {
                 let reply = agent.failed(event, OnFailure::Block, &failure);

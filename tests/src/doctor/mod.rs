@@ -4,6 +4,7 @@ mod broken;
 mod cline;
 mod configuration;
 mod limits;
+mod more;
 mod opencode;
 mod pi;
 
@@ -53,7 +54,7 @@ fn file(agent: Agent) -> &'static str {
         Agent::Copilot => "home/.copilot/hooks/hookbox.json",
         Agent::Cursor => "home/.cursor/hooks.json",
         Agent::Kimi => "home/.kimi-code/config.toml",
-        Agent::Cline | Agent::OpenCode | Agent::Pi => unreachable!("it has no command hooks"),
+        _ => unreachable!("hookbox runs no command hooks of it"),
     }
 }
 

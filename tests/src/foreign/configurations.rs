@@ -35,9 +35,7 @@ pub(crate) fn configure(env: &TestEnvironment, agent: Agent, line: &str) {
             ".cursor/hooks.json",
             json!({"version": 1, "hooks": {"preToolUse": [{"command": line, "matcher": "Shell"}]}}),
         ),
-        Agent::Cline | Agent::Kimi | Agent::OpenCode | Agent::Pi => {
-            unreachable!("a project has no command hooks of it")
-        }
+        _ => unreachable!("hookbox runs no command hooks of its projects"),
     };
     env.file(&format!("repo/{path}"), content.to_string());
 }
@@ -51,9 +49,7 @@ fn name(agent: Agent) -> &'static str {
         Agent::Qwen => ".qwen/settings.json#PreToolUse[0]",
         Agent::Copilot => ".github/hooks/guard.json#preToolUse[0]",
         Agent::Cursor => ".cursor/hooks.json#preToolUse[0]",
-        Agent::Cline | Agent::Kimi | Agent::OpenCode | Agent::Pi => {
-            unreachable!("a project has no command hooks of it")
-        }
+        _ => unreachable!("hookbox runs no command hooks of its projects"),
     }
 }
 

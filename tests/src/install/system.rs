@@ -133,7 +133,17 @@ fn what_an_administrator_wrote_stays() {
 #[test]
 fn an_agent_without_a_systems_configuration_says_so() {
     let env = place(Agent::Cursor);
-    for agent in [Agent::Copilot, Agent::Cursor, Agent::Kimi, Agent::OpenCode, Agent::Pi] {
+    for agent in [
+        Agent::Copilot,
+        Agent::Cursor,
+        Agent::Kimi,
+        Agent::OpenCode,
+        Agent::Pi,
+        Agent::Droid,
+        Agent::Kilo,
+        Agent::Vibe,
+        Agent::OpenHands,
+    ] {
         refused(&system(&env, "install", agent, &[]), 2, &["no configuration of hooks at the system level"]);
     }
     refused(&env.hookbox(["install", "claude", "--system", "--project"]), 2, &["--project"]);

@@ -1,5 +1,5 @@
 /**
- * hookbox in OpenCode: calls `hookbox bridge opencode` at the events of a session, and does what it answers.
+ * hookbox in OpenCode and Kilo: calls `hookbox bridge` at the events of a session, and does what it answers.
  *
  * One file without dependencies. OpenCode loads it from `~/.config/opencode/plugins/`, or by a line of `opencode.json`,
  * which can have options (see {@link Options}):
@@ -101,7 +101,7 @@ export default async function hookbox({ client, directory }, given) {
     const agent = of.parent === undefined ? {} : { agent_id: "subagent" };
     const payload = { hook_event_name: event, session_id: of.id, cwd: directory, ...agent, ...data };
     const { program, home, timeout_ms: limit } = options;
-    const asked = call({ agent: "opencode", program, home, limit, cwd: directory, ...FOLLOWS }, event, payload);
+    const asked = call({ agent: AGENT, program, home, limit, cwd: directory, ...FOLLOWS }, event, payload);
     working.add(asked);
     const { answer, failure, warnings } = await asked.finally(() => working.delete(asked));
     for (const warning of warnings) warn(warning);

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { after as afterAll, test } from "node:test";
 
 /** The plugin as it is installed. */
-const TEXT = ["./hookbox.js", "../program.js"].map((it) => readFileSync(new URL(it, import.meta.url), "utf8")).join("");
+const TEXT = ["./hookbox.js", "../program.js"].map((it) => readFileSync(new URL(it, import.meta.url), "utf8")).join("") + '\nconst AGENT = "opencode";\n';
 const FILES = mkdtempSync(join(tmpdir(), "hookbox-opencode-"));
 afterAll(() => rmSync(FILES, { recursive: true, force: true }));
 writeFileSync(join(FILES, "plugin.mjs"), TEXT);

@@ -46,4 +46,12 @@ agents! {
     OpenCode = opencode,
     /// Pi (checked with 0.73), by the extension in `assets/pi/`: it runs no commands.
     Pi = pi,
+    /// Droid (checked with 0.225).
+    Droid = droid,
+    /// Kilo (checked with 7.7), by OpenCode's plugin.
+    Kilo = kilo,
+    /// Mistral Vibe (checked with 2.26).
+    Vibe = vibe,
+    /// OpenHands (checked with 1.16).
+    OpenHands = openhands,
 }

@@ -43,7 +43,7 @@ impl Reader {
         let roots = self.unneeded(|fields| fields.texts("workspace_roots")).unwrap_or_default();
         let root = roots.into_iter().find(|root| root.starts_with('/'));
         self.root = root.as_ref().map(PathBuf::from);
-        let cwd = self.fields.text("cwd")?.filter(|cwd| !cwd.is_empty());
+        let cwd = self.text(&["cwd", "working_dir"])?.filter(|cwd| !cwd.is_empty());
         if let Some(cwd) = cwd.or(root) {
             context.cwd = cwd;
         }
@@ -53,7 +53,8 @@ impl Reader {
         let mode = self.unneeded_text(&["permission_mode", "composer_mode"]);
         context.mode = mode.clone().or(context.mode.take());
         // Agents name the subagent in which a tool runs.
-        let subagent = self.unneeded_text(&["agent_id", "agentId"]).filter(|id| !id.is_empty());
+        let subagent =
+            self.unneeded_text(&["agent_id", "agentId", "parent_session_id"]).filter(|id| !id.is_empty());
         if subagent.is_some() || is_of_subagent(self.own.name) {
             context.invoked_by = InvokedBy::Subagent;
         }
@@ -102,7 +103,7 @@ impl Reader {
 
     /// Reads the user's message: text, or parts of which some have text.
     fn message(&mut self) -> Result<Option<String>, PayloadError> {
-        match self.fields.any("prompt") {
+        match self.any(&["prompt", "message"]) {
             Some(Value::Array(parts)) => {
                 let texts: Vec<&str> = parts.iter().filter_map(|part| part.get("text")?.as_str()).collect();
                 Ok(Some(texts.join("\n")))
@@ -128,7 +129,9 @@ impl Reader {
         let call = self.call()?;
         let output = self.any(&["tool_response", "tool_result", "toolResult"]);
         // Cursor writes the output as JSON in a string.
-        let output = output.or_else(|| self.any(&["tool_output"]).map(as_object)).unwrap_or_default();
+        let output = output.or_else(|| self.any(&["tool_output"]).filter(|it| !it.is_null()).map(as_object));
+        // Mistral Vibe has only a text of a call that failed.
+        let output = output.or_else(|| self.any(&["tool_output_text"])).unwrap_or_default();
         let duration_ms = self.unneeded(|fields| fields.whole("duration_ms"));
         let duration_ms = duration_ms.or_else(|| self.unneeded(|fields| fields.whole("duration")));
         let exit_status =

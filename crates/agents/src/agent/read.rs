@@ -112,6 +112,9 @@ pub enum ReadError {
     Field(#[from] PayloadError),
 }
 
+/// The fields with the name of an event; the second is Cline's, the third OpenHands'.
+const NAMES: [&str; 3] = ["hook_event_name", "hookName", "event_type"];
+
 impl Agent {
     /// Reads the payload that the agent wrote to its hook command. The caller limits its size.
     ///
@@ -171,7 +174,7 @@ impl Agent {
     /// Returns the event that a payload names.
     fn named_event(self, payload: &[u8]) -> Option<String> {
         let mut object = self.object(payload).ok()?;
-        let name = object.shift_remove("hook_event_name").or_else(|| object.shift_remove("hookName"))?;
+        let name = NAMES.into_iter().find_map(|name| object.shift_remove(name))?;
         name.as_str().map(str::to_owned)
     }
 
@@ -197,10 +200,7 @@ impl Agent {
         fields: &mut Fields,
         given: Option<&str>,
     ) -> Result<Option<&'static AgentEvent>, ReadError> {
-        let named = match fields.text("hook_event_name")? {
-            None => fields.text("hookName")?,
-            named => named,
-        };
+        let named = NAMES.into_iter().find_map(|name| fields.text(name).transpose()).transpose()?;
         let own = given.and_then(|given| self.event(given));
         // Copilot names its events in one style in the payload and in another in the configuration.
         let is_same = |given: &str, named: &str| {

@@ -132,7 +132,9 @@ fn a_call_that_a_hook_allows_is_written_in_the_words_of_the_agents_that_have_any
                     assert_eq!(allowed, passed);
                     continue;
                 }
-                (Agent::Claude, name) | (Agent::Copilot, name @ "PreToolUse") => specific(name),
+                (Agent::Claude | Agent::Droid, name) | (Agent::Copilot, name @ "PreToolUse") => {
+                    specific(name)
+                }
                 (Agent::Copilot, _) => {
                     json!({"permissionDecision": "allow", "permissionDecisionReason": "it only reads"})
                 }
@@ -149,7 +151,7 @@ fn a_call_that_a_hook_allows_is_written_in_the_words_of_the_agents_that_have_any
             assert!(agent == Agent::Cursor || nameless.stdout.contains("allowed by guard"), "{agent}");
         }
         let words = match agent {
-            Agent::Claude | Agent::Copilot => "`permissionDecision: \"allow\"`",
+            Agent::Claude | Agent::Copilot | Agent::Droid => "`permissionDecision: \"allow\"`",
             Agent::Cursor => "`permission: \"allow\"`",
             _ => "none",
         };

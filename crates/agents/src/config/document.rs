@@ -33,7 +33,7 @@ impl<'a> ConfigText<'a> {
     pub(crate) fn new(spec: &'static Spec, bytes: &'a [u8]) -> Result<Self, DocumentError> {
         let text = text_of(bytes)?;
         let strict = match &spec.config {
-            config if config.is_toml => Cow::Owned(hooks_json(text)?),
+            config if config.is_toml => Cow::Owned(hooks_json(spec, text)?),
             config if config.reads_comments => strict(text),
             _ => Cow::Borrowed(text),
         };
@@ -200,7 +200,7 @@ impl DocumentError {
 pub(super) const BY_HAND: &str = "correct the file by hand; nothing was changed";
 
 /// Returns the hooks of a TOML file as JSON; an empty object without any.
-pub(crate) fn hooks_json(text: &str) -> Result<String, DocumentError> {
+pub(crate) fn hooks_json(spec: &Spec, text: &str) -> Result<String, DocumentError> {
     let Some(hooks) = table(text)?.remove("hooks") else { return Ok("{}".to_owned()) };
     let toml::Value::Array(hooks) = hooks else {
         return Err(DocumentError::new("expected [[hooks]] tables, found another hooks", BY_HAND));
@@ -208,7 +208,7 @@ pub(crate) fn hooks_json(text: &str) -> Result<String, DocumentError> {
     let mut events = Map::new();
     for hook in hooks {
         let mut hook = serde_json::to_value(hook).unwrap_or_default();
-        let event = hook.as_object_mut().and_then(|it| it.shift_remove("event"));
+        let event = hook.as_object_mut().and_then(|it| it.shift_remove(spec.config.entry.event_key));
         let name = event.as_ref().and_then(Value::as_str).unwrap_or_default();
         let list = events.entry(name).or_insert_with(|| json!([]));
         list.as_array_mut().into_iter().for_each(|list| list.push(hook.clone()));
@@ -368,9 +368,12 @@ mod tests {
     fn tables_become_lists_by_event() {
         let text = "[[hooks]]\nevent = \"Stop\"\ncommand = \"a\"\n[[hooks]]\nevent = \"X\"\n[[hooks]]\nevent = \"Stop\"\ntimeout = 5\n";
         let want = json!({"hooks": {"Stop": [{"command": "a"}, {"timeout": 5}], "X": [{}]}});
-        assert_eq!(serde_json::from_str::<Value>(&hooks_json(text).unwrap()).unwrap(), want);
-        assert_eq!(hooks_json("").unwrap(), "{}");
-        assert!(hooks_json("hooks = 5").is_err());
+        assert_eq!(
+            serde_json::from_str::<Value>(&hooks_json(Agent::Kimi.spec(), text).unwrap()).unwrap(),
+            want
+        );
+        assert_eq!(hooks_json(Agent::Kimi.spec(), "").unwrap(), "{}");
+        assert!(hooks_json(Agent::Kimi.spec(), "hooks = 5").is_err());
     }
 
     #[test]

@@ -110,6 +110,13 @@ mod tests {
             (Agent::Cline, ["", "", "", ""]),
             (Agent::OpenCode, ["", "", "", ""]),
             (Agent::Pi, ["", "", "", ""]),
+            (Agent::Droid, ["/home/ada/.factory/settings.json", "/srv/shop/.factory/settings.json", "", ""]),
+            (Agent::Kilo, ["", "", "", ""]),
+            (Agent::Vibe, ["/home/ada/.vibe/hooks.toml", "/srv/shop/.vibe/hooks.toml", "", ""]),
+            (
+                Agent::OpenHands,
+                ["/home/ada/.openhands/hooks.json", "/srv/shop/.openhands/hooks.json", "", ""],
+            ),
         ] {
             let found = Level::ALL.map(|level| {
                 file(agent, level, &here).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()

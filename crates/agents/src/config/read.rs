@@ -141,10 +141,10 @@ impl Reader {
         for name in repeated(object) {
             self.problem(Some(event), &format!("expected \"{name}\" once in a group or an entry"));
         }
-        match last(object, "matcher")?.form() {
+        match last(object, self.form().matcher_key)?.form() {
             Form::Text(matcher) => return Some(matcher),
             Form::Null if self.form().takes_null_matcher => {}
-            _ => self.problem(Some(event), "expected text for \"matcher\""),
+            _ => self.problem(Some(event), &format!("expected text for \"{}\"", self.form().matcher_key)),
         }
         None
     }
@@ -174,7 +174,7 @@ impl Reader {
             return;
         };
         let configured = self.timeout(event, entry);
-        let known = [form.command(), form.timeout(), "type", "matcher"];
+        let known = [form.command(), form.timeout(), "type", form.matcher_key];
         let all = entry.members.iter().chain(&entry.again);
         let extra = all.filter(|it| !known.contains(&it.name.as_str()));
         self.found.entries.push(Entry {

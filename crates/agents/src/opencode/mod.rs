@@ -4,7 +4,32 @@
 
 use crate::spec::prelude::*;
 
-pub(crate) static SPEC: Spec = Spec {
+pub(crate) static SPEC: Spec = BASE;
+
+/// Returns the text of the plugin for an agent of this name.
+macro_rules! plugin {
+    ($agent:literal) => {
+        concat!(
+            include_str!("../../assets/opencode/hookbox.js"),
+            include_str!("../../assets/program.js"),
+            "\nconst AGENT = \"",
+            $agent,
+            "\";\n",
+        )
+    };
+}
+pub(crate) use plugin;
+
+/// The plugin.
+pub(crate) const PLUGIN: PluginFile = PluginFile {
+    file_name: "hookbox.js",
+    text: plugin!("opencode"),
+    head: "/**\n * hookbox in OpenCode",
+    deadline: None,
+};
+
+/// The table, which Kilo shares.
+pub(crate) const BASE: Spec = Spec {
     name: "opencode",
     title: "OpenCode",
     process: ProcessSigns {
@@ -68,15 +93,7 @@ pub(crate) static SPEC: Spec = Spec {
     },
     sample_call: |call| call.to_plugin(json!({"command": call.line})),
     hooks: None,
-    plugin: Some(PluginFile {
-        file_name: "hookbox.js",
-        text: concat!(
-            include_str!("../../assets/opencode/hookbox.js"),
-            include_str!("../../assets/program.js"),
-        ),
-        head: "/**\n * hookbox in OpenCode",
-        deadline: None,
-    }),
+    plugin: Some(PLUGIN),
     next_steps: &[],
     doctor: DoctorRules { off_variable: Some("OPENCODE_PURE"), ..DoctorRules::BASE },
 };

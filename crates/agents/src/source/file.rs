@@ -82,7 +82,9 @@ pub(super) fn parse(text: &str, outside: &Outside) -> Result<ForeignFile, String
             });
             Cow::Owned(toml_settings_hooks(&settings))
         }
-        config if config.is_toml => Cow::Owned(hooks_json(text).map_err(|error| error.what)?),
+        config if config.is_toml => {
+            Cow::Owned(hooks_json(outside.agent.spec(), text).map_err(|error| error.what)?)
+        }
         _ if takes_comments => without_comments(text),
         _ => Cow::Borrowed(text),
     };

@@ -78,6 +78,10 @@ pub(crate) enum Above {
 pub(crate) struct EntryForm {
     /// The place of an entry in the list of its event.
     pub(crate) groups: Groups,
+    /// The key of the event in a `[[hooks]]` table.
+    pub(crate) event_key: &'static str,
+    /// The key of the pattern of tool names.
+    pub(crate) matcher_key: &'static str,
     /// The keys of the command line, the usual one first.
     pub(crate) command_keys: &'static [&'static str],
     /// The keys of the timeout, the usual one first.
@@ -86,10 +90,12 @@ pub(crate) struct EntryForm {
     pub(crate) has_type: bool,
     /// True if the agent ignores a file without `"version": 1`.
     pub(crate) has_version: bool,
-    /// The key of the name that an installed entry gets.
+    /// The key of the name that an installed entry gets; in TOML each has another name.
     pub(crate) name_key: Option<&'static str>,
     /// The key that lets a failed command block.
     pub(crate) strict_key: Option<&'static str>,
+    /// True if an entry always has that key.
+    pub(crate) is_always_strict: bool,
     /// The key and its value with which a program that is gone or hangs blocks the call.
     pub(crate) blocks_without_program: Option<(&'static str, &'static str)>,
     /// True if `args` are the arguments of a program.
@@ -115,12 +121,15 @@ impl EntryForm {
     /// The form of Claude Code, which most agents share.
     pub(crate) const GROUPED: Self = Self {
         groups: Groups::Required,
+        event_key: "event",
+        matcher_key: "matcher",
         command_keys: &["command"],
         timeout_keys: &["timeout"],
         has_type: true,
         has_version: false,
         name_key: None,
         strict_key: None,
+        is_always_strict: false,
         blocks_without_program: None,
         has_args: false,
         has_env: false,

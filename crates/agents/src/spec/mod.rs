@@ -70,7 +70,7 @@ pub(crate) struct Spec {
     pub(crate) answers: Answers,
     /// Returns the payload that it writes before a call of its shell tool.
     pub(crate) sample_call: fn(&SampleCall<'_>) -> Value,
-    /// Its command hooks, which hookbox can run. `None` if it has none.
+    /// Its command hooks, if hookbox can run them.
     pub(crate) hooks: Option<CommandHooks>,
     /// The file that it loads in place of commands.
     pub(crate) plugin: Option<PluginFile>,

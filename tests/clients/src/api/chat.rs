@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, which Qwen Code, Copilot CLI, OpenCode, Kimi Code, Cline and Pi speak.
+//! OpenAI's chat completions, which Qwen Code, Copilot CLI, OpenCode, Kimi Code, Cline, Pi and the later ones speak.
 
 use serde_json::{Value, json};
 

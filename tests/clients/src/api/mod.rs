@@ -69,8 +69,17 @@ impl Asked<'_> {
 }
 
 /// The shell tools of the clients.
-const SHELLS: [&str; 7] =
-    ["run_commands", "exec_command", "shell_command", "run_shell_command", "shell", "Bash", "bash"];
+const SHELLS: [&str; 9] = [
+    "Execute",
+    "terminal",
+    "run_commands",
+    "exec_command",
+    "shell_command",
+    "run_shell_command",
+    "shell",
+    "Bash",
+    "bash",
+];
 
 /// The input of a shell tool: the line, and what its schema asks for besides.
 fn input(schema: &Value, line: &str) -> Value {
@@ -87,7 +96,11 @@ fn input(schema: &Value, line: &str) -> Value {
         let value = match kind.to_ascii_lowercase().as_str() {
             "boolean" => json!(false),
             "number" | "integer" => json!(10_000),
-            _ => json!("run it"),
+            // One of the words that the schema lists, if it does.
+            _ => property(name)
+                .and_then(|it| it.pointer("/enum/0"))
+                .cloned()
+                .unwrap_or_else(|| json!("run it")),
         };
         input.insert(name.to_owned(), value);
     }

@@ -14,7 +14,7 @@ use crate::place::Place;
 const PROMPT: &str = "please run the command";
 
 /// Every client. The first two are run where nobody says which.
-pub(crate) const ALL: [Client; 9] = [
+pub(crate) const ALL: [Client; 13] = [
     Client {
         name: "codex",
         package: "@openai/codex",
@@ -162,6 +162,70 @@ pub(crate) const ALL: [Client; 9] = [
         changes_input: true,
         shows_warnings: true,
     },
+    Client {
+        name: "droid",
+        package: "@factory/cli-linux-x64",
+        version: "0.225.2",
+        configure: droid,
+        command: run_droid,
+        frees: &[],
+        switch: Some((".factory/hooks.json", r#"{"hooksDisabled": true}"#)),
+        runs_unguarded: true,
+        trust: None,
+        node: None,
+        injects_at_start: true,
+        waits_for_output: false,
+        changes_input: true,
+        shows_warnings: false,
+    },
+    Client {
+        name: "kilo",
+        package: "@kilocode/cli-linux-x64",
+        version: "7.7.9",
+        configure: kilo,
+        command: run_kilo,
+        frees: &[],
+        switch: None,
+        runs_unguarded: false,
+        trust: None,
+        node: None,
+        injects_at_start: true,
+        waits_for_output: true,
+        changes_input: true,
+        shows_warnings: true,
+    },
+    Client {
+        name: "vibe",
+        package: "pypi:mistral-vibe",
+        version: "2.26.1",
+        configure: vibe,
+        command: run_vibe,
+        frees: &[],
+        switch: None,
+        runs_unguarded: false,
+        trust: None,
+        node: None,
+        injects_at_start: false,
+        waits_for_output: true,
+        changes_input: true,
+        shows_warnings: false,
+    },
+    Client {
+        name: "openhands",
+        package: "pypi:openhands",
+        version: "1.16.0",
+        configure: nothing,
+        command: run_openhands,
+        frees: &[],
+        switch: Some((".openhands/hooks.json", "{}")),
+        runs_unguarded: true,
+        trust: None,
+        node: None,
+        injects_at_start: false,
+        waits_for_output: false,
+        changes_input: false,
+        shows_warnings: false,
+    },
 ];
 
 /// Returns the npm package that has node for this machine.
@@ -213,6 +277,25 @@ pub(super) fn variables(name: &str, place: &Place, trust: Trust) -> Vec<(&'stati
         "cline" => vec![("CLINE_TELEMETRY_DISABLED", text("1")), ("CLINE_NO_AUTO_UPDATE", text("1"))],
         "kimi" => vec![("KIMI_DISABLE_TELEMETRY", text("1"))],
         "pi" => vec![("PI_OFFLINE", text("1"))],
+        "droid" => vec![
+            // Without an account.
+            ("FACTORY_AIRGAP_ENABLED", text("true")),
+            ("FACTORY_DROID_AUTO_UPDATE_ENABLED", text("false")),
+        ],
+        "vibe" => vec![("MOCK_API_KEY", text("test"))],
+        "openhands" => vec![
+            ("LITELLM_LOCAL_MODEL_COST_MAP", text("True")),
+            ("OPENHANDS_SUPPRESS_BANNER", text("1")),
+            ("LLM_API_KEY", text("test")),
+            ("LLM_BASE_URL", v1),
+            ("LLM_MODEL", text("openai/mock-model")),
+        ],
+        "kilo" => vec![
+            ("KILO_DISABLE_AUTOUPDATE", text("1")),
+            ("KILO_DISABLE_MODELS_FETCH", text("1")),
+            ("KILO_DISABLE_LSP_DOWNLOAD", text("1")),
+            ("npm_config_fetch_retries", text("0")),
+        ],
         _ => vec![
             ("OPENCODE_DISABLE_AUTOUPDATE", text("1")),
             ("OPENCODE_DISABLE_MODELS_FETCH", text("1")),
@@ -339,6 +422,14 @@ fn run_copilot(place: &Place, _: Trust) -> Command {
 }
 
 fn opencode(place: &Place, _: Trust) -> io::Result<()> {
+    opencode_config(place, ".config/opencode/opencode.json")
+}
+
+fn kilo(place: &Place, _: Trust) -> io::Result<()> {
+    opencode_config(place, ".config/kilo/kilo.json")
+}
+
+fn opencode_config(place: &Place, path: &str) -> io::Result<()> {
     let models = json!({"mock-model": {"name": "mock"}});
     let options = json!({"baseURL": format!("{}/v1", place.url), "apiKey": "test"});
     let config = json!({
@@ -347,7 +438,7 @@ fn opencode(place: &Place, _: Trust) -> io::Result<()> {
             "npm": "@ai-sdk/openai-compatible", "name": "mock", "options": options, "models": models,
         }},
     });
-    place.home_file(".config/opencode/opencode.json", &config.to_string())
+    place.home_file(path, &config.to_string())
 }
 
 fn run_opencode(place: &Place, _: Trust) -> Command {
@@ -418,6 +509,60 @@ fn run_pi(place: &Place, _: Trust) -> Command {
     let mut command = Command::new("node");
     command.arg(place.client.join("node_modules/@mariozechner/pi-coding-agent/dist/cli.js"));
     command.args(["--model", "mock/mock-model", "-p", PROMPT]);
+    command
+}
+
+fn droid(place: &Place, _: Trust) -> io::Result<()> {
+    let model = json!({
+        "model": "mock-model", "displayName": "mock", "baseUrl": format!("{}/v1", place.url), "apiKey": "test",
+        "provider": "generic-chat-completion-api", "maxOutputTokens": 1000,
+    });
+    place.home_file(".factory/settings.json", &json!({"customModels": [model]}).to_string())
+}
+
+fn run_droid(place: &Place, _: Trust) -> Command {
+    let mut command = Command::new(place.client.join("node_modules/@factory/cli-linux-x64/bin/droid"));
+    command.args(["exec", "-m", "custom:mock-model", "--skip-permissions-unsafe", PROMPT]);
+    command
+}
+
+fn run_kilo(place: &Place, _: Trust) -> Command {
+    let mut command = Command::new(place.client.join("node_modules/@kilocode/cli-linux-x64/bin/kilo"));
+    command.args(["run", "--auto", "--print-logs", "--log-level", "WARN", PROMPT]);
+    command
+}
+
+fn vibe(place: &Place, _: Trust) -> io::Result<()> {
+    let url = &place.url;
+    let config = format!(
+        r#"active_model = "mock"
+enable_telemetry = false
+enable_auto_update = false
+enable_update_checks = false
+[[providers]]
+name = "mock"
+api_base = "{url}/v1"
+api_key_env_var = "MOCK_API_KEY"
+api_style = "openai"
+backend = "generic"
+[[models]]
+name = "mock-model"
+provider = "mock"
+alias = "mock"
+"#
+    );
+    place.home_file(".vibe/config.toml", &config)
+}
+
+fn run_vibe(place: &Place, _: Trust) -> Command {
+    let mut command = Command::new(place.client.join("bin/vibe"));
+    command.args(["-p", PROMPT, "--auto-approve", "--trust"]);
+    command
+}
+
+fn run_openhands(place: &Place, _: Trust) -> Command {
+    let mut command = Command::new(place.client.join("bin/openhands"));
+    command.args(["--headless", "--override-with-envs", "-t", PROMPT]);
     command
 }
 

@@ -128,7 +128,7 @@ fn one(agent: Agent, options: &InstallOptions, event: &'static AgentEvent) -> De
         }
     };
     let is_before = event.event == EventKind::BeforeToolCall;
-    let is_strict = options.is_strict && is_before;
+    let is_strict = (options.is_strict || form.is_always_strict) && is_before;
     let from: Vec<Agent> = options.from.iter().copied().filter(|from| *from != agent).collect();
     let line = bridge_command::write(
         &options.program,
@@ -256,7 +256,8 @@ mod tests {
             for desired in desired_entries(agent, &options).unwrap() {
                 let is_before = agent.event(desired.event).unwrap().event == EventKind::BeforeToolCall;
                 let line = desired.says[agent.spec().config.entry.command()].as_str().unwrap();
-                let is_strict = line.contains("exit 2") || desired.says.contains_key("failClosed");
+                let strict = ["failClosed", "strict"].iter().any(|key| desired.says.contains_key(*key));
+                let is_strict = line.contains("exit 2") || strict;
                 assert_eq!(is_strict, is_before, "{agent} {}", desired.event);
             }
         }

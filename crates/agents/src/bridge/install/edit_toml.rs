@@ -14,7 +14,11 @@ use crate::config::{DocumentError, HookTable, has_toml_hooks, hook_tables, toml_
 pub(super) fn merge(agent: Agent, text: &str, desired: &[DesiredEntry]) -> Result<String, DocumentError> {
     let mut added = String::new();
     for entry in desired {
-        let _ = write!(added, "\n[[hooks]]\nevent = {}\n", quoted(entry.event));
+        let form = &agent.spec().config.entry;
+        let _ = write!(added, "\n[[hooks]]\n{} = {}\n", form.event_key, quoted(entry.event));
+        if let Some(key) = form.name_key {
+            let _ = writeln!(added, "{key} = \"hookbox-{}\"", entry.event);
+        }
         write_keys(&mut added, entry);
     }
     // Entries that are as they should be keep their place in the file.

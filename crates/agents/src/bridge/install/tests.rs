@@ -23,10 +23,12 @@ fn has_ours(agent: Agent, bytes: &[u8]) -> bool {
     !events(agent, bytes).is_empty()
 }
 
-/// The agents that have a file of commands.
+/// The agents that have a JSON file of commands in a project.
 fn agents() -> impl Iterator<Item = Agent> {
     let here = Surroundings::new("/srv/shop");
-    Agent::ALL.into_iter().filter(move |agent| file(*agent, Level::Project, &here).is_some())
+    Agent::ALL
+        .into_iter()
+        .filter(move |agent| !agent.spec().config.is_toml && file(*agent, Level::Project, &here).is_some())
 }
 
 fn installed(agent: Agent, text: &str) -> String {
