@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-pub use self::declared::{Declared, Handler, PluginFile, SourceFile, WiredCommand, document, group};
+pub use self::declared::{Declared, Handler, PluginFile, Service, SourceFile, WiredCommand, document, group};
 pub(super) use self::declared::{PLUGIN_DATA_VARIABLE, Server, Source};
 pub use self::files::{Kept, ReadFile};
 pub(super) use self::files::{LastRead, Since};

@@ -70,6 +70,10 @@ const VARIABLES: Form = Form::of(
 )
 .taken_as("[]");
 pub(super) const HOOKS: Form = Form::of("a table for each hook", r#"{"type": "object"}"#);
+const SERVICE: Form = Form::of(
+    "a table with event and url",
+    r#"{"type": "object", "required": ["event", "url"], "properties": {"event": {"type": "string"}, "url": {"type": "string", "pattern": "^https?://."}, "headers": {"type": "object"}, "allowedEnvVars": {"type": "array"}, "addresses": {"type": "array"}, "matcher": {}, "fallback": {"type": "string"}}, "additionalProperties": false}"#,
+);
 const TABLE: Form = Form::of("a table", r#"{"type": "object"}"#);
 const COMMANDS: Form = Form::of(
     "a list of commands such as [\"commit\", \"pr\"]",
@@ -135,6 +139,8 @@ pub(super) const HOOK: &[Key<Table>] = keys! {
             it.environment = Some(reader.names("env", "variable", items.into_iter().flatten(), is_variable));
             items.is_some()
         };
+    "http" SERVICE "none" "declares this hook: an [HTTP service](http.md#in-hookboxtoml) with `event`, `url` and the other keys of one"
+        |it, _, value| put(&mut it.http, value.get_ref().is_table().then(|| to_json(value.get_ref()).to_string()));
     "settings" TABLE "empty" "a table: the hook's own settings"
         |it, reader, value| {
             for (key, value) in value.get_ref().as_table().into_iter().flatten() {
