@@ -22,7 +22,7 @@ use serde::{Serialize, Serializer};
 pub use self::find::{
     Area, DEFAULT_ROOTS, Declared, Finder, FoundComponent, Handler, HookSource, Kept, MANIFEST, MARKETPLACE,
     MAX_FILES, MAX_HOOKS, Options, PluginFile, Progress, ReadFile, Service, SourceFile, SwitchedOff,
-    WiredCommand, components, document, git_host, group, names, repository,
+    WiredCommand, collector, components, document, git_host, group, names, repository,
 };
 pub(crate) use self::find::{GlobalSettings, outermost_repository};
 pub use self::load::{Discovery, examine_plugin, forget, remembered};

@@ -95,6 +95,11 @@ const ADDRESS: Form = Form::of(
     r#"{"type": "string", "pattern": "^(https?|ssh|file)://(/+[^\\s?#\\\\/]|[^-\\s?#\\\\/])[^\\s?#\\\\]*$"}"#,
 );
 
+const COLLECTOR: Form = Form::of(
+    "an address such as \"http://localhost:4318\"",
+    r#"{"type": "string", "pattern": "^https?://[^\\s?#]+$"}"#,
+);
+
 /// Makes a table of keys. A row has the key's name, form, default, meaning and setter.
 macro_rules! keys {
     ($($name:literal $form:ident $default:literal $meaning:literal $set:expr;)*) => {
@@ -201,6 +206,8 @@ pub(super) const TABLES: &[(&str, &[Key<Top>])] = &[
                 |it, _, value| put(&mut it.keep_days, typed::<NonZeroU32>(value));
             "max_size" SIZE "`\"1GiB\"`" "size of all records above which the oldest are removed"
                 |it, _, value| put(&mut it.journal_size, size(value));
+            "collector" COLLECTOR "none" "address of the OpenTelemetry collector to which [records are sent](journal.md#send-records-to-a-collector)"
+                |it, _, value| put(&mut it.collector, value.get_ref().as_str().filter(|it| is_http(it)).map(str::to_owned));
         },
     ),
     (
@@ -247,6 +254,14 @@ fn host(text: &str) -> Option<&str> {
     let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !"?#\\".contains(c);
     let fits = !rest.is_empty() && !rest.starts_with('-') && rest.chars().all(is_plain);
     fits.then_some(host)
+}
+
+/// Returns true for an address of HTTP to which a path can be added.
+fn is_http(text: &str) -> bool {
+    let rest = ["https://", "http://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+    rest.is_some_and(|rest| {
+        !rest.is_empty() && !rest.contains(|c: char| c.is_whitespace() || "?#".contains(c))
+    })
 }
 
 /// Returns true if a variable of an environment can have this name.

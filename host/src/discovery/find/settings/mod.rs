@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use toml::de::{DeTable, DeValue};
 
 pub(crate) use self::global::{GlobalSettings, Top, builtin_settings, global};
-pub use self::global::{SwitchedOff, git_host};
+pub use self::global::{SwitchedOff, collector, git_host};
 use crate::hook::{Limits, Mode, OnFailure, Settings};
 use hookbox_system::text;
 
