@@ -23,6 +23,8 @@ mod output;
 mod progress;
 mod reply_output;
 mod screen;
+#[cfg(feature = "otel")]
+mod sending;
 mod telemetry;
 
 use std::process::ExitCode;

@@ -391,7 +391,10 @@ fn recording(manager: Manager, agent: Option<&str>) -> Manager {
     if manager.journal_settings().enabled
         && let Some(file) = manager.trust_file()
     {
-        manager.record_in(Journal::new(file.directory(), agent));
+        let journal = Journal::new(file.directory(), agent);
+        #[cfg(feature = "otel")]
+        let journal = crate::sending::SentJournal::new(journal);
+        manager.record_in(journal);
     }
     manager
 }

@@ -65,6 +65,8 @@ pub struct Record<'a> {
     pub home: Option<&'a Path>,
     /// The user's settings of the journal.
     pub settings: JournalSettings,
+    /// The span of the event, if telemetry made one: a W3C `traceparent`.
+    pub trace: Option<String>,
 }
 
 /// The part of a hook that its report does not have.

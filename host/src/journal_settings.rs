@@ -15,10 +15,12 @@ pub struct JournalSettings {
     pub keep: Duration,
     /// The size of all records, in bytes, above which the oldest days are removed. Default: 1 GiB.
     pub max_size: u64,
+    /// True if they name a collector that gets the records. Default: false.
+    pub sends: bool,
 }
 
 impl Default for JournalSettings {
     fn default() -> Self {
-        Self { enabled: false, keep: DAY * 90, max_size: 1 << 30 }
+        Self { enabled: false, keep: DAY * 90, max_size: 1 << 30, sends: false }
     }
 }

@@ -87,7 +87,8 @@
 //!
 //! * `component` (default): component hooks and the engine that runs them. Without it only native hooks and
 //!   hooks from code run, and a `.wasm` file is a problem that says so.
-//! * `http` (default): components may send requests to the origins that were granted to them.
+//! * `http` (default): components may send requests to the origins that were granted to them, and a hook may be an HTTP
+//!   service.
 //! * `mcp`: hooks that are tools of MCP servers, over stdio and streamable HTTP.
 //! * `otel`: spans and metrics of events and hooks, sent to an OpenTelemetry collector.
 //! * `store`: components may keep state in an embedded database, if that was granted.
@@ -102,6 +103,7 @@ pub mod dialect;
 pub mod discovery;
 pub mod event;
 mod facts;
+mod fallback;
 mod function;
 pub mod hook;
 mod inputs;
@@ -125,6 +127,8 @@ mod pattern;
 pub mod redact;
 pub mod report;
 pub mod rules;
+#[cfg(feature = "http")]
+mod service;
 pub mod session;
 #[cfg(feature = "store")]
 pub mod store;

@@ -230,6 +230,9 @@ pub(crate) fn list(rights: &[Capability]) -> String {
     rights.join(" ")
 }
 
+/// The meaning of an HTTP service for its user.
+const SENDS: &str = "  sends its events there, with all that they contain";
+
 /// Shows a hook on standard error.
 pub(crate) fn show(hook: &Entry, digest: &Digest, asked: &[Capability], grants: &[Capability]) {
     say(format_args!("{} ({}, {})", escape(&hook.name, 200), hook.kind.as_str(), hook.tier.as_str()));
@@ -255,16 +258,21 @@ pub(crate) fn show(hook: &Entry, digest: &Digest, asked: &[Capability], grants: 
             if !events.is_empty() {
                 say(format_args!("  events  {events}"));
             }
-            say("  runs with all your rights, with every file in its directory");
+            if hook.kind == Kind::Http {
+                say(SENDS);
+            } else {
+                say("  runs with all your rights, with every file in its directory");
+            }
             for path in hook.names() {
                 say(format_args!("  with    {}", escape(&path.to_string_lossy(), 1024)));
             }
-            if hook.kind != Kind::Native {
+            if !matches!(hook.kind, Kind::Native | Kind::Http) {
                 say(
                     "  not all files that it uses can be known: trust does not end when another file changes",
                 );
             }
         }
+        None if hook.kind == Kind::Http => say(SENDS),
         None => say("  runs with all your rights"),
     }
     for (key, text) in [("matcher", &hook.found.matcher), ("if     ", &hook.found.condition)] {

@@ -161,7 +161,7 @@ fn as_json(explanation: &Explanation, pass: Option<&WayThrough>) -> Value {
                     "memory": (hook.entry.kind == Kind::Component).then_some(it.memory),
                 })),
                 "rights": hook.entry.rights(),
-                "sandboxed": !matches!(hook.entry.kind, Kind::Native | Kind::Command | Kind::Tool | Kind::Code),
+                "sandboxed": !hook.entry.kind.is_declared() && !matches!(hook.entry.kind, Kind::Native | Kind::Code),
                 "settings": hook.entry.found.settings,
                 "settings_file": hook.entry.settings_file().map(|it| it.to_string_lossy().into_owned()),
                 "settings_line": hook.entry.found.settings_line,

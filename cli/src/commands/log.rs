@@ -1,5 +1,8 @@
 //! `hookbox log`.
 
+#[cfg(feature = "otel")]
+mod send;
+
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -46,6 +49,8 @@ pub(crate) struct Log {
 enum Action {
     Show(Show),
     Verify(Verify),
+    #[cfg(feature = "otel")]
+    Send(send::Send),
 }
 
 /// The events that are listed.
@@ -114,6 +119,8 @@ impl Log {
         match self.action {
             Some(Action::Show(show)) => show.run(),
             Some(Action::Verify(verify)) => verify.run().await,
+            #[cfg(feature = "otel")]
+            Some(Action::Send(send)) => send.run().await,
             None => self.events.run().await,
         }
     }

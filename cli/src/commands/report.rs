@@ -1,6 +1,6 @@
 //! `hookbox report`.
 
-use std::io::BufWriter;
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -9,7 +9,8 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use clap::{Args, ValueHint};
 use hookbox::escape;
-use hookbox_journal::journal::{DIRECTORY, Filter, Reader};
+use hookbox_journal::backtest::Source;
+use hookbox_journal::journal::{DIRECTORY, Entry, Filter, Reader};
 use hookbox_journal::report::{self, Counts, Options};
 use hookbox_system::files::NewFile;
 use hookbox_system::files::private_dir;
@@ -25,7 +26,8 @@ const NAME: &str = "hookbox-report.html";
 
 /// Show in a browser what hooks decided: writes one HTML file.
 ///
-/// It shows the events of the journal. The file needs no network, and only you can read it.
+/// It shows the events of the journal, or of other machines with --records. The file needs no network, and only you can
+/// read it.
 #[derive(Args, Debug)]
 pub(crate) struct Report {
     /// Open it in your browser.
@@ -37,6 +39,9 @@ pub(crate) struct Report {
     /// Only events since then: 30d, 12h, or a date such as 2026-01-31.
     #[arg(long, value_name = "TIME", value_parser = options::since)]
     since: Option<Timestamp>,
+    /// Show these records instead of your journal: files with records, or directories with files `*.jsonl`.
+    #[arg(long, value_name = "FILE|DIR", num_args = 1.., value_hint = ValueHint::AnyPath)]
+    records: Vec<PathBuf>,
     /// Also try hooks on past sessions, as `hookbox backtest` does [default: the sessions of all agents].
     #[arg(long, value_name = "SOURCE", num_args = 0.., value_hint = ValueHint::AnyPath)]
     backtest: Option<Vec<String>>,
@@ -52,8 +57,9 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
-        let Self { open, out, since, backtest, hook, json, discover } = self;
+        let Self { open, out, since, records, backtest, hook, json, discover } = self;
         let out = out.map(std::path::absolute).transpose()?;
+        let records = named(records)?;
         let data = discover.find.locate.data()?;
         let tried = match backtest {
             Some(sources) => Some(Backtest::for_report(sources, hook, since, discover).json().await?),
@@ -64,7 +70,13 @@ impl Report {
             None => private_dir::open(&data.join("reports"), None)?.join(NAME),
         };
         let is_alone = tried.is_none();
-        let counts = write(&path, &data.join(DIRECTORY), since, tried)?;
+        let entries: Box<dyn Iterator<Item = io::Result<Entry>>> = match records {
+            Some(files) => Box::new(files.into_iter().flat_map(entries_of)),
+            None => {
+                Box::new(Reader::open(&data.join(DIRECTORY), since).context("the journal cannot be read")?)
+            }
+        };
+        let counts = write(&path, entries, since, tried)?;
         if counts.events == 0 && is_alone {
             hint(
                 "no events were recorded in this time; [journal] with enabled = true in your hookbox.toml records them",
@@ -82,10 +94,40 @@ impl Report {
     }
 }
 
+/// Returns the files of these paths; `None` if there are no paths.
+fn named(paths: Vec<PathBuf>) -> anyhow::Result<Option<Vec<PathBuf>>> {
+    let mut files = Vec::new();
+    for path in &paths {
+        let path = std::path::absolute(path)?;
+        let found = Source::Path(path.clone()).files(Path::new(""), |_| None).map_err(|error| {
+            InputError::new(error.to_string(), "name a file with records, or a directory with files *.jsonl")
+        })?;
+        if found.is_empty() {
+            let shown = escape(&path.to_string_lossy(), 4096);
+            return Err(
+                InputError::new(format!("{shown}: has no files *.jsonl"), "name another directory").into()
+            );
+        }
+        files.extend(found.into_iter().map(|it| it.path));
+    }
+    Ok((!paths.is_empty()).then_some(files))
+}
+
+/// Returns the records of a file, or the reason why it cannot be read.
+fn entries_of(path: PathBuf) -> Box<dyn Iterator<Item = io::Result<Entry>>> {
+    match Reader::of_file(&path) {
+        Ok(reader) => Box::new(reader),
+        Err(error) => {
+            let shown = escape(&path.to_string_lossy(), 4096);
+            Box::new(std::iter::once(Err(io::Error::new(error.kind(), format!("{shown}: {error}")))))
+        }
+    }
+}
+
 /// Writes the report. Until it is whole, an older file of this name stays.
 fn write(
     path: &Path,
-    journal: &Path,
+    entries: impl Iterator<Item = io::Result<Entry>>,
     since: Option<Timestamp>,
     tried: Option<Value>,
 ) -> anyhow::Result<Counts> {
@@ -106,14 +148,14 @@ fn write(
     let options = Options { version: env!("CARGO_PKG_VERSION").to_owned(), made: Timestamp::now(), since };
     let filter = Filter { since, ..Filter::default() };
     let mut failed = None;
-    let records = Reader::open(journal, since).context("the journal cannot be read")?.map_while(|entry| {
+    let records = entries.map_while(|entry| {
         // A line that is not whole counts as unread.
         entry.map(|it| it.record().unwrap_or_default()).map_err(|error| failed = Some(error)).ok()
     });
     let records = records.filter(|record| record.is_null() || filter.wants(record));
     let written = report::write(&mut BufWriter::new(new.file()), records, tried, &options);
     if let Some(error) = failed {
-        return Err(error).context("the journal cannot be read");
+        return Err(error).context("the records cannot be read");
     }
     let counts = written.and_then(|counts| new.replace().map(|()| counts));
     counts.with_context(|| format!("{}: cannot be written", shown()))

@@ -21,8 +21,8 @@ use serde::{Serialize, Serializer};
 
 pub use self::find::{
     Area, DEFAULT_ROOTS, Declared, Finder, FoundComponent, Handler, HookSource, Kept, MANIFEST, MARKETPLACE,
-    MAX_FILES, MAX_HOOKS, Options, PluginFile, Progress, ReadFile, SourceFile, SwitchedOff, WiredCommand,
-    components, document, git_host, group, names, repository,
+    MAX_FILES, MAX_HOOKS, Options, PluginFile, Progress, ReadFile, Service, SourceFile, SwitchedOff,
+    WiredCommand, collector, components, document, git_host, group, names, repository,
 };
 pub(crate) use self::find::{GlobalSettings, outermost_repository};
 pub use self::load::{Discovery, examine_plugin, forget, remembered};
@@ -307,8 +307,8 @@ impl Entry {
 
     /// Returns the row of the hook with this descriptor.
     pub fn new(descriptor: &Descriptor, status: EntryStatus) -> Self {
-        let is_declared = matches!(descriptor.kind, Kind::Command | Kind::Tool);
-        let active = status == EntryStatus::Active || (is_declared && status == EntryStatus::Untrusted);
+        let active = status == EntryStatus::Active
+            || (descriptor.kind.is_declared() && status == EntryStatus::Untrusted);
         let subscriptions = &descriptor.subscriptions;
         let mut events: Vec<EventName> = Vec::new();
         for subscription in subscriptions.iter().filter(|_| active) {
@@ -404,7 +404,7 @@ impl Entry {
     /// declares it. `None` for a hook of another agent's, of the program that embeds hookbox, or built in.
     pub fn settings_file(&self) -> Option<PathBuf> {
         let path = self.path.as_deref()?;
-        if matches!(self.kind, Kind::Command | Kind::Tool) {
+        if self.kind.is_declared() {
             return Some(path.to_owned());
         }
         // <root>/hooks/NAME, or <root>/plugins/ORG@REPO/hooks/NAME.

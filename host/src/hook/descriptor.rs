@@ -23,6 +23,8 @@ pub enum Kind {
     Command,
     /// A tool of an MCP server.
     Tool,
+    /// An HTTP service.
+    Http,
     /// A rules file, `NAME.rules.toml`.
     Rules,
     /// Part of hookbox.
@@ -39,6 +41,7 @@ impl Kind {
             Self::Component => "component",
             Self::Command => "command",
             Self::Tool => "tool",
+            Self::Http => "http",
             Self::Rules => "rules",
             Self::Builtin => "builtin",
             Self::Code => "code",
@@ -49,6 +52,11 @@ impl Kind {
     /// it is given, so that it may run before it is trusted.
     pub fn is_one_file(self) -> bool {
         matches!(self, Self::Component | Self::Rules)
+    }
+
+    /// Returns true if a file declares the hook with its event, so that there is nothing to ask it.
+    pub fn is_declared(self) -> bool {
+        matches!(self, Self::Command | Self::Tool | Self::Http)
     }
 }
 

@@ -1,11 +1,59 @@
-//! Combines the answers of one hook that was run for each file of a call.
+//! Runs one hook for each file of a call, and combines the answers.
 
+use std::future::Future;
+use std::time::Instant;
+
+use super::process::Printed;
+use super::with_log;
+use crate::dialect::Wire;
+use crate::dialect::exact::{self, Exact};
 use crate::event::{Event, EventData};
-use crate::hook::{Cause, HookError};
+use crate::hook::{Budget, Cause, HookError};
 use crate::outcome::{Action, Outcome};
 
+/// Runs a hook for each part of an event on its wire, within one budget. `end` gets the JSON of a part, and returns an exit
+/// code with the output; `None` if there is no answer.
+pub(crate) async fn on_wire<R>(
+    wire: &dyn Wire,
+    event: &Event,
+    budget: &Budget,
+    end: impl Fn(String, Budget) -> R,
+) -> Result<Outcome, HookError>
+where
+    R: Future<Output = Result<Option<(i32, Printed)>, HookError>>,
+{
+    let parts = wire.split(event);
+    let begin = Instant::now();
+    let mut combined = Combined::new(parts.in_parts);
+    for (at, event) in parts.events.iter().enumerate() {
+        let Some(payload) = wire.encode(event) else { continue };
+        let mut left = *budget;
+        if at > 0 {
+            left.wall = budget.wall.saturating_sub(begin.elapsed());
+            left.log = budget.log.saturating_sub(combined.log_len());
+        }
+        if left.wall.is_zero() {
+            combined.add(event, Err(HookError::timeout(budget.wall)));
+            break;
+        }
+        let ended = end(Exact { value: &payload, event }.text(), left).await;
+        let Some(ended) = ended.transpose() else { continue };
+        let answer = ended.and_then(|(status, printed)| {
+            let mut outcome = wire.outcome(event, status, &printed.stdout, &printed.log);
+            if let Ok(outcome) = &mut outcome {
+                exact::restore_answer(outcome, &event.name(), &printed.stdout);
+            }
+            with_log(outcome, printed.log)
+        });
+        if combined.add(event, answer) {
+            break;
+        }
+    }
+    combined.finish(parts.beyond)
+}
+
 /// The answers to one event so far.
-pub(super) struct Combined {
+struct Combined {
     /// True if each run is about one file of the call, and not about the event as it is.
     in_parts: bool,
     all: Outcome,
@@ -15,17 +63,17 @@ pub(super) struct Combined {
 }
 
 impl Combined {
-    pub(super) fn new(in_parts: bool) -> Self {
+    fn new(in_parts: bool) -> Self {
         Self { in_parts, all: Outcome::pass(), is_unallowed: false, failed: None }
     }
 
     /// Returns the length of the log so far, in bytes.
-    pub(super) fn log_len(&self) -> usize {
+    fn log_len(&self) -> usize {
         self.all.spent.log.len()
     }
 
     /// Adds the answer of one run. Returns whether it blocks, so that no further run is needed.
-    pub(super) fn add(&mut self, event: &Event, answer: Result<Outcome, HookError>) -> bool {
+    fn add(&mut self, event: &Event, answer: Result<Outcome, HookError>) -> bool {
         let mut outcome = match answer {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -88,7 +136,7 @@ impl Combined {
 
     /// Returns the combined answer. `beyond` says why the hook could not see all files. A block counts beside
     /// any failure, and a question is still asked.
-    pub(super) fn finish(mut self, beyond: Option<String>) -> Result<Outcome, HookError> {
+    fn finish(mut self, beyond: Option<String>) -> Result<Outcome, HookError> {
         if self.is_unallowed && matches!(self.all.action, Action::Allow(_)) {
             self.all.action = Action::Pass;
         }

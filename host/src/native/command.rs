@@ -7,17 +7,16 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use async_trait::async_trait;
 use hookbox_shell::{Known, Place, Reading};
 use serde_json::Value;
 
-use super::combine::Combined;
+use super::combine::on_wire;
 use super::process::{Ended, Process};
 use super::{SETTINGS_VARIABLE, Verify, answer, as_json, checkout, no_bytecode, verified_within, with_log};
 use crate::dialect::Condition;
-use crate::dialect::exact::{self, Exact};
+use crate::dialect::exact::Exact;
 use crate::dialect::{Wire, base_coat, kodelet};
 use crate::event::Event;
 use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, OnFailure, Settings};
@@ -270,6 +269,18 @@ fn bash_among(usual: &Path, path: &OsStr) -> Result<PathBuf, HookError> {
     })
 }
 
+/// Returns the reason why a hook with this condition and this wire does not run at an event.
+pub(crate) fn passes_over(
+    condition: Option<&Condition>,
+    wire: Option<&dyn Wire>,
+    event: &Event,
+) -> Option<&'static str> {
+    if condition.is_some_and(|condition| !condition.is_for(event)) {
+        return Some("its condition (`if`) is not met");
+    }
+    wire.is_some_and(|wire| !wire.is_for(event)).then_some("its matcher does not match")
+}
+
 /// A command of a hooks.json.
 pub struct CommandHook {
     descriptor: Descriptor,
@@ -330,50 +341,12 @@ impl CommandHook {
         self
     }
 
-    /// Runs the command for each part of an event on its wire, within one budget.
-    async fn run_on_wire(
-        &self,
-        wire: &dyn Wire,
-        event: &Event,
-        budget: &Budget,
-    ) -> Result<Outcome, HookError> {
-        let (parts, variables) = (wire.split(event), wire.variables(event));
-        let begin = Instant::now();
-        let mut combined = Combined::new(parts.in_parts);
-        for (at, event) in parts.events.iter().enumerate() {
-            let Some(payload) = wire.encode(event) else { continue };
-            let mut left = *budget;
-            if at > 0 {
-                left.wall = budget.wall.saturating_sub(begin.elapsed());
-                left.log = budget.log.saturating_sub(combined.log_len());
-            }
-            if left.wall.is_zero() {
-                combined.add(event, Err(HookError::timeout(budget.wall)));
-                break;
-            }
-            let ended = self.end(Exact { value: &payload, event }.text(), &variables, &left).await;
-            let Some(ended) = ended.transpose() else { continue };
-            let answer = ended.and_then(|ended| {
-                let mut outcome =
-                    wire.outcome(event, ended.status, &ended.printed.stdout, &ended.printed.log);
-                if let Ok(outcome) = &mut outcome {
-                    exact::restore_answer(outcome, &event.name(), &ended.printed.stdout);
-                }
-                with_log(outcome, ended.printed.log)
-            });
-            if combined.add(event, answer) {
-                break;
-            }
-        }
-        combined.finish(parts.beyond)
-    }
-
     /// Runs the command with this on standard input to its end. `None` if it goes on in the background.
     async fn end(
         &self,
         stdin: String,
         more: &[(&str, String)],
-        budget: &Budget,
+        budget: Budget,
     ) -> Result<Option<Ended>, HookError> {
         let wall = verified_within(self.verify.as_ref(), budget.wall).await?;
         let own = self.variables.iter().map(|(name, value)| (name.as_str(), value.as_os_str()));
@@ -449,11 +422,7 @@ impl Hook for CommandHook {
     }
 
     fn passes_over(&self, event: &Event) -> Option<&'static str> {
-        if self.condition.as_ref().is_some_and(|condition| !condition.is_for(event)) {
-            return Some("its condition (`if`) is not met");
-        }
-        let is_excluded = self.wire.as_ref().is_some_and(|wire| !wire.is_for(event));
-        is_excluded.then_some("its matcher does not match")
+        passes_over(self.condition.as_ref(), self.wire.as_deref(), event)
     }
 
     /// Runs the command with the event on standard input: as Base Coat's envelope, or as kodelet's payload if Base Coat
@@ -461,12 +430,17 @@ impl Hook for CommandHook {
     /// a [wire](CommandHook::wire) uses that.
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
         if let Some(wire) = &self.wire {
-            return self.run_on_wire(&**wire, event, budget).await;
+            let variables = wire.variables(event);
+            let end = |stdin, left| {
+                let ended = self.end(stdin, &variables, left);
+                async { Ok(ended.await?.map(|it| (it.status, it.printed))) }
+            };
+            return on_wire(&**wire, event, budget, end).await;
         }
         let payload = base_coat::encode(event).unwrap_or_else(|| kodelet::encode(event));
         let place: Vec<_> =
             checkout(event).filter_map(|(name, value)| Some((name, value.to_str()?.to_owned()))).collect();
-        let Some(ended) = self.end(Exact { value: &payload, event }.text(), &place, budget).await? else {
+        let Some(ended) = self.end(Exact { value: &payload, event }.text(), &place, *budget).await? else {
             return Ok(Outcome::pass());
         };
         let printed = ended.succeeded()?;

@@ -4,7 +4,7 @@
 //! with the user's rights, in the directory and with the environment of the process that embeds hookbox; the
 //! `cwd` of an event is data.
 
-mod combine;
+pub(crate) mod combine;
 pub mod command;
 pub(crate) mod group;
 pub(crate) mod output;
@@ -124,7 +124,7 @@ impl Hook for NativeHook {
 }
 
 /// Reads what a hook printed.
-fn answer(event: &Event, stdout: &[u8]) -> Result<Outcome, HookError> {
+pub(crate) fn answer(event: &Event, stdout: &[u8]) -> Result<Outcome, HookError> {
     if let Some(outcome) = agent_hooks::outcome(event, stdout) {
         return outcome;
     }
@@ -171,7 +171,7 @@ pub(crate) fn with_log(answer: Result<Outcome, HookError>, log: String) -> Resul
 }
 
 /// Checks a hook, and returns the rest of `wall`.
-async fn verified_within(verify: Option<&Verify>, wall: Duration) -> Result<Duration, HookError> {
+pub(crate) async fn verified_within(verify: Option<&Verify>, wall: Duration) -> Result<Duration, HookError> {
     let Some(verify) = verify else { return Ok(wall) };
     let begin = Instant::now();
     verified(verify, wall).await?;

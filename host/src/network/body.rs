@@ -69,22 +69,21 @@ where
     }
 }
 
-/// The resources of an answer that is read. Dropping them ends the connection and lets another request run.
-pub(super) struct Hold {
-    driver: JoinHandle<()>,
-    _permit: SemaphorePermit<'static>,
-}
+/// The task of a connection. Dropping it ends the connection.
+pub(super) struct Driver(pub(super) JoinHandle<()>);
 
-impl Hold {
-    pub(super) fn new(driver: JoinHandle<()>, permit: SemaphorePermit<'static>) -> Self {
-        Self { driver, _permit: permit }
-    }
-}
-
-impl Drop for Hold {
+impl Drop for Driver {
     fn drop(&mut self) {
-        self.driver.abort();
+        self.0.abort();
     }
+}
+
+/// The resources of an answer that is read. Dropping them lets another request run, and ends the connection unless it is
+/// kept elsewhere.
+#[derive(Default)]
+pub(super) struct Hold {
+    pub(super) _driver: Option<Driver>,
+    pub(super) _permit: Option<SemaphorePermit<'static>>,
 }
 
 /// The body of an answer: at most [`MAX_BODY`] bytes, within its time limits. The connection lives while it is read.
@@ -117,6 +116,12 @@ impl ResponseBody {
         }
         let timer = Box::pin(sleep_until(next(between, until)));
         Ok(Self { incoming, hold: Some(hold), left: MAX_BODY, between, until, timer })
+    }
+
+    /// Fails beyond this many bytes, if that is below its own limit.
+    pub(super) fn at_most(mut self, bytes: u64) -> Self {
+        self.left = self.left.min(bytes);
+        self
     }
 
     /// Reads the whole body, without trailers.

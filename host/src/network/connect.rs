@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
 use hyper::rt::ReadBufCursor;
@@ -86,11 +87,13 @@ pub(super) enum Stream {
 pub(super) struct Io {
     pub(super) stream: Stream,
     buffer: Box<[u8]>,
+    /// True once a byte came from the server, after TLS.
+    pub(super) heard: Arc<AtomicBool>,
 }
 
 impl Io {
     pub(super) fn new(stream: Stream) -> Self {
-        Self { stream, buffer: vec![0; READ].into_boxed_slice() }
+        Self { stream, buffer: vec![0; READ].into_boxed_slice(), heard: Arc::default() }
     }
 }
 
@@ -119,11 +122,14 @@ impl hyper::rt::Read for Io {
         cx: &mut Context<'_>,
         mut into: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        let Self { stream, buffer } = self.get_mut();
+        let Self { stream, buffer, heard } = self.get_mut();
         let room = buffer.len().min(into.remaining());
         // Hyper's buffer cannot be filled without `unsafe`, so the bytes are copied from a buffer of our own.
         let mut read = ReadBuf::new(buffer.get_mut(..room).unwrap_or_default());
         ready!(either!(stream, inner => inner.poll_read(cx, &mut read)))?;
+        if !read.filled().is_empty() {
+            heard.store(true, Ordering::Release);
+        }
         into.put_slice(read.filled());
         Poll::Ready(Ok(()))
     }

@@ -1,4 +1,4 @@
-//! HTTP requests of component hooks: to the origins that were granted, at addresses that were checked, within limits.
+//! HTTP requests of components, and to services that are hooks: to the origins that were granted, at addresses that were checked, within limits.
 //!
 //! A request is checked, its host resolved once, every address checked, and the connection made to the checked address
 //! itself. A redirect is an answer like any other: a hook that follows it makes a new request, which is checked again.
@@ -7,6 +7,7 @@
 mod body;
 mod connect;
 mod error;
+mod exchange;
 mod resolve;
 mod target;
 
@@ -16,7 +17,7 @@ use std::future::Future;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -32,7 +33,7 @@ pub use http;
 pub(crate) use self::body::ResponseBody;
 pub use self::error::NetworkError;
 
-use self::body::{Hold, Limited};
+use self::body::{Driver, Hold, Limited};
 use self::connect::{Io, Stream};
 use self::resolve::Resolve;
 use crate::capability::{Origin, Scheme};
@@ -60,6 +61,15 @@ pub struct Network {
     port: Option<u16>,
     /// Makes the connections instead of the system.
     peer: Option<Peer>,
+    kept: Arc<exchange::Kept>,
+}
+
+/// A connection that speaks HTTP.
+struct Line<B> {
+    sender: hyper::client::conn::http1::SendRequest<B>,
+    driver: Driver,
+    /// True once a byte of an answer came.
+    heard: Arc<AtomicBool>,
 }
 
 /// Makes the connection to an origin.
@@ -113,7 +123,7 @@ impl Network {
     /// Creates a client that trusts the system's root certificates (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), or
     /// Mozilla's if the system has none, and uses the system's resolver. Loads nothing yet.
     pub fn new() -> Self {
-        Self { tls: Arc::default(), resolve: resolve::system(), port: None, peer: None }
+        Self { tls: Arc::default(), resolve: resolve::system(), port: None, peer: None, kept: Arc::default() }
     }
 
     /// Creates a client that trusts these root certificates and no others.
@@ -189,14 +199,8 @@ impl Network {
             .await
             .map_err(|_| NetworkError::Busy)?
             .map_err(|_| NetworkError::Busy)?;
-        let stream = self.connect(&origin, rules, connected).await?;
-        let mut http = hyper::client::conn::http1::Builder::new();
-        http.max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD);
-        let handshake = http.handshake(Io::new(stream)).await;
-        let (mut sender, connection) = handshake.map_err(|error| NetworkError::http(&error))?;
-        // The caller that waits for the answer gets the error of the connection.
-        let driver = tokio::spawn(async move { drop(connection.await) });
-        let hold = Hold::new(driver, permit);
+        let Line { mut sender, driver, .. } = self.open(&origin, rules, connected).await?;
+        let hold = Hold { _driver: Some(driver), _permit: Some(permit) };
 
         let answer = timeout_at(after(first_byte).min(until), sender.send_request(request)).await;
         if over.load(Ordering::Acquire) {
@@ -206,6 +210,22 @@ impl Network {
         let (parts, incoming) = answer.map_err(|error| NetworkError::http(&error))?.into_parts();
         let body = ResponseBody::new(incoming, hold, between_bytes, until)?;
         Ok(Response::from_parts(parts, body))
+    }
+
+    /// Connects to an origin, and starts to speak HTTP.
+    async fn open<B>(&self, origin: &Origin, rules: &Rules, until: Instant) -> Result<Line<B>, NetworkError>
+    where
+        B: Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<Box<dyn StdError + Send + Sync>>,
+    {
+        let io = Io::new(self.connect(origin, rules, until).await?);
+        let heard = Arc::clone(&io.heard);
+        let mut http = hyper::client::conn::http1::Builder::new();
+        http.max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD);
+        let (sender, connection) = http.handshake(io).await.map_err(|error| NetworkError::http(&error))?;
+        // The caller that waits for the answer gets the error of the connection.
+        let driver = Driver(tokio::spawn(async move { drop(connection.await) }));
+        Ok(Line { sender, driver, heard })
     }
 
     async fn connect(&self, origin: &Origin, rules: &Rules, until: Instant) -> Result<Stream, NetworkError> {

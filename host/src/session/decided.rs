@@ -85,7 +85,11 @@ impl Decided {
         if self.has_failures() {
             Box::pin(self.tell_of_failures()).await;
         }
-        self.record();
+        #[cfg(feature = "otel")]
+        let trace = self.session.live.telemetry.as_ref().and_then(|it| it.record(self.fired()));
+        #[cfg(not(feature = "otel"))]
+        let trace = None;
+        self.record(trace);
         #[cfg(feature = "otel")]
         if let Some(telemetry) = &self.session.live.telemetry {
             Box::pin(self.tell(telemetry)).await;
@@ -93,7 +97,7 @@ impl Decided {
     }
 
     /// Gives the event to the journal, once.
-    fn record(&mut self) {
+    fn record(&mut self, trace: Option<String>) {
         let Some((journal, asked)) = self.session.live.journal.get().zip(self.asked.take()) else { return };
         let fired = &*self.ruled.fired;
         let record = Record {
@@ -102,6 +106,7 @@ impl Decided {
             hooks: fired.report.hooks.iter().map(|hook| self.snapshot.recorded(hook)).collect(),
             home: self.session.chain_options().home.as_deref(),
             settings: self.snapshot.found.global.journal,
+            trace,
         };
         if let Err(error) = journal.record(&record) {
             let text = format!("the event is not in the journal: {}", text::escape(&error.to_string(), 500));
@@ -113,7 +118,6 @@ impl Decided {
     /// Sends telemetry of the event. The end of a session sends everything that was recorded, in bounded time.
     #[cfg(feature = "otel")]
     async fn tell(&self, telemetry: &crate::telemetry::Telemetry) {
-        telemetry.record(self.fired());
         if self.fired().report.event == EventName::SessionEnd {
             telemetry.flush(crate::telemetry::FLUSH).await;
         }

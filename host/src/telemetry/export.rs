@@ -65,7 +65,7 @@ fn root_cause<'a>(mut error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'sta
     error
 }
 
-fn client(endpoint: &Endpoint) -> Result<blocking::Client, String> {
+pub(super) fn client(endpoint: &Endpoint) -> Result<blocking::Client, String> {
     let needs_tls = endpoint.url.starts_with("https:");
     let config = if needs_tls { tls::system_roots() } else { tls::config(RootCertStore::empty()) };
     let client = blocking::Client::builder()

@@ -23,6 +23,7 @@
 mod export;
 mod metrics;
 mod options;
+mod records;
 mod spans;
 mod state;
 
@@ -35,6 +36,7 @@ use serde_json::Value;
 use tokio::sync::{Mutex, oneshot};
 
 pub use self::options::{Endpoint, Options, TelemetryError};
+pub use self::records::{RecordSender, SendError, SentRecord};
 
 use self::metrics::Metrics;
 use self::spans::Spans;
@@ -99,14 +101,13 @@ impl Telemetry {
         Ok(Self(Arc::new(Pipelines { spans, metrics, state, flushing: Arc::default() })))
     }
 
-    /// Records an event and its hooks. Never waits for the collector; sessions call it by themselves.
-    pub fn record(&self, fired: &Fired) {
-        if let Some(spans) = &self.0.spans {
-            spans.record(fired);
-        }
+    /// Records an event and its hooks, and returns the `traceparent` of the event's span. Never waits for the collector;
+    /// sessions call it by themselves.
+    pub fn record(&self, fired: &Fired) -> Option<String> {
         if let Some(metrics) = &self.0.metrics {
             metrics.record(fired);
         }
+        self.0.spans.as_ref()?.record(fired)
     }
 
     /// Sends all that was recorded, and waits for it at most this long. Returns whether it was done in time,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http::Uri;
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
 use crate::redact;
 use hookbox_system::text;
@@ -57,6 +57,9 @@ pub enum TelemetryError {
     /// The exporter cannot be made.
     #[error("cannot send telemetry: {}", text::escape(&redact::text(&.0.to_string()), limits::EXCERPT))]
     Exporter(#[from] opentelemetry_otlp::ExporterBuildError),
+    /// The certificates of the system cannot be read, or TLS cannot be used.
+    #[error("cannot send records: {}", text::escape(.0, limits::EXCERPT))]
+    Client(String),
 }
 
 impl TelemetryError {
@@ -65,6 +68,7 @@ impl TelemetryError {
         Hint::from(match self {
             Self::Address { .. } => "give one such as http://localhost:4318",
             Self::Protocol { .. } => "collectors take http/protobuf, mostly on port 4318",
+            Self::Client(_) => "SSL_CERT_FILE and SSL_CERT_DIR name certificates",
             Self::Exporter(_) => "check the variables OTEL_EXPORTER_OTLP_*",
         })
     }
@@ -121,6 +125,44 @@ impl Options {
             metrics_every: millis(get("OTEL_METRIC_EXPORT_INTERVAL"), 60_000),
         })
     }
+}
+
+/// Returns the endpoint for records: of the collector that the user's settings name, whatever the environment says; else
+/// of the variable for logs alone. The variable for all signals does not count, because records have more in them.
+pub(super) fn logs(collector: Option<&str>) -> Result<Option<Endpoint>, TelemetryError> {
+    let get = |name: &str| match name {
+        "OTEL_EXPORTER_OTLP_ENDPOINT" => collector.map(str::to_owned),
+        "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT" | "OTEL_LOGS_EXPORTER" if collector.is_some() => None,
+        _ => std::env::var(name).ok().filter(|value| !value.trim().is_empty()),
+    };
+    endpoint("LOGS", "v1/logs", &get)
+}
+
+/// Returns the header fields that the environment has for a signal: `NAME=VALUE,…`, in which a value may have `%20` and
+/// the like.
+pub(super) fn headers(signal: &str) -> HeaderMap {
+    let names = [format!("OTEL_EXPORTER_OTLP_{signal}_HEADERS"), "OTEL_EXPORTER_OTLP_HEADERS".to_owned()];
+    let text = names.iter().find_map(|name| std::env::var(name).ok().filter(|it| !it.trim().is_empty()));
+    let field = |pair: &str| {
+        let (name, value) = pair.split_once('=')?;
+        let mut value = HeaderValue::from_bytes(&decoded(value.trim())).ok()?;
+        value.set_sensitive(true);
+        Some((HeaderName::try_from(name.trim()).ok()?, value))
+    };
+    text.unwrap_or_default().split(',').filter_map(field).collect()
+}
+
+/// Replaces `%20` and the like.
+fn decoded(text: &str) -> Vec<u8> {
+    let (mut bytes, mut rest) = (Vec::new(), text);
+    while let Some((before, after)) = rest.split_once('%') {
+        bytes.extend_from_slice(before.as_bytes());
+        let byte = after.get(..2).and_then(|it| u8::from_str_radix(it, 16).ok());
+        bytes.push(byte.unwrap_or(b'%'));
+        rest = if byte.is_some() { after.get(2..).unwrap_or_default() } else { after };
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    bytes
 }
 
 /// Reads the endpoint of a signal. Its own variables go before the common ones.

@@ -91,12 +91,12 @@ impl Spans {
         })
     }
 
-    pub(super) fn record(&self, fired: &Fired) {
+    pub(super) fn record(&self, fired: &Fired) -> Option<String> {
         let count = |report: &Report| 1 + report.hooks.len();
         let spans = count(&fired.report)
             + fired.report.on_error.iter().map(|failure| count(&failure.report)).sum::<usize>();
         if !self.state.reserve(spans) {
-            return;
+            return None;
         }
         let mut attributes = tool_and_usage(&fired.event);
         let (verdict, by) = verdict(&fired.verdict);
@@ -119,6 +119,9 @@ impl Spans {
             self.state.release(spans);
         }
         context.span().end_with_timestamp(end);
+        let span = context.span().span_context().clone();
+        let (trace, id, flags) = (span.trace_id(), span.span_id(), span.trace_flags());
+        span.is_valid().then(|| format!("00-{trace}-{id}-{:02x}", flags.to_u8()))
     }
 
     /// Makes the span of an event, which has not ended, and those of its hooks.

@@ -80,7 +80,7 @@ pub(crate) struct Backends {
     #[cfg(feature = "store")]
     store: Option<crate::store::Store>,
     #[cfg(feature = "http")]
-    network: crate::network::Network,
+    pub(crate) network: crate::network::Network,
     git: Option<PathBuf>,
     clock: Option<TestClock>,
     recording: Recording,

@@ -2,6 +2,7 @@
 
 mod interpreters;
 mod of_a_repository;
+mod service;
 
 use serde_json::{Value, json};
 
@@ -191,7 +192,7 @@ fn each_broken_declaration_is_one_problem_and_the_rest_runs() {
         (json!({"tool": "gone.load"}), "mcp.json has no server \"gone\""),
         (
             json!({"command": "x", "tool": "a.b"}),
-            "expected one of command, component and tool, found command and tool",
+            "expected one of command, component, tool and url, found command and tool",
         ),
     ] {
         let env = TestEnvironment::new();

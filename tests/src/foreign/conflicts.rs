@@ -140,7 +140,7 @@ fn what_cannot_run_is_listed_with_its_reason() {
     for (name, why) in [
         (
             ".claude/settings.json#PreToolUse[0]",
-            "expected \"command\", the only type that is run, found \"prompt\"",
+            "expected \"command\" or \"http\", the only types that are run, found \"prompt\"",
         ),
         (".claude/settings.json#PreToolUze[0]", "did you mean PreToolUse?"),
         (".claude/settings.json#PostToolBatch[0]", "hookbox has no event for Claude Code's PostToolBatch"),

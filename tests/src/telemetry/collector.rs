@@ -8,9 +8,11 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value::Value as Any};
+use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use opentelemetry_proto::tonic::metrics::v1::{metric::Data, number_data_point};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
@@ -60,6 +62,14 @@ pub(crate) fn attributes(values: &[KeyValue]) -> BTreeMap<String, String> {
 impl Collector {
     /// One that answers every request with this status; `None` answers none at all.
     pub(crate) fn start(status: Option<u16>) -> Self {
+        match status {
+            Some(status) => Self::judging(move |_| Some(status)),
+            None => Self::judging(|_| None),
+        }
+    }
+
+    /// One that answers a request with the status for its body, or not at all.
+    pub(crate) fn judging(judge: impl Fn(&[u8]) -> Option<u16> + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (requests, stop) = (Arc::<Requests>::default(), Arc::<AtomicBool>::default());
@@ -71,11 +81,7 @@ impl Collector {
                     return;
                 }
                 let Ok(stream) = stream else { continue };
-                let Some(status) = status else {
-                    silent.push(stream);
-                    continue;
-                };
-                answer(stream, status, &kept);
+                silent.extend(answer(stream, &judge, &kept).flatten());
             }
         });
         Self { address, requests, stop, thread: Some(thread) }
@@ -108,6 +114,20 @@ impl Collector {
             }
         }
         (spans, resource)
+    }
+
+    /// The log records of each request that has arrived, and the attributes of the service that sent them.
+    pub(crate) fn logs(&self) -> (Vec<Vec<LogRecord>>, BTreeMap<String, String>) {
+        let (mut requests, mut resource) = (Vec::new(), BTreeMap::new());
+        for body in self.bodies("/v1/logs") {
+            let mut records = Vec::new();
+            for part in ExportLogsServiceRequest::decode(body.as_slice()).unwrap().resource_logs {
+                resource.append(&mut attributes(&part.resource.unwrap().attributes));
+                records.extend(part.scope_logs.into_iter().flat_map(|scope| scope.log_records));
+            }
+            requests.push(records);
+        }
+        (requests, resource)
     }
 
     /// The last value of every metric: `name{attribute=value,…}` and a sum, or the count of a distribution.
@@ -156,8 +176,12 @@ impl Drop for Collector {
     }
 }
 
-/// Keeps a request, and then answers it: the program may end with the answer.
-fn answer(stream: TcpStream, status: u16, kept: &Requests) -> Option<()> {
+/// Keeps a request, and then answers it: the program may end with the answer. Returns a connection without an answer.
+fn answer(
+    stream: TcpStream,
+    judge: &impl Fn(&[u8]) -> Option<u16>,
+    kept: &Requests,
+) -> Option<Option<TcpStream>> {
     stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
@@ -173,8 +197,11 @@ fn answer(stream: TcpStream, status: u16, kept: &Requests) -> Option<()> {
     let mut body = vec![0; length?.min(MAX_BODY)];
     reader.read_exact(&mut body).ok()?;
     let path = head.split(' ').nth(1)?.to_owned();
-    let reply = format!("HTTP/1.1 {status} x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    let status = judge(&body);
     kept.all.lock().unwrap().push(Request { path, head, body });
     kept.arrived.notify_all();
-    reader.into_inner().write_all(reply.as_bytes()).ok()
+    let Some(status) = status else { return Some(Some(reader.into_inner())) };
+    let reply = format!("HTTP/1.1 {status} x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    reader.into_inner().write_all(reply.as_bytes()).ok()?;
+    Some(None)
 }

@@ -1,6 +1,7 @@
 //! Telemetry, as a collector receives it.
 
 mod collector;
+mod records;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

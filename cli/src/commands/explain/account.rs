@@ -202,6 +202,10 @@ fn rights(hook: &ExplainedHook) -> Option<String> {
         Kind::Component if !hook.entry.rights().is_empty() => list(&hook.entry.rights()),
         Kind::Component => hook.budget.map(|_| "none".to_owned())?,
         Kind::Rules | Kind::Builtin => "none".to_owned(),
+        Kind::Http => {
+            let request = hook.entry.found.runs.as_deref().unwrap_or_default();
+            format!("none here: it gets its events by {}", escape(request, 1024))
+        }
         _ => "all of yours: it is not in a sandbox".to_owned(),
     })
 }

@@ -155,7 +155,7 @@ pub(super) async fn way_through(
             exception: Some((rule.name, rule.line, exception)),
         });
     }
-    let declared = matches!(hook.entry.kind, Kind::Command | Kind::Tool);
+    let declared = hook.entry.kind.is_declared();
     let file = hook.entry.settings_file().filter(|_| !declared && manager.hook(&ruling.by).is_some())?;
     let named = hook.report.as_ref().and_then(|it| it.metadata.get(SETTINGS_TO_PASS)?.as_object());
     let others =

@@ -302,7 +302,7 @@ pub(super) fn hook_lines(hook: &PluginHook, trusted: bool) -> Vec<String> {
 /// Returns the numbers of hooks, by kind.
 pub(super) fn counts(contents: &Contents) -> String {
     let mut parts: Vec<String> = Vec::new();
-    for kind in [Kind::Native, Kind::Component, Kind::Rules, Kind::Command, Kind::Tool] {
+    for kind in [Kind::Native, Kind::Component, Kind::Rules, Kind::Command, Kind::Tool, Kind::Http] {
         match contents.enabled().filter(|it| it.kind == kind).count() {
             0 => {}
             count => parts.push(format!("{count} {}", kind.as_str())),

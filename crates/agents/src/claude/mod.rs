@@ -45,6 +45,7 @@ pub(crate) static SPEC: Spec = Spec {
             // Seen in 2.1.329: a program that is gone blocks the call.
             blocks_without_program: Some(("onFailure", "block")),
             has_args: true,
+            has_http: true,
             runs_sh: true,
             takes_null_matcher: false,
             ..EntryForm::GROUPED

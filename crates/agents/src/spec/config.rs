@@ -100,6 +100,8 @@ pub(crate) struct EntryForm {
     pub(crate) blocks_without_program: Option<(&'static str, &'static str)>,
     /// True if `args` are the arguments of a program.
     pub(crate) has_args: bool,
+    /// True if the type may be `http`.
+    pub(crate) has_http: bool,
     /// True if an entry has variables of its own.
     pub(crate) has_env: bool,
     /// True if an entry has a directory of its own.
@@ -132,6 +134,7 @@ impl EntryForm {
         is_always_strict: false,
         blocks_without_program: None,
         has_args: false,
+        has_http: false,
         has_env: false,
         has_cwd: false,
         runs_sh: false,

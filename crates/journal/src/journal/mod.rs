@@ -6,6 +6,8 @@
 mod append;
 mod read;
 mod record;
+#[cfg(feature = "otel")]
+mod send;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -19,6 +21,8 @@ use hookbox::journal::{Journal as Receiver, Record};
 pub(crate) use self::read::has_own_hash;
 pub use self::read::{Entry, Follower, Reader};
 pub use self::record::{VERSION, event_of};
+#[cfg(feature = "otel")]
+pub use self::send::{SendingError, Sent, attempt, send};
 pub use self::stored::{
     Decision, Filter, Stored, StoredChange, StoredDenial, StoredHook, StoredLimit, StoredReport,
     StoredRuling, StoredVerdict,

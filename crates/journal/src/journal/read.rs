@@ -188,13 +188,35 @@ impl Follower {
         Ok(Self { directory: directory.to_owned(), at })
     }
 
+    /// Begins at a [`Follower::position`]: behind this many bytes of the file of this name. Without such a file it begins
+    /// with the oldest record.
+    pub fn at(directory: &Path, name: &str, offset: u64) -> Self {
+        let at = DayFile::named(directory, name).map(|file| (file, offset));
+        Self { directory: directory.to_owned(), at }
+    }
+
+    /// Returns the position behind the last line that was read, as `NAME OFFSET`.
+    pub fn position(&self) -> Option<String> {
+        let (file, offset) = self.at.as_ref()?;
+        Some(format!("{} {offset}\n", file.path.file_name()?.to_str()?))
+    }
+
     /// Returns the lines that are new since the last call.
     ///
     /// # Errors
     ///
     /// A file cannot be read.
     pub fn poll(&mut self) -> io::Result<Vec<Entry>> {
-        let mut new = Vec::new();
+        self.poll_some(usize::MAX)
+    }
+
+    /// Returns the next new lines: at most so many bytes, and the rest of the line that has the last of them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Follower::poll`].
+    pub fn poll_some(&mut self, most: usize) -> io::Result<Vec<Entry>> {
+        let (mut new, mut size) = (Vec::new(), 0);
         for file in all_files(&self.directory)? {
             let from = match &self.at {
                 Some((last, _)) if file < *last => continue,
@@ -210,11 +232,16 @@ impl Follower {
             let mut open = OpenFile::new(file.clone(), input);
             let mut end = from;
             // A line without an end is still being written.
-            while let Some(entry) = open.next()?.filter(|it| it.bytes.last() == Some(&b'\n')) {
-                end += entry.bytes.len() as u64;
+            while size < most
+                && let Some(entry) = open.next()?.filter(|it| it.bytes.last() == Some(&b'\n'))
+            {
+                (end, size) = (end + entry.bytes.len() as u64, size.saturating_add(entry.bytes.len()));
                 new.push(entry);
             }
             self.at = Some((file, end));
+            if size >= most {
+                break;
+            }
         }
         Ok(new)
     }

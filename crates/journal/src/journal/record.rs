@@ -57,7 +57,7 @@ pub(super) fn line(record: &Record<'_>, agent: Option<&str>, most: usize) -> Str
 fn line_of(record: &Record<'_>, agent: Option<&str>, parts: &Parts, is_cut: bool) -> String {
     let Record { event, fired, home, .. } = record;
     let context = &event.context;
-    let head = json!({
+    let mut head = json!({
         "v": VERSION,
         "id": id(),
         "time": Timestamp::try_from(fired.report.started).unwrap_or_default().to_string(),
@@ -67,6 +67,11 @@ fn line_of(record: &Record<'_>, agent: Option<&str>, parts: &Parts, is_cut: bool
         "cwd": context.cwd,
         "home": home.map(|it| it.to_string_lossy()),
     });
+    let given = || std::env::var("TRACEPARENT").ok();
+    // An event without a span of its own belongs to the span of the agent.
+    if let Some(trace) = record.trace.clone().or_else(given).filter(|it| it.len() <= limits::WORD) {
+        head.as_object_mut().and_then(|it| it.insert("trace".to_owned(), trace.into()));
+    }
     let mut is_redacted = false;
     let mut line = redact::whole_value(&excerpt(&head)).to_string();
     line.pop();

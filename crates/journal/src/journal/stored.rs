@@ -32,6 +32,8 @@ pub struct Stored {
     pub conversation: Option<String>,
     /// The working directory.
     pub cwd: Option<String>,
+    /// The span of the event: a W3C `traceparent`.
+    pub trace: Option<String>,
     /// The home directory.
     pub home: Option<PathBuf>,
     /// The event, with kodelet's fields.

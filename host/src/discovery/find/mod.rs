@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-pub use self::declared::{Declared, Handler, PluginFile, SourceFile, WiredCommand, document, group};
+pub use self::declared::{Declared, Handler, PluginFile, Service, SourceFile, WiredCommand, document, group};
 pub(super) use self::declared::{PLUGIN_DATA_VARIABLE, Server, Source};
 pub use self::files::{Kept, ReadFile};
 pub(super) use self::files::{LastRead, Since};
@@ -22,7 +22,7 @@ pub use self::roots::{MANIFEST, MARKETPLACE};
 pub(super) use self::scan::{Candidate, Position, Scan, State, kind_by_name, scan_plugin};
 pub(crate) use self::settings::GlobalSettings;
 pub(super) use self::settings::{FILE as SETTINGS_FILE, Table, builtin_settings};
-pub use self::settings::{SwitchedOff, git_host};
+pub use self::settings::{SwitchedOff, collector, git_host};
 pub use self::source::{Area, Finder, HookSource, MAX_FILES, MAX_HOOKS};
 use crate::discovery::Problem;
 use crate::hook::{COMPILE, Digest, Kind, Limits, MAX_COMPONENT};

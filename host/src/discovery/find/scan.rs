@@ -214,19 +214,29 @@ impl Scan {
                 let mcp_json = path.join(Source::McpJson.file());
                 let mut mcp_json = self.files.declarations(access, &mcp_json, parse).unwrap_or_default();
                 let servers = std::mem::take(&mut mcp_json.servers);
+                let declares =
+                    |(name, table): (&String, &Table)| Some((name.clone(), table.line, table.http.clone()?));
+                let services: Vec<_> = tables.iter().filter_map(declares).collect();
                 let root = RootDir { access: access.clone(), origin, root, path, top, tables, servers };
-                found.push((HooksDir::of_root(&root), mcp_json));
+                found.push((HooksDir::of_root(&root), mcp_json, services));
                 self.roots.push(root);
             }
         }
         let mut plugins = Vec::new();
-        for (dir, mcp_json) in found {
+        for (dir, mcp_json, services) in found {
             let dir = Arc::new(dir);
             self.hooks(&dir, false);
             if let Some(contents) = self.hooks_json(&dir) {
                 self.declared(&dir, &dir.declaring(Source::HooksJson), contents);
             }
             self.declared(&dir, &dir.declaring(Source::McpJson), mcp_json);
+            let file = dir.declaring(Source::Settings);
+            for (name, line, json) in services {
+                match declared::parse_table(&name, line, &json) {
+                    Ok(contents) => self.declared(&dir, &file, contents),
+                    Err(why) => self.files.problems.push(Problem::new(&file, why).of(&name)),
+                }
+            }
             plugins.push((dir.root, dir.path.with_file_name("plugins")));
         }
         for (at, path) in own.iter().enumerate() {

@@ -167,7 +167,11 @@ impl Builder<'_> {
                 let settings = self.tightened(judged, &manifest, &mut entry);
                 let access = self.access(judged, &component, &mut entry);
                 permit(&mut descriptor, &manifest, &access);
-                Arc::new(ComponentHook::new(component, descriptor, settings).with_access(access))
+                let local = ComponentHook::new(component, descriptor.clone(), settings).with_access(access);
+                match self.with_service(judged, Arc::new(local)) {
+                    Ok(hook) => hook,
+                    Err(error) => return self.invalid(judged, descriptor, error, BLOCKED),
+                }
             }
             Described::Rules(rules) => {
                 let home = self.gate.home().map(Path::to_owned);

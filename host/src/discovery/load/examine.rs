@@ -236,7 +236,7 @@ impl Examiner {
             Kind::Component => self.component(job, here, within).await,
             Kind::Rules => examine_rules(job, here).await,
             // Its events are declared: there is nothing to ask.
-            Kind::Command | Kind::Tool => Examined::new(job.digest(), Ok(Ready::Declared)),
+            kind if kind.is_declared() => Examined::new(job.digest(), Ok(Ready::Declared)),
             _ => native(job, here, self.cache.as_ref()).await,
         }
     }

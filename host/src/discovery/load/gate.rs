@@ -111,6 +111,12 @@ impl Gate {
         }
     }
 
+    /// Returns the network of all hooks.
+    #[cfg(feature = "http")]
+    pub(super) fn network(&self) -> crate::network::Network {
+        self.granted.backends.network.clone()
+    }
+
     /// Returns the counters of a rules file: in the store, if it is trusted.
     pub(super) fn counters(&self, judged: &Judged) -> Counters {
         let key = judged.key.as_ref().filter(|_| judged.standing.is_trusted());

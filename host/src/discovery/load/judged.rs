@@ -246,6 +246,7 @@ impl Judged {
         let usual = declared.and_then(|it| match (&it.outside, &it.handler) {
             (Some(outside), _) => Some(outside.usual_timeout),
             (None, Ok(Handler::Wired(_))) => Some(USUAL_OF_CLAUDE),
+            (None, Ok(Handler::Http(service))) if service.wire.is_some() => Some(USUAL_OF_CLAUDE),
             _ => None,
         });
         let Some(timeout) = declared.and_then(|it| it.timeout).or(usual) else { return default };
@@ -333,6 +334,10 @@ impl Judged {
                 "env, which has no effect on a tool: its server gets the env of mcp.json"
             }
             Kind::Tool if has_settings => "settings, which have no effect on a tool",
+            Kind::Http if has_env => {
+                "env, which has no effect on an HTTP service: it gets the variables of its allowedEnvVars"
+            }
+            Kind::Http if has_settings => "settings, which have no effect on an HTTP service",
             _ => return None,
         };
         Some(format!("{} sets {what}", SETTINGS_FILE))

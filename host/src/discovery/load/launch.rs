@@ -1,4 +1,4 @@
-//! The builder of the hooks of a scan, and the hooks that it makes of declared commands and tools.
+//! The builder of the hooks of a scan, and the hooks that it makes of declared commands, tools and services.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,9 +10,10 @@ use super::gate::Gate;
 use super::judged::Judged;
 use super::select::Wishes;
 use crate::discovery::find::{
-    Declared, Handler, Kept, Options, PLUGIN_DATA_VARIABLE, Position, Server, WiredCommand,
+    Declared, Handler, Kept, Options, PLUGIN_DATA_VARIABLE, Position, Server, Service, WiredCommand,
 };
 use crate::discovery::{Entry, Problem};
+use crate::fallback::WithFallback;
 use crate::hook::{Cause, Descriptor, Hook, HookError};
 use crate::mcp::{self, ServerConfig, ToolHook, Transport};
 use crate::native::command::{CommandHook, CommandLine};
@@ -45,7 +46,7 @@ impl Builder<'_> {
     ///
     /// # Errors
     ///
-    /// `not_found` if its command is missing; `incompatible` if its server cannot be configured.
+    /// `not_found` if its command is missing; `incompatible` if its server or service cannot be configured.
     pub(super) fn launched(
         &mut self,
         judged: &Judged,
@@ -61,6 +62,7 @@ impl Builder<'_> {
             }
             Ok(Handler::Wired(command)) => Ok(Arc::new(self.wired(judged, descriptor, command)?)),
             Ok(Handler::Tool { server, tool, .. }) => self.tool(judged, declared, descriptor, server, tool),
+            Ok(Handler::Http(service)) => self.service(judged, descriptor, service),
             Ok(Handler::Component(_)) => Err(HookError::new(Cause::Internal, "is a component")),
             Err(message) => Err(HookError::new(Cause::Incompatible, message)),
         }
@@ -107,6 +109,47 @@ impl Builder<'_> {
             hook = hook.with_variable(name, path);
         }
         Ok(hook)
+    }
+
+    /// Makes the hook that asks the service of a declaration before this component, if it has one and is trusted.
+    ///
+    /// # Errors
+    ///
+    /// `incompatible` if the service cannot be configured.
+    pub(super) fn with_service(
+        &self,
+        judged: &Judged,
+        local: Arc<dyn Hook>,
+    ) -> Result<Arc<dyn Hook>, HookError> {
+        let service = judged.declared().and_then(|it| it.service.as_ref());
+        let Some(service) = service.filter(|_| judged.standing.is_trusted()) else { return Ok(local) };
+        let service = self.service(judged, local.descriptor().clone(), service)?;
+        Ok(Arc::new(WithFallback::new(service, local)))
+    }
+
+    #[cfg(feature = "http")]
+    fn service(
+        &self,
+        judged: &Judged,
+        descriptor: Descriptor,
+        it: &Service,
+    ) -> Result<Arc<dyn Hook>, HookError> {
+        let headers = it
+            .filled(&|name| std::env::var(name).ok())
+            .map_err(|why| HookError::new(Cause::Incompatible, text::escape(&why, 400)))?;
+        let network = self.gate.network();
+        let mut hook =
+            crate::service::ServiceHook::new(descriptor, network, &it.url, &headers, &it.addresses)?;
+        hook.wire.clone_from(&it.wire);
+        hook.verify = judged.verify();
+        hook.condition = judged.declared().and_then(|it| it.condition.clone());
+        Ok(Arc::new(hook))
+    }
+
+    #[cfg(not(feature = "http"))]
+    fn service(&self, _: &Judged, _: Descriptor, _: &Service) -> Result<Arc<dyn Hook>, HookError> {
+        let what = "is an HTTP service, and this build has no HTTP (feature `http`)";
+        Err(HookError::new(Cause::Incompatible, what))
     }
 
     fn tool(

@@ -295,6 +295,7 @@ fn expected(root: &RootDir, name: &str) -> (Candidate, Source) {
     let (kind, path) = match source {
         Source::File | Source::Outside => (kind_by_name(file), dir.path.join(file)),
         Source::McpJson => (Kind::Tool, root.mcp_file()),
+        Source::Settings => (Kind::Http, dir.declaring(source)),
         Source::HooksJson | Source::Manifest => (Kind::Command, dir.declaring(source)),
     };
     let candidate = Candidate::of_file(&dir, file.to_owned(), path, State::Usable);

@@ -14,8 +14,8 @@ use crate::native::command::CommandLine;
 use crate::spec::Unit;
 use crate::spec::{CommandHooks, Spec};
 use hookbox::discovery::document::{Form, Member, Node, at, wrong};
-use hookbox::discovery::group::{Command, CommandForm, Group};
-use hookbox::discovery::{Declared, Handler, WiredCommand};
+use hookbox::discovery::group::{Command, CommandForm, Group, Runs};
+use hookbox::discovery::{Declared, Handler, Service, WiredCommand};
 
 /// A time limit in milliseconds below this one was probably meant in seconds.
 const SHORT: Duration = Duration::from_millis(300);
@@ -65,6 +65,7 @@ impl File<'_> {
             time: spec.wait.unit.reader(),
             times: spec.wait.unit.times(),
             has_args: entry.has_args,
+            has_http: entry.has_http,
             runs_sh: entry.runs_sh,
             is_own: false,
         }
@@ -82,8 +83,11 @@ impl File<'_> {
     ) -> Option<Declared> {
         let form = self.form();
         let hook = Declared::new(label, known.cloned());
-        let Command { mut hook, members, line } = self.reader.command(group, node, &form, hook);
-        let shown = line.as_ref().map(ToString::to_string).unwrap_or_default();
+        let Command { mut hook, members, runs } = self.reader.command(group, node, &form, hook);
+        let shown = match &runs {
+            Ok(Runs::Line(line)) => line.to_string(),
+            _ => String::new(),
+        };
         // Hookbox would start itself again and again. A line that does more is run, because it may be a guard.
         if installed_for(&shown).is_some() {
             return None;
@@ -94,9 +98,15 @@ impl File<'_> {
         let must_answer = hook.on_failure == Some(OnFailure::Block);
         let loop_limit = find("loop_limit").and_then(|it| self.loop_limit(it));
         self.tells_milliseconds(hook.timeout, node);
-        let command = line.and_then(|line| {
-            let line = self.rooted(line, node)?;
-            self.without_env_file(&line, node);
+        hook.handler = runs.and_then(|runs| {
+            let runs = match runs {
+                Runs::Line(line) => {
+                    let line = self.rooted(line, node)?;
+                    self.without_env_file(&line, node);
+                    Runs::Line(line)
+                }
+                service @ Runs::Service(_) => service,
+            };
             if known.is_none() {
                 return Err("its event is not known".to_owned());
             }
@@ -105,9 +115,11 @@ impl File<'_> {
             let wire = self.matching(wire, group).must_answer(must_answer).loop_limit(loop_limit);
             let env = find("env").map_or(Ok(Vec::new()), |env| self.entry_env(env))?;
             let cwd = directory(find("cwd"))?;
-            Ok(self.command(line, wire, env, cwd))
+            Ok(match runs {
+                Runs::Line(line) => Handler::Wired(Box::new(self.command(line, wire, env, cwd))),
+                Runs::Service(it) => Handler::Http(Box::new(Service { wire: Some(Arc::new(wire)), ..it })),
+            })
         });
-        hook.handler = command.map(|it| Handler::Wired(Box::new(it)));
         Some(hook)
     }
 

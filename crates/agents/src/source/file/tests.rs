@@ -80,9 +80,18 @@ fn what_cannot_run_is_an_entry_that_says_why() {
         (
             Agent::Claude,
             claude(r#"{"type": "prompt", "prompt": "p"}"#),
-            "line 1, column 47: type: expected \"command\", the only type that is run, found \"prompt\"",
+            "line 1, column 47: type: expected \"command\" or \"http\", the only types that are run, found \"prompt\"",
         ),
-        (Agent::Claude, claude(r#"{"type": "http", "url": "u"}"#), "found \"http\""),
+        (
+            Agent::Claude,
+            claude(r#"{"type": "http", "url": "u"}"#),
+            "url: expected an address that begins with",
+        ),
+        (
+            Agent::Gemini,
+            claude(r#"{"type": "http", "url": "http://u"}"#).replace("PreToolUse", "BeforeTool"),
+            "the only type that is run, found \"http\"",
+        ),
         (Agent::Claude, claude(r#"{"type": "mcp_tool", "server": "s"}"#), "found \"mcp_tool\""),
         (Agent::Claude, claude(r#"{"type": "command"}"#), "expected command, found none"),
         (

@@ -1,6 +1,6 @@
 //! Strict JSON with the position of each value, and its faults: each one once, with its position and what was expected.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 use jsonc_parser::ast::{ObjectPropName, Value};
@@ -270,6 +270,55 @@ const HARMLESS: [&str; 13] = [
 /// Returns true if a key changes nothing about its entry here: it is passed over in silence.
 pub fn is_harmless(key: &str) -> bool {
     HARMLESS.contains(&key)
+}
+
+/// Returns the members of an object without a repeated name.
+pub(super) fn members<'a>(key: &str, expected: &str, value: Node<'a>) -> Result<Vec<Member<'a>>, String> {
+    let Form::Object(Object { members, again }) = value.form() else {
+        return Err(wrong(key, expected, value));
+    };
+    again.first().map_or(Ok(members), |member| Err(twice(member)))
+}
+
+pub(super) fn word(key: &str, expected: &str, value: Node<'_>) -> Result<String, String> {
+    value.text().filter(|text| is_clean(text)).ok_or_else(|| wrong(key, expected, value))
+}
+
+/// Returns true for a text that is not blank and can be an argument of a program.
+pub(super) fn is_clean(text: &str) -> bool {
+    !text.trim().is_empty() && !text.contains('\0')
+}
+
+/// Reads variables or headers. A text that no process takes is as wrong as a name.
+pub(super) fn map(key: &str, value: Node<'_>) -> Result<BTreeMap<String, String>, String> {
+    let text = |member: Member<'_>| match member.value.text() {
+        Some(text) if !text.contains('\0') && is_a_name(key, &member.name) => Ok((member.name, text)),
+        Some(_) => {
+            let what = format!("{key}: {:?} cannot be a name", text::escape(&member.name, 80));
+            Err(at(member.at, &what))
+        }
+        None => Err(wrong(&member.name, "a text", member.value)),
+    };
+    members(key, "an object of texts", value)?.into_iter().map(text).collect()
+}
+
+/// Returns true if a variable or a header can have this name; a header's is a token of HTTP.
+fn is_a_name(key: &str, name: &str) -> bool {
+    let is_header = key == "headers";
+    let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    !name.is_empty()
+        && !name.contains(['=', '\0', '\n', '\r', ':', ' '])
+        && (!is_header || name.chars().all(is_token))
+}
+
+/// Reads an address of HTTP. One that begins with a variable is checked when it is used.
+pub(super) fn address(value: Node<'_>) -> Result<String, String> {
+    let expected = "an address that begins with http:// or https://";
+    let url = word("url", expected, value)?;
+    let scheme = url.split_once("://").filter(|(_, rest)| !rest.is_empty()).map(|(scheme, _)| scheme);
+    let is_http =
+        scheme.is_some_and(|it| it.eq_ignore_ascii_case("http") || it.eq_ignore_ascii_case("https"));
+    if is_http || url.starts_with("${") { Ok(url) } else { Err(wrong("url", expected, value)) }
 }
 
 /// The number of words of a command, and of tools that a matcher names.

@@ -9,9 +9,9 @@ use std::time::Duration;
 use regex::Regex;
 
 use super::document::{
-    Form, MAX_WORDS, Member, Node, Object, Reader, at, is_harmless, twice, unknown, words, wrong,
+    Form, MAX_WORDS, Member, Node, Object, Reader, at, is_clean, is_harmless, twice, unknown, words, wrong,
 };
-use super::{Declared, Handler, Source};
+use super::{Declared, Handler, Service, Source};
 use crate::event::kind_of_pattern;
 use crate::hook::{Kind, OnFailure};
 use crate::native::command::CommandLine;
@@ -19,11 +19,28 @@ use hookbox_system::units;
 use hookbox_system::{limits, text};
 
 /// The keys of an action.
-const ACTIONS: [&str; 3] = ["command", "component", "tool"];
+const ACTIONS: [&str; 4] = ["command", "component", "tool", "url"];
 
 /// The keys of an entry.
-const KEYS: [&str; 9] =
-    ["command", "component", "tool", "name", "priority", "matcher", "timeout", "on_failure", "observe"];
+const KEYS: [&str; 14] = [
+    "command",
+    "component",
+    "tool",
+    "url",
+    "headers",
+    "allowedEnvVars",
+    "addresses",
+    "fallback",
+    "name",
+    "priority",
+    "matcher",
+    "timeout",
+    "on_failure",
+    "observe",
+];
+
+/// The message for an entry without an action, or with two.
+const ONE_ACTION: &str = "expected one of command, component, tool and url";
 
 /// The time limit that a number means, and the time limits in words.
 pub(super) const TIME: fn(f64) -> Option<Duration> = |seconds| Duration::try_from_secs_f64(seconds).ok();
@@ -48,12 +65,28 @@ impl Reader {
         let Object { members, again } = object;
         hook.on_failure = policy(members.iter().chain(&again));
         let (mut actions, mut unknowns) = (Vec::new(), Vec::new());
+        let is_http = members.iter().any(|it| it.name == "url");
         for member in &members {
             let value = member.value;
             match member.name.as_str() {
                 "command" => actions.push((member, Kind::Command, command_line(value).map(Handler::Command))),
-                "component" => actions.push((member, Kind::Component, component(value))),
+                "component" => actions.push((member, Kind::Component, component("component", value))),
                 "tool" => actions.push((member, Kind::Tool, tool(value))),
+                "url" => {
+                    let service = Service::read(&members, node);
+                    actions.push(match members.iter().find(|it| it.name == "fallback") {
+                        Some(local) => {
+                            let local = service.and_then(|it| {
+                                hook.service = Some(it);
+                                component("fallback", local.value)
+                            });
+                            (member, Kind::Component, local)
+                        }
+                        None => (member, Kind::Http, service.map(|it| Handler::Http(Box::new(it)))),
+                    });
+                }
+                "headers" | "allowedEnvVars" | "addresses" | "fallback" if is_http => {}
+                "type" if is_http && value.is_text("http") => {}
                 "matcher" => hook.tools = self.tools(value),
                 _ if self.common(member, &mut hook) || is_harmless(&member.name) => {}
                 _ => unknowns.push(member),
@@ -69,14 +102,14 @@ impl Reader {
             (None, ..) => {
                 let misspelt = unknowns.iter().take(MAX_WORDS).position(|it| is_action(it));
                 let misspelt = misspelt.or_else(|| unknowns.iter().position(|it| !is_policy(&it.name)));
-                let none = "expected one of command, component and tool, found none of them";
+                let none = format!("{ONE_ACTION}, found none of them");
                 // The missing key is the misspelt one.
                 Err(misspelt
-                    .map_or_else(|| at(node.spot(), none), |which| unknown(unknowns.remove(which), &KEYS)))
+                    .map_or_else(|| at(node.spot(), &none), |which| unknown(unknowns.remove(which), &KEYS)))
             }
             (Some((first, ..)), Some((second, ..)), _) => {
                 let (first, found) = (&first.name, &second.name);
-                let what = format!("expected one of command, component and tool, found {first} and {found}");
+                let what = format!("{ONE_ACTION}, found {first} and {found}");
                 Err(at(second.at, &what))
             }
             (_, _, Some(second)) => Err(twice(second)),
@@ -84,6 +117,9 @@ impl Reader {
                 let what =
                     "mcp.json sends events to tools only: a command or component belongs into hooks.json";
                 Err(at(node.spot(), what))
+            }
+            (Some((first, ..)), ..) if source == Source::Settings && first.name != "url" => {
+                Err(at(first.at, "is for an HTTP service only: the rest belongs into hooks.json"))
             }
             (Some((_, _, handler)), ..) => handler,
         };
@@ -124,12 +160,13 @@ impl Reader {
         true
     }
 
-    /// Reads the unknown keys of an entry. One that starts a process cannot run with such a key, which may be the one
+    /// Reads the unknown keys of an entry. One that starts a process or sends a request cannot run with such a key, which may be the one
     /// that made it safe, and is a guard.
     pub(super) fn unknowns(&mut self, members: Vec<&Member<'_>>, known: &[&str], hook: &mut Declared) {
-        let starts_a_process = matches!(hook.handler, Ok(Handler::Command(_)));
+        let acts =
+            hook.service.is_some() || matches!(hook.handler, Ok(Handler::Command(_) | Handler::Http(_)));
         for member in members {
-            if is_policy(&member.name) || !starts_a_process {
+            if is_policy(&member.name) || !acts {
                 self.unknown(member, known);
             } else if hook.handler.is_ok() {
                 hook.handler = Err(unknown(member, known));
@@ -195,14 +232,9 @@ pub(super) fn command_line(value: Node<'_>) -> Result<CommandLine, String> {
     line.ok_or_else(|| wrong("command", expected, value))
 }
 
-/// Returns true for a text that is not blank and can be an argument of a program.
-pub(super) fn is_clean(text: &str) -> bool {
-    !text.trim().is_empty() && !text.contains('\0')
-}
-
-fn component(value: Node<'_>) -> Result<Handler, String> {
+fn component(key: &str, value: Node<'_>) -> Result<Handler, String> {
     let path = value.text().filter(|path| is_clean(path));
-    let path = path.ok_or_else(|| wrong("component", "the path of a .wasm file", value))?;
+    let path = path.ok_or_else(|| wrong(key, "the path of a .wasm file", value))?;
     Ok(Handler::Component(path.into()))
 }
 

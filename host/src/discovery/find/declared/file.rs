@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::document::{Document, Fault, Form, Member, Node, Object, Reader, at, twice, unknown, wrong};
-use super::entry::{hides_guard, is_clean};
-use super::group::{self, CommandForm};
-use super::{Declared, Handler, Source, WiredCommand};
+use super::document::{
+    Document, Fault, Form, Member, Node, Object, Reader, address, at, map, members, twice, unknown, word,
+    wrong,
+};
+use super::entry::hides_guard;
+use super::group::{self, CommandForm, Runs};
+use super::{Declared, Handler, Service, Source, WiredCommand};
 use crate::dialect::Wire;
 use crate::dialect::claude::{self, ClaudeWire, Matcher};
 use crate::event::EventName;
@@ -62,6 +65,33 @@ pub(crate) fn parse_further(text: &str, path: &Path) -> Result<Contents, String>
     let mut file = File::new(Source::Manifest, format!("{}:", text::plain_name(text::prefix(&name, 64))));
     file.whole(document.root());
     Ok(file.finish())
+}
+
+/// Reads the service that the table of the hook `name` declares, in this line of `hookbox.toml`, as JSON.
+///
+/// # Errors
+///
+/// As for [`parse`].
+pub(crate) fn parse_table(name: &str, line: usize, json: &str) -> Result<Contents, String> {
+    // The positions are those of the JSON, which nobody sees.
+    let here = |text: String| match text.split_once(": ") {
+        Some((at, what)) if at.starts_with("line ") => format!("line {line}: http: {what}"),
+        _ => format!("line {line}: http: {text}"),
+    };
+    let mut entry: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let event = entry.remove("event").and_then(|it| it.as_str().map(str::to_owned));
+    let event = event.ok_or_else(|| here("expected event, found none".to_owned()))?;
+    entry.insert("name".to_owned(), name.into());
+    let text = serde_json::json!({ "hooks": { event: [entry] } }).to_string();
+    let mut contents = parse(&text, Source::Settings)?;
+    for hook in &mut contents.hooks {
+        hook.label = name.to_owned();
+        hook.spot = format!("line {line}");
+        hook.handler = std::mem::replace(&mut hook.handler, Err(String::new())).map_err(here);
+    }
+    contents.faults.iter_mut().for_each(|fault| fault.message = here(std::mem::take(&mut fault.message)));
+    Ok(contents)
 }
 
 /// Returns true if a key names an event, in either shape.
@@ -224,7 +254,7 @@ impl File {
             return self.leave_out(value);
         };
         for item in items {
-            if self.source != Source::McpJson && group::is_group(item) {
+            if !matches!(self.source, Source::McpJson | Source::Settings) && group::is_group(item) {
                 self.contents.has_groups = true;
                 let event = in_claude.clone().unwrap_or_else(|| event.clone());
                 let group = self.reader.group(item, &CommandForm::OWN);
@@ -238,16 +268,20 @@ impl File {
                 for node in &group.commands {
                     let Some(hook) = self.hook(key, &event, *node) else { continue };
                     let command = self.reader.command(&group, *node, &CommandForm::OWN, hook);
-                    let line = command.line.and_then(|line| match &in_claude {
-                        Some(_) => Ok(line),
+                    let runs = command.runs.and_then(|runs| match &in_claude {
+                        Some(_) => Ok(runs),
                         None => {
                             let what =
                                 format!("Claude Code has no event {key}, so its shape cannot be used here");
                             Err(at(node.spot(), &what))
                         }
                     });
-                    let wired = |line| Handler::Wired(Box::new(WiredCommand::new(line, Arc::clone(&wire))));
-                    self.contents.hooks.push(Declared { handler: line.map(wired), ..command.hook });
+                    let wire = Arc::clone(&wire);
+                    let handler = runs.map(|runs| match runs {
+                        Runs::Line(line) => Handler::Wired(Box::new(WiredCommand::new(line, wire))),
+                        Runs::Service(it) => Handler::Http(Box::new(Service { wire: Some(wire), ..it })),
+                    });
+                    self.contents.hooks.push(Declared { handler, ..command.hook });
                 }
             } else {
                 let Some(hook) = self.hook(key, &event, item) else { continue };
@@ -398,52 +432,8 @@ fn server(node: Node<'_>) -> Result<Server, String> {
     Ok(Server { transport, text: node.raw().to_owned() })
 }
 
-/// Returns the members of an object without a repeated name.
-fn members<'a>(key: &str, expected: &str, value: Node<'a>) -> Result<Vec<Member<'a>>, String> {
-    let Form::Object(Object { members, again }) = value.form() else {
-        return Err(wrong(key, expected, value));
-    };
-    again.first().map_or(Ok(members), |member| Err(twice(member)))
-}
-
-fn word(key: &str, expected: &str, value: Node<'_>) -> Result<String, String> {
-    value.text().filter(|text| is_clean(text)).ok_or_else(|| wrong(key, expected, value))
-}
-
 fn text_of(key: &str, value: Node<'_>) -> Result<String, String> {
     value.text().filter(|text| !text.contains('\0')).ok_or_else(|| wrong(key, "a text", value))
-}
-
-/// Reads variables or headers. A text that no process takes is as wrong as a name.
-fn map(key: &str, value: Node<'_>) -> Result<BTreeMap<String, String>, String> {
-    let text = |member: Member<'_>| match member.value.text() {
-        Some(text) if !text.contains('\0') && is_a_name(key, &member.name) => Ok((member.name, text)),
-        Some(_) => {
-            let what = format!("{key}: {:?} cannot be a name", text::escape(&member.name, 80));
-            Err(at(member.at, &what))
-        }
-        None => Err(wrong(&member.name, "a text", member.value)),
-    };
-    members(key, "an object of texts", value)?.into_iter().map(text).collect()
-}
-
-/// Returns true if a variable or a header can have this name; a header's is a token of HTTP.
-fn is_a_name(key: &str, name: &str) -> bool {
-    let is_header = key == "headers";
-    let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-    !name.is_empty()
-        && !name.contains(['=', '\0', '\n', '\r', ':', ' '])
-        && (!is_header || name.chars().all(is_token))
-}
-
-/// Reads the address of a server. One that begins with a variable is checked when it is used.
-fn address(value: Node<'_>) -> Result<String, String> {
-    let expected = "an address that begins with http:// or https://";
-    let url = word("url", expected, value)?;
-    let scheme = url.split_once("://").filter(|(_, rest)| !rest.is_empty()).map(|(scheme, _)| scheme);
-    let is_http =
-        scheme.is_some_and(|it| it.eq_ignore_ascii_case("http") || it.eq_ignore_ascii_case("https"));
-    if is_http || url.starts_with("${") { Ok(url) } else { Err(wrong("url", expected, value)) }
 }
 
 #[cfg(test)]

@@ -4,10 +4,13 @@
 use std::time::Duration;
 
 use super::Declared;
-use super::document::{Form, Member, Node, Object, Reader, at, is_harmless, twice, unknown, words, wrong};
-use super::entry::{self, TIME, TIMES, command_line, hides_guard, is_clean, is_policy};
+use super::document::{
+    Form, Member, Node, Object, Reader, at, is_clean, is_harmless, twice, unknown, words, wrong,
+};
+use super::entry::{self, TIME, TIMES, command_line, hides_guard, is_policy};
+use super::service::{self, Service};
 use crate::dialect::Condition;
-use crate::hook::{Digest, OnFailure};
+use crate::hook::{Digest, Kind, OnFailure};
 use crate::native::command::CommandLine;
 use hookbox_system::text;
 
@@ -28,6 +31,8 @@ pub struct CommandForm {
     pub times: &'static str,
     /// True if `args` are the arguments of a program.
     pub has_args: bool,
+    /// True if the type may be `http`.
+    pub has_http: bool,
     /// True if `/bin/sh` runs a line that names no shell; otherwise bash does.
     pub runs_sh: bool,
     /// True for a file of hookbox. It has hookbox's own keys, too, and of a repeated key the first value counts. In other
@@ -53,6 +58,10 @@ const COMMAND_KEYS: [&str; 13] = [
     "observe",
 ];
 
+/// The keys of a command that a service does not have.
+const OF_COMMANDS: [&str; 9] =
+    ["command", "args", "bash", "shell", "async", "asyncRewake", "env", "cwd", "loop_limit"];
+
 impl CommandForm {
     /// The form of hookbox's own files and plugins: that of Claude Code.
     pub(super) const OWN: Self = Self {
@@ -63,6 +72,7 @@ impl CommandForm {
         time: TIME,
         times: TIMES,
         has_args: true,
+        has_http: true,
         runs_sh: true,
         is_own: true,
     };
@@ -92,8 +102,16 @@ pub struct Command<'a> {
     pub hook: Declared,
     /// Its keys.
     pub members: Vec<Member<'a>>,
-    /// The line that it runs; or the reason why it cannot run, in words that read after the path of the file.
-    pub line: Result<CommandLine, String>,
+    /// The action; or the reason why it cannot run, in words that read after the path of the file.
+    pub runs: Result<Runs, String>,
+}
+
+/// The action of a command.
+pub enum Runs {
+    /// A command line.
+    Line(CommandLine),
+    /// A request to a service, whose wire its reader adds.
+    Service(Service),
 }
 
 /// Returns true if this is a group: an object with `hooks`.
@@ -210,17 +228,21 @@ impl Reader {
             let example = "an object such as {\"type\": \"command\", \"command\": \"…\"}";
             hook.on_failure = (form.is_own && hides_guard(node.raw())).then_some(OnFailure::Block);
             hook.on_failure = hook.on_failure.or(group.policy);
-            return Command { hook, members: Vec::new(), line: Err(wrong("hooks", example, node)) };
+            return Command { hook, members: Vec::new(), runs: Err(wrong("hooks", example, node)) };
         };
-        let is_twice = |it: &&Member<'_>| matches!(it.name.as_str(), "command" | "args");
+        let is_twice = |it: &&Member<'_>| matches!(it.name.as_str(), "command" | "args" | "url");
         let repeated = object.again.iter().find(is_twice).filter(|_| form.is_own).map(twice);
         hook.on_failure = self.policy(&object, form).or(group.policy);
         let members = self.members(object, form, |_| false);
         let find = |name: &str| members.iter().find(|it| it.name == name);
         hook.condition = find("if").and_then(|it| self.condition(it.value));
         hook.timeout = self.time(&members, form);
+        let is_http = form.has_http && find("type").is_some_and(|it| it.value.is_text("http"));
+        if is_http {
+            hook.kind = Kind::Http;
+        }
         for key in ["async", "asyncRewake"] {
-            let Some(value) = find(key).map(|it| it.value) else { continue };
+            let Some(value) = find(key).map(|it| it.value).filter(|_| !is_http) else { continue };
             let background = self.checked(key, "true or false", value, value.flag(), "");
             hook.background |= background.unwrap_or_default();
         }
@@ -229,24 +251,32 @@ impl Reader {
                 self.common(member, &mut hook);
             }
         }
-        let mut line = repeated.map_or_else(|| self.line(&members, node, form), Err);
-        let is_known =
-            |name: &str| form.keys.contains(&name) || form.silent_keys.contains(&name) || is_harmless(name);
+        let mut runs = match repeated {
+            Some(why) => Err(why),
+            None if is_http => Service::read(&members, node).map(Runs::Service),
+            None => self.line(&members, node, form).map(Runs::Line),
+        };
+        let is_known = |name: &str| {
+            (form.keys.contains(&name) && !(is_http && OF_COMMANDS.contains(&name)))
+                || (is_http && service::KEYS.contains(&name))
+                || form.silent_keys.contains(&name)
+                || is_harmless(name)
+        };
         // Another type has keys of its own.
-        let is_command = find("type").is_none_or(|it| it.value.is_text("command"));
+        let is_command = is_http || find("type").is_none_or(|it| it.value.is_text("command"));
         for member in members.iter().filter(|it| !is_known(&it.name)) {
             if form.is_own && is_policy(&member.name) {
                 self.unknown(member, form.keys);
-            } else if is_command && line.is_ok() {
+            } else if is_command && runs.is_ok() {
                 // The key may be the one that made the command safe, and the command a guard.
-                line = Err(unknown(member, form.keys));
+                runs = Err(unknown(member, if is_http { &service::KEYS } else { form.keys }));
                 hook.on_failure.get_or_insert(OnFailure::Block);
             }
         }
         if hook.background && hook.on_failure == Some(OnFailure::Block) {
             self.fault(|| at(node.spot(), "runs in the background (async), so it cannot block"));
         }
-        Command { hook, members, line }
+        Command { hook, members, runs }
     }
 
     /// Reads the failure policy of a command: that of its agent, or hookbox's own.
@@ -295,7 +325,11 @@ impl Reader {
     ) -> Result<CommandLine, String> {
         let find = |name: &str| members.iter().find(|it| it.name == name);
         if let Some(kind) = find("type").filter(|it| !it.value.is_text("command")) {
-            return Err(wrong("type", "\"command\", the only type that is run", kind.value));
+            let types = match form.has_http {
+                true => "\"command\" or \"http\", the only types that are run",
+                false => "\"command\", the only type that is run",
+            };
+            return Err(wrong("type", types, kind.value));
         }
         let shell = find("shell").map(|it| it.value);
         if let Some(shell) = shell.filter(|it| it.is_text("powershell")) {

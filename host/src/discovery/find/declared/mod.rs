@@ -10,6 +10,7 @@ mod entry;
 mod file;
 #[doc(hidden)]
 pub mod group;
+mod service;
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use self::file::{Contents, MAX_FILE, Server, Servers, parse, parse_further};
+pub(crate) use self::file::{Contents, MAX_FILE, Server, Servers, parse, parse_further, parse_table};
+pub use self::service::Service;
 
 use crate::dialect::{Condition, Wire};
 use crate::event::EventName;
@@ -48,6 +50,8 @@ pub enum Source {
     Manifest,
     /// `mcp.json`.
     McpJson,
+    /// A table of `hookbox.toml`.
+    Settings,
     /// A file of a [`HookSource`](super::source::HookSource).
     Outside,
 }
@@ -60,6 +64,7 @@ impl Source {
             Self::HooksJson => "hooks.json",
             Self::Manifest => "plugin.json",
             Self::McpJson => "mcp.json",
+            Self::Settings => super::SETTINGS_FILE,
         }
     }
 
@@ -74,6 +79,7 @@ impl Source {
             Some(("hooks.json", _)) => Self::HooksJson,
             Some(("plugin.json", _)) => Self::Manifest,
             Some(("mcp.json", _)) => Self::McpJson,
+            Some((super::SETTINGS_FILE, _)) => Self::Settings,
             _ => Self::File,
         }
     }
@@ -97,6 +103,8 @@ pub enum Handler {
         /// The line and column that name it.
         spot: String,
     },
+    /// An HTTP service.
+    Http(Box<Service>),
 }
 
 /// A command that speaks the protocol of an agent.
@@ -213,6 +221,8 @@ pub struct Declared {
     pub text: String,
     /// The server of its tool.
     pub(crate) server: Option<Server>,
+    /// The service that is asked before its component.
+    pub(crate) service: Option<Service>,
     /// The file of a source that declares it.
     pub outside: Option<Arc<SourceFile>>,
     /// True if the configuration of its source switches it off.
@@ -242,6 +252,7 @@ impl Declared {
             is_reported: false,
             text: String::new(),
             server: None,
+            service: None,
             outside: None,
             is_disabled: false,
         }
@@ -286,11 +297,15 @@ impl Declared {
         }
     }
 
-    /// Returns the command line or the tool, for people; not escaped.
+    /// Returns the command line, the tool or the address, for people; not escaped.
     pub fn runs(&self) -> Option<String> {
+        if let Some(service) = &self.service {
+            return Some(service.to_string());
+        }
         match (self.handler.as_ref().ok()?, &self.server) {
             (Handler::Command(line), _) => Some(line.to_string()),
             (Handler::Wired(command), _) => Some(command.line.to_string()),
+            (Handler::Http(service), _) => Some(service.to_string()),
             (Handler::Tool { server, tool, .. }, Some(found)) => {
                 Some(format!("{tool} of the server {server}: {}", found.runs()))
             }

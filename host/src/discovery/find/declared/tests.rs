@@ -16,6 +16,7 @@ fn read(source: Source, text: &str) -> (Vec<String>, Vec<String>) {
             Ok(Handler::Command(line)) => format!("argv {line}"),
             Ok(Handler::Wired(command)) => format!("claude {}", command.line),
             Ok(Handler::Component(path)) => format!("component {}", path.display()),
+            Ok(Handler::Http(service)) => service.to_string(),
             Ok(Handler::Tool { server, tool, .. }) => format!("tool {server} {tool}"),
             Err(message) if hook.is_reported => format!("TOLD {message}"),
             Err(message) => format!("BROKEN {message}"),
@@ -83,7 +84,7 @@ fn each_mistake_is_said_once_with_its_place_and_the_rest_holds() {
         ),
         (
             r#"{"command": "y", "tool": "a.b"}"#,
-            "BROKEN line 2, column 18: expected one of command, component and tool, found command and tool",
+            "BROKEN line 2, column 18: expected one of command, component, tool and url, found command and tool",
             None,
         ),
         (
@@ -93,7 +94,7 @@ fn each_mistake_is_said_once_with_its_place_and_the_rest_holds() {
         ),
         (
             r"{}",
-            "BROKEN line 2, column 1: expected one of command, component and tool, found none of them",
+            "BROKEN line 2, column 1: expected one of command, component, tool and url, found none of them",
             None,
         ),
         (
@@ -272,8 +273,8 @@ fn the_shape_of_claude_code_is_read_beside_the_other() {
             "hooks.json#Stop[0] agent_stop BROKEN line 6, column 20: only Claude Code's shape has the event Stop: a group with \"hooks\" in it",
             "hooks.json#OnBudgetExceeded[0] on_budget_exceeded BROKEN line 7, column 43: Claude Code has no event \
              OnBudgetExceeded, so its shape cannot be used here",
-            "hooks.json#PostToolUse[0] after_tool_call BROKEN line 8, column 47: type: expected \"command\", the only type \
-             that is run, found \"prompt\"",
+            "hooks.json#PostToolUse[0] after_tool_call BROKEN line 8, column 47: type: expected \"command\" or \"http\", \
+             the only types that are run, found \"prompt\"",
             "hooks.json#PostToolUse[1] after_tool_call BROKEN line 8, column 93: unknown key \"comand\" \
              (did you mean command?)",
         ]

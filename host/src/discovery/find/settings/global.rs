@@ -43,6 +43,8 @@ pub(crate) struct Top {
     pub(crate) keep_days: Option<NonZeroU32>,
     /// The most bytes of all records.
     pub(crate) journal_size: Option<u64>,
+    /// The address of the collector that gets the records.
+    pub(crate) collector: Option<String>,
     /// The keys of the file and their lines, also of keys with a wrong value.
     pub(crate) keys: Vec<(&'static str, usize)>,
 }
@@ -65,15 +67,11 @@ pub(crate) const DEFAULT_SKIP_COMMANDS: [&str; 2] = ["commit", "pr"];
 /// A file that cannot be read, or a value that cannot be used: another host may have something else by the
 /// same name. Other problems of a file are reported by the discovery.
 pub fn git_host(options: &Options) -> Result<Option<String>, Problem> {
-    let Some(home) = options.home.as_deref().map(absolute) else { return Ok(None) };
-    for root in &options.roots {
-        let file = home.join(root).join(super::FILE);
-        let mut files = Files::default();
-        let top = files.settings(&FileAccess::Global, &file).top;
+    for (file, top, problems) in tops(options) {
         let is_set = top.keys.iter().any(|(key, _)| *key == "plugins");
         let is_unusable = is_set && top.git_host.is_none();
         let matters = |it: &Problem| it.hides || is_unusable && it.message.contains("plugins");
-        if let Some(problem) = files.problems.into_iter().find(matters) {
+        if let Some(problem) = problems.into_iter().find(matters) {
             return Err(problem);
         }
         match top.git_host {
@@ -83,6 +81,36 @@ pub fn git_host(options: &Options) -> Result<Option<String>, Problem> {
         }
     }
     Ok(None)
+}
+
+/// Returns the address of the collector that gets the records of the journal: `[journal] collector` in the user's settings,
+/// of the first root that has it. A repository's settings do not count. No hook is searched for.
+///
+/// # Errors
+///
+/// A file that cannot be read, or a value that cannot be used.
+pub fn collector(options: &Options) -> Result<Option<String>, Problem> {
+    for (_, top, problems) in tops(options) {
+        let matters = |it: &Problem| it.hides || it.message.contains("journal.collector");
+        if let Some(problem) = problems.into_iter().find(matters) {
+            return Err(problem);
+        }
+        if top.collector.is_some() {
+            return Ok(top.collector);
+        }
+    }
+    Ok(None)
+}
+
+/// Returns each settings file of the user, its keys beside the tables of hooks, and its problems.
+fn tops(options: &Options) -> impl Iterator<Item = (PathBuf, Top, Vec<Problem>)> {
+    let home = options.home.as_deref().map(absolute);
+    options.roots.iter().filter_map(move |root| {
+        let file = home.as_ref()?.join(root).join(super::FILE);
+        let mut files = Files::default();
+        let top = files.settings(&FileAccess::Global, &file).top;
+        Some((file, top, files.problems))
+    })
 }
 
 /// The reason why no hook runs.
@@ -178,6 +206,7 @@ pub(crate) fn global(roots: &[RootDir], options: &Options, problems: &mut Vec<Pr
         enabled: user().find_map(|root| root.top.journal).unwrap_or(default.enabled),
         keep: user().find_map(|root| root.top.keep_days).map_or(default.keep, |days| DAY * days.get()),
         max_size: user().find_map(|root| root.top.journal_size).unwrap_or(default.max_size),
+        sends: user().any(|root| root.top.collector.is_some()),
     };
     let git = user().find_map(|root| root.top.git.clone());
     GlobalSettings { switched_off, thresholds, keeps_secrets, git, journal }

@@ -70,6 +70,10 @@ const VARIABLES: Form = Form::of(
 )
 .taken_as("[]");
 pub(super) const HOOKS: Form = Form::of("a table for each hook", r#"{"type": "object"}"#);
+const SERVICE: Form = Form::of(
+    "a table with event and url",
+    r#"{"type": "object", "required": ["event", "url"], "properties": {"event": {"type": "string"}, "url": {"type": "string", "pattern": "^https?://."}, "headers": {"type": "object"}, "allowedEnvVars": {"type": "array"}, "addresses": {"type": "array"}, "matcher": {}, "fallback": {"type": "string"}}, "additionalProperties": false}"#,
+);
 const TABLE: Form = Form::of("a table", r#"{"type": "object"}"#);
 const COMMANDS: Form = Form::of(
     "a list of commands such as [\"commit\", \"pr\"]",
@@ -89,6 +93,11 @@ const DAYS: Form =
 const ADDRESS: Form = Form::of(
     "an address such as \"https://github.com\"",
     r#"{"type": "string", "pattern": "^(https?|ssh|file)://(/+[^\\s?#\\\\/]|[^-\\s?#\\\\/])[^\\s?#\\\\]*$"}"#,
+);
+
+const COLLECTOR: Form = Form::of(
+    "an address such as \"http://localhost:4318\"",
+    r#"{"type": "string", "pattern": "^https?://[^\\s?#]+$"}"#,
 );
 
 /// Makes a table of keys. A row has the key's name, form, default, meaning and setter.
@@ -135,6 +144,8 @@ pub(super) const HOOK: &[Key<Table>] = keys! {
             it.environment = Some(reader.names("env", "variable", items.into_iter().flatten(), is_variable));
             items.is_some()
         };
+    "http" SERVICE "none" "declares this hook: an [HTTP service](http.md#in-hookboxtoml) with `event`, `url` and the other keys of one"
+        |it, _, value| put(&mut it.http, value.get_ref().is_table().then(|| to_json(value.get_ref()).to_string()));
     "settings" TABLE "empty" "a table: the hook's own settings"
         |it, reader, value| {
             for (key, value) in value.get_ref().as_table().into_iter().flatten() {
@@ -195,6 +206,8 @@ pub(super) const TABLES: &[(&str, &[Key<Top>])] = &[
                 |it, _, value| put(&mut it.keep_days, typed::<NonZeroU32>(value));
             "max_size" SIZE "`\"1GiB\"`" "size of all records above which the oldest are removed"
                 |it, _, value| put(&mut it.journal_size, size(value));
+            "collector" COLLECTOR "none" "address of the OpenTelemetry collector to which [records are sent](journal.md#send-records-to-a-collector)"
+                |it, _, value| put(&mut it.collector, value.get_ref().as_str().filter(|it| is_http(it)).map(str::to_owned));
         },
     ),
     (
@@ -241,6 +254,14 @@ fn host(text: &str) -> Option<&str> {
     let is_plain = |c: char| !c.is_whitespace() && !c.is_control() && !"?#\\".contains(c);
     let fits = !rest.is_empty() && !rest.starts_with('-') && rest.chars().all(is_plain);
     fits.then_some(host)
+}
+
+/// Returns true for an address of HTTP to which a path can be added.
+fn is_http(text: &str) -> bool {
+    let rest = ["https://", "http://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+    rest.is_some_and(|rest| {
+        !rest.is_empty() && !rest.contains(|c: char| c.is_whitespace() || "?#".contains(c))
+    })
 }
 
 /// Returns true if a variable of an environment can have this name.

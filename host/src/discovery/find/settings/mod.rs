@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use toml::de::{DeTable, DeValue};
 
 pub(crate) use self::global::{GlobalSettings, Top, builtin_settings, global};
-pub use self::global::{SwitchedOff, git_host};
+pub use self::global::{SwitchedOff, collector, git_host};
 use crate::hook::{Limits, Mode, OnFailure, Settings};
 use hookbox_system::text;
 
@@ -57,6 +57,8 @@ pub(crate) struct Table {
     pub(crate) limits: Limits,
     /// The variables that a native hook gets; `None` means all of them.
     pub(crate) environment: Option<Vec<String>>,
+    /// The HTTP service that it declares, as JSON.
+    pub(crate) http: Option<String>,
     pub(crate) settings: Settings,
     /// The lines of these settings, by key.
     pub(crate) settings_lines: BTreeMap<String, usize>,
@@ -82,6 +84,7 @@ impl Table {
             allow,
             limits,
             environment,
+            http,
             settings,
             settings_lines: _,
             file: _,
@@ -104,6 +107,7 @@ impl Table {
             ("tables", size(tables)),
             // Names have letters, digits and `_` only.
             ("env", environment.as_ref().map(|names| names.join(" "))),
+            ("http", http.clone()),
         ];
         let own = own.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
         own.chain(settings.iter().map(|(key, value)| (format!("settings.{key}"), value.clone()))).collect()

@@ -64,6 +64,7 @@ memory = 1024
             tables: Some(20),
         },
         environment: Some(vec!["PATH".to_owned(), "HOME".to_owned()]),
+        http: None,
         settings: settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
         settings_lines: settings.map(|(key, _)| (key.to_owned(), 16)).into(),
         file: PathBuf::new(),
