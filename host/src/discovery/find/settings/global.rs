@@ -43,6 +43,8 @@ pub(crate) struct Top {
     pub(crate) keep_days: Option<NonZeroU32>,
     /// The most bytes of all records.
     pub(crate) journal_size: Option<u64>,
+    /// True if only the administrator's hooks run.
+    pub(crate) only_managed: Option<bool>,
     /// The keys of the file and their lines, also of keys with a wrong value.
     pub(crate) keys: Vec<(&'static str, usize)>,
 }
@@ -65,11 +67,12 @@ pub(crate) const DEFAULT_SKIP_COMMANDS: [&str; 2] = ["commit", "pr"];
 /// A file that cannot be read, or a value that cannot be used: another host may have something else by the
 /// same name. Other problems of a file are reported by the discovery.
 pub fn git_host(options: &Options) -> Result<Option<String>, Problem> {
-    let Some(home) = options.home.as_deref().map(absolute) else { return Ok(None) };
-    for root in &options.roots {
-        let file = home.join(root).join(super::FILE);
+    let managed = options.managed.iter().map(|it| (it.access(), it.settings_file()));
+    let home = options.home.as_deref().map(absolute);
+    let own = home.iter().flat_map(|home| options.roots.iter().map(|root| home.join(root).join(super::FILE)));
+    for (access, file) in managed.chain(own.map(|file| (FileAccess::Global, file))) {
         let mut files = Files::default();
-        let top = files.settings(&FileAccess::Global, &file).top;
+        let top = files.settings(&access, &file).top;
         let is_set = top.keys.iter().any(|(key, _)| *key == "plugins");
         let is_unusable = is_set && top.git_host.is_none();
         let matters = |it: &Problem| it.hides || is_unusable && it.message.contains("plugins");
@@ -117,12 +120,16 @@ impl fmt::Display for SwitchedOff {
 /// The settings for all hooks together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct GlobalSettings {
+    /// The administrator's file, if only the hooks beside it run.
+    pub(crate) only_managed: Option<PathBuf>,
     pub(crate) switched_off: Option<SwitchedOff>,
     pub(crate) thresholds: Thresholds,
     /// True if secrets stay in the text that hooks give the model (`redact_context = false`).
     pub(crate) keeps_secrets: bool,
     /// The program `git` that guards ask, instead of the system's.
     pub(crate) git: Option<PathBuf>,
+    /// The same, as far as the administrator named it.
+    pub(crate) managed_git: Option<PathBuf>,
     /// The table `[journal]`.
     pub(crate) journal: JournalSettings,
 }
@@ -134,15 +141,25 @@ impl GlobalSettings {
     }
 }
 
-/// Merges the user's files: for each key the first root that has it counts.
+/// The keys that only the administrator's file can have.
+const MANAGED: [&str; 1] = ["only_managed"];
+
+/// Merges the administrator's file and the user's: for each key the first one that has it counts.
 pub(crate) fn global(roots: &[RootDir], options: &Options, problems: &mut Vec<Problem>) -> GlobalSettings {
-    for root in roots.iter().filter(|root| root.origin != Origin::User) {
+    for root in roots.iter().filter(|root| root.origin != Origin::Managed) {
         for (key, line) in &root.top.keys {
-            let message = format!("line {line}: {key} is for the user's own file to say: it is left out");
+            let whose = match (MANAGED.contains(key), root.origin) {
+                (true, _) => "the administrator's",
+                (_, Origin::Repo) => "the user's own",
+                _ => continue,
+            };
+            let message = format!("line {line}: {key} is for {whose} file to say: it is left out");
             problems.push(Problem::new(root.settings_file(), message));
         }
     }
-    let user = || roots.iter().filter(|root| root.origin == Origin::User);
+    // The administrator's root is the first.
+    let user = || roots.iter().filter(|root| root.origin != Origin::Repo);
+    let managed = || roots.iter().filter(|root| root.origin == Origin::Managed);
     let no_hooks = user().find_map(|root| Some((root, root.top.no_hooks?)));
     let skipped = user().find_map(|root| root.top.skip_commands.as_deref());
     let is_skipped = |command: &str| match skipped {
@@ -150,6 +167,7 @@ pub(crate) fn global(roots: &[RootDir], options: &Options, problems: &mut Vec<Pr
         None => DEFAULT_SKIP_COMMANDS.contains(&command),
     };
     let switched_off = match no_hooks {
+        _ if options.no_hooks => Some(SwitchedOff::Asked),
         Some((root, true)) => Some(SwitchedOff::Settings(root.settings_file())),
         _ => options.command.clone().filter(|command| is_skipped(command)).map(SwitchedOff::Command),
     };
@@ -180,7 +198,9 @@ pub(crate) fn global(roots: &[RootDir], options: &Options, problems: &mut Vec<Pr
         max_size: user().find_map(|root| root.top.journal_size).unwrap_or(default.max_size),
     };
     let git = user().find_map(|root| root.top.git.clone());
-    GlobalSettings { switched_off, thresholds, keeps_secrets, git, journal }
+    let managed_git = managed().find_map(|root| root.top.git.clone());
+    let only_managed = managed().find(|root| root.top.only_managed == Some(true)).map(RootDir::settings_file);
+    GlobalSettings { only_managed, switched_off, thresholds, keeps_secrets, git, managed_git, journal }
 }
 
 /// Returns the user's settings of each built-in hook, by its name. For each key the first root with a value
@@ -200,7 +220,7 @@ fn settings_of(builtin: &Builtin, roots: &[RootDir], problems: &mut Vec<Problem>
             let message = format!("line {}: {message}", table.line);
             problems.push(Problem::new(root.settings_file(), message).of(builtin.name));
         };
-        if root.origin != Origin::User {
+        if root.origin == Origin::Repo {
             note("a repository has no say in a built-in hook: the table is left out");
             continue;
         }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::{Reader, Table, Top};
+use crate::capability::Capability;
 use crate::hook::{Mode, OnFailure};
 use crate::thresholds::is_threshold;
 use hookbox_system::toml_value::{SpannedValue, found, to_json, typed};
@@ -69,6 +70,11 @@ const VARIABLES: Form = Form::of(
     r#"{"type": "array", "items": {"type": "string", "pattern": "^[^=\\u0000]+$"}}"#,
 )
 .taken_as("[]");
+const RIGHTS: Form = Form::of(
+    "a list of permissions such as [\"store\", \"read:$REPO\"]",
+    r#"{"type": "array", "items": {"type": "string"}}"#,
+)
+.taken_as("[]");
 pub(super) const HOOKS: Form = Form::of("a table for each hook", r#"{"type": "object"}"#);
 const TABLE: Form = Form::of("a table", r#"{"type": "object"}"#);
 const COMMANDS: Form = Form::of(
@@ -111,6 +117,15 @@ pub(super) const HOOK: &[Key<Table>] = keys! {
         |it, _, value| put_or(&mut it.mode, typed(value), Mode::Enforce);
     "allow" BOOLEAN "`false`" "`true` lets a hook without a sandbox give the answer [allow](answers.md#allow). Only in **your own** file"
         |it, _, value| put(&mut it.allow, typed(value));
+    "allow_once" BOOLEAN "`false`" "`true` lets users [allow](allow-once.md) once what the hook blocks. Only in [the administrator's](managed.md) file"
+        |it, _, value| put(&mut it.allow_once, typed(value));
+    "grants" RIGHTS "none" "components: a list of the [permissions](component-hooks.md#permissions) that the hook has. Only in the administrator's file"
+        |it, reader, value| {
+            let items = value.get_ref().as_array();
+            let names = reader.names("grants", "permission", items.into_iter().flatten(), |it| it.parse::<Capability>().is_ok());
+            it.grants = Some(names.iter().filter_map(|it| it.parse().ok()).collect());
+            items.is_some()
+        };
     "timeout" TIME "the [declaration](declared-hooks.md), else `\"30s\"` for native hooks, `\"3s\"` for others"
         "wall time of one call, in `ms`, `s` or `m`"
         |it, _, value| put(&mut it.limits.timeout, value.get_ref().as_str().and_then(|it| units::parse_duration(it).ok()));
@@ -163,6 +178,8 @@ pub(super) const ALL_HOOKS: &[Key<Top>] = keys! {
         };
     "redact_context" BOOLEAN "`true`" "removes [secrets](chains.md#secrets) from the text that hooks give the model"
         |it, _, value| put(&mut it.redact_context, typed(value));
+    "only_managed" BOOLEAN "`false`" "`true` runs no hooks of users and repositories. Only in [the administrator's](managed.md) file"
+        |it, _, value| put(&mut it.only_managed, typed(value));
 };
 
 /// The tables beside those of hooks, with their keys.
