@@ -24,12 +24,12 @@ const USERS: &str = "home/.hookbox/hookbox.toml";
 const THEIRS: &str = "repo/.hookbox/hookbox.toml";
 
 /// Rules that block a command.
-fn rules(command: &str) -> String {
+pub(crate) fn rules(command: &str) -> String {
     format!("[[rule]]\ncommand = \"{command}\"\nanswer = \"block\"\nreason = \"No {command}.\"\n")
 }
 
 /// A place with a guard of the administrator's that blocks `make`.
-fn place() -> TestEnvironment {
+pub(crate) fn place() -> TestEnvironment {
     let env = TestEnvironment::new();
     env.file(GUARD, rules("make")).file(SETTINGS, "");
     env.mode("etc", 0o755).mode("etc/hookbox", 0o755).mode("etc/hookbox/hooks", 0o755);
@@ -37,13 +37,13 @@ fn place() -> TestEnvironment {
     env
 }
 
-fn builder(env: &TestEnvironment) -> Builder {
+pub(crate) fn builder(env: &TestEnvironment) -> Builder {
     let owner = fs::metadata(env.path("etc")).unwrap().uid();
     let files = Arc::new(SystemFiles { top: env.path("etc"), owner });
     env.builder().managed(Some(ManagedDir { path: env.path("etc/hookbox"), files }))
 }
 
-async fn call(manager: &Manager, line: &str) -> ToolVerdict {
+pub(crate) async fn call(manager: &Manager, line: &str) -> ToolVerdict {
     manager.session("s").before_tool_call(ToolCall::new("bash", json!({"command": line}))).await
 }
 
@@ -386,8 +386,9 @@ async fn a_program_of_the_administrators_gets_no_variable_that_leads_to_the_user
 
 /// A command that runs the program of its further arguments with this place's `etc/hookbox` as `/etc/hookbox`; `None` if
 /// no file system can be mounted here.
-fn with_etc(env: &TestEnvironment) -> Option<Command> {
-    let mount = r#"mount -t overlay -o lowerdir="$OURS":/etc overlay /etc && test "$(stat -c %u /)" = 0 && exec "$@""#;
+pub(crate) fn with_etc(env: &TestEnvironment) -> Option<Command> {
+    let mount = r#"mount -t overlay -o lowerdir="$OURS":/etc overlay /etc && mount --bind "$OURS/hookbox" /etc/hookbox &&
+        test "$(stat -c %u /)" = 0 && exec "$@""#;
     [&["--mount"][..], &["--mount", "--map-root-user"]].into_iter().find_map(|namespace| {
         let command = || {
             let mut command = env.command("unshare");
@@ -431,4 +432,92 @@ fn the_program_finds_the_policy_of_the_system_and_no_flag_and_no_variable_of_the
     }
     let list = env.run(with_etc(&env).unwrap().arg(program()).args(["list", "--json"]), "").json();
     assert_eq!((&list[0]["tier"], &list[0]["trusted"]), (&json!("managed"), &json!(true)), "{list}");
+}
+
+#[tokio::test]
+async fn plugins_of_users_and_repositories_run_only_from_allowed_sources_and_with_allowed_digests() {
+    let env = place();
+    let plugin = "home/.hookbox/plugins/org@tools";
+    env.file(&format!("{plugin}/hooks/p.rules.toml"), rules("ls"));
+    env.file("repo/.hookbox/plugins/org@other/hooks/p.rules.toml", rules("cat"));
+    let digest = hookbox_plugins::digest(&env.path(plugin), None).unwrap();
+    let lock = format!(
+        "version = 1\n[[plugin]]\nname = \"org/tools\"\nsource = \"https://git.example.com/org/tools\"\n\
+         tree = \"{digest}\"\ninstalled = \"2026-01-01T00:00:00Z\"\n"
+    );
+    env.file("home/.hookbox/plugins.lock", lock);
+    for (policy, runs) in [
+        (String::new(), [true, true]),
+        ("plugin_sources = [\"https://git.example.com\"]\n".to_owned(), [true, false]),
+        ("plugin_sources = [\"https://git.example.com/org/\"]\n".to_owned(), [true, false]),
+        ("plugin_sources = [\"https://git.example\"]\n".to_owned(), [false, false]),
+        ("plugin_sources = [\"https://git.example.com/org/tool\"]\n".to_owned(), [false, false]),
+        ("plugin_sources = []\n".to_owned(), [false, false]),
+        ("plugin_sources = 5\n".to_owned(), [false, false]),
+        (format!("plugin_digests = [\"{digest}\"]\n"), [true, false]),
+        (format!("plugin_digests = [\"sha256:{}\"]\n", "0".repeat(64)), [false, false]),
+    ] {
+        env.file(SETTINGS, &policy);
+        let manager = builder(&env).trust(TrustPolicy::All).build().await;
+        for (line, runs) in ["ls", "cat"].into_iter().zip(runs) {
+            assert_eq!(blocker(&manager, line).await.is_some(), runs, "{policy} {line}: {}", said(&manager));
+        }
+        let count = said(&manager).matches("its hooks do not run: the administrator does not allow").count();
+        assert_eq!(count, runs.iter().filter(|it| !**it).count(), "{policy} {}", said(&manager));
+    }
+}
+
+#[test]
+fn the_state_of_the_policy_has_an_exit_code_for_device_management() {
+    let env = place();
+    let Some(_) = with_etc(&env) else { return eprintln!("no file system can be mounted here: not tried") };
+    type Fault = (&'static str, u8, fn(&TestEnvironment));
+    let faults: [Fault; 6] = [
+        ("in force", 0, |_| {}),
+        ("absent", 3, |env| fs::remove_file(env.path(SETTINGS)).unwrap()),
+        ("unusable", 4, |env| {
+            fs::remove_file(env.path(SETTINGS)).unwrap();
+            env.file("etc/hookbox/required", "");
+        }),
+        ("unusable", 4, |env| {
+            env.mode(GUARD, 0o666);
+        }),
+        ("broken", 5, |env| {
+            env.file("etc/hookbox/hooks/x.wasm", "no component").mode("etc/hookbox/hooks/x.wasm", 0o644);
+        }),
+        ("incomplete", 6, |env| {
+            env.file(SETTINGS, "pinned_plugins = [\"https://h/org/tools@main\"]\n");
+        }),
+    ];
+    for (state, code, fault) in faults {
+        let env = place();
+        fault(&env);
+        let doctor =
+            |args: &[&str]| env.run(with_etc(&env).unwrap().arg(program()).arg("doctor").args(args), "");
+        let output = doctor(&["--managed", "--json"]);
+        assert_eq!(output.code, Some(code.into()), "{state}: {output:#?}");
+        let json: Value = serde_json::from_str(&output.stdout).unwrap();
+        assert_eq!(json["state"], state, "{json}");
+        let text = doctor(&["--managed"]);
+        assert!(text.stdout.contains(&format!("/etc/hookbox: {state}")), "{text:#?}");
+    }
+}
+
+#[test]
+fn a_user_cannot_add_a_plugin_that_the_administrator_does_not_allow() {
+    let env = place();
+    let Some(_) = with_etc(&env) else { return eprintln!("no file system can be mounted here: not tried") };
+    env.file("repo/tools/hooks/p.rules.toml", rules("ls"));
+    for (policy, code) in [
+        ("", 0),
+        ("plugin_sources = [\"oci://registry.example.com\"]\n", 1),
+        ("plugin_digests = []\n", 1),
+        ("[[[", 1),
+    ] {
+        env.file(SETTINGS, policy);
+        let args = ["plugin", "add", "./tools", "--force", "--no-trust"];
+        let output = env.run(with_etc(&env).unwrap().arg(program()).args(args), "");
+        assert_eq!(output.code, Some(code), "{policy}: {output:#?}");
+        assert_eq!(output.stderr.contains("ask your administrator"), code == 1, "{policy}: {output:#?}");
+    }
 }

@@ -21,8 +21,8 @@ use serde::{Serialize, Serializer};
 
 pub use self::find::{
     Area, DEFAULT_ROOTS, Declared, Finder, FoundComponent, Handler, HookSource, Kept, MANIFEST, MARKETPLACE,
-    MAX_FILES, MAX_HOOKS, ManagedDir, Options, PluginFile, Progress, ReadFile, SourceFile, SwitchedOff,
-    WiredCommand, components, document, git_host, group, names, repository,
+    MAX_FILES, MAX_HOOKS, ManagedDir, Options, PluginFile, PluginPolicy, Progress, ReadFile, SourceFile,
+    SwitchedOff, WiredCommand, components, document, git_host, group, names, repository,
 };
 pub(crate) use self::find::{GlobalSettings, outermost_repository};
 pub use self::load::{Discovery, examine_plugin, forget, remembered};

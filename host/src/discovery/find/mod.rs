@@ -18,7 +18,7 @@ pub use self::declared::{Declared, Handler, PluginFile, SourceFile, WiredCommand
 pub(super) use self::declared::{PLUGIN_DATA_VARIABLE, Server, Source};
 pub use self::files::{Kept, ReadFile};
 pub(super) use self::files::{LastRead, Since};
-pub use self::managed::ManagedDir;
+pub use self::managed::{ManagedDir, PluginPolicy};
 pub(super) use self::roots::{HooksDir, Repositories, RootDir};
 pub use self::roots::{MANIFEST, MARKETPLACE};
 pub(super) use self::scan::{Candidate, Position, Scan, State, kind_by_name, scan_plugin};
@@ -62,6 +62,7 @@ pub(super) fn find(options: &Options, last: &Arc<LastRead>) -> Scanned {
     let global = settings::global(&nearest.roots, options, &mut nearest.files.problems);
     let mut scans: Vec<Scan> = outer.into_iter().chain([nearest]).collect();
     managed::keep_only(&mut scans, &global, options);
+    managed::refuse_plugins(&mut scans, &global.plugins);
     let read: LastRead = scans.iter_mut().flat_map(|scan| std::mem::take(&mut scan.files.next)).collect();
     Scanned { repositories, global, read: Arc::new(read), scans }
 }

@@ -12,6 +12,7 @@ use crate::discovery::Problem;
 use crate::discovery::find::Options;
 use crate::discovery::find::absolute;
 use crate::discovery::find::files::Files;
+use crate::discovery::find::managed::PluginPolicy;
 use crate::discovery::find::roots::RootDir;
 use crate::hook::{Origin, Settings};
 use crate::journal_settings::{DAY, JournalSettings};
@@ -45,6 +46,10 @@ pub(crate) struct Top {
     pub(crate) journal_size: Option<u64>,
     /// True if only the administrator's hooks run.
     pub(crate) only_managed: Option<bool>,
+    /// The plugins that the administrator pins, and the sources and digests that others may have.
+    pub(crate) pinned_plugins: Option<Vec<String>>,
+    pub(crate) plugin_sources: Option<Vec<String>>,
+    pub(crate) plugin_digests: Option<Vec<String>>,
     /// The keys of the file and their lines, also of keys with a wrong value.
     pub(crate) keys: Vec<(&'static str, usize)>,
 }
@@ -122,6 +127,8 @@ impl fmt::Display for SwitchedOff {
 pub(crate) struct GlobalSettings {
     /// The administrator's file, if only the hooks beside it run.
     pub(crate) only_managed: Option<PathBuf>,
+    /// What the administrator's file says of plugins.
+    pub(crate) plugins: PluginPolicy,
     pub(crate) switched_off: Option<SwitchedOff>,
     pub(crate) thresholds: Thresholds,
     /// True if secrets stay in the text that hooks give the model (`redact_context = false`).
@@ -142,7 +149,7 @@ impl GlobalSettings {
 }
 
 /// The keys that only the administrator's file can have.
-const MANAGED: [&str; 1] = ["only_managed"];
+const MANAGED: [&str; 4] = ["only_managed", "pinned_plugins", "plugin_sources", "plugin_digests"];
 
 /// Merges the administrator's file and the user's: for each key the first one that has it counts.
 pub(crate) fn global(roots: &[RootDir], options: &Options, problems: &mut Vec<Problem>) -> GlobalSettings {
@@ -200,7 +207,17 @@ pub(crate) fn global(roots: &[RootDir], options: &Options, problems: &mut Vec<Pr
     let git = user().find_map(|root| root.top.git.clone());
     let managed_git = managed().find_map(|root| root.top.git.clone());
     let only_managed = managed().find(|root| root.top.only_managed == Some(true)).map(RootDir::settings_file);
-    GlobalSettings { only_managed, switched_off, thresholds, keeps_secrets, git, managed_git, journal }
+    let plugins = managed().next().map(|root| PluginPolicy::of(&root.top)).unwrap_or_default();
+    GlobalSettings {
+        only_managed,
+        plugins,
+        switched_off,
+        thresholds,
+        keeps_secrets,
+        git,
+        managed_git,
+        journal,
+    }
 }
 
 /// Returns the user's settings of each built-in hook, by its name. For each key the first root with a value

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Reader, Table, Top};
 use crate::capability::Capability;
-use crate::hook::{Mode, OnFailure};
+use crate::hook::{Digest, Mode, OnFailure};
 use crate::thresholds::is_threshold;
 use hookbox_system::toml_value::{SpannedValue, found, to_json, typed};
 use hookbox_system::{text, units};
@@ -81,6 +81,16 @@ const COMMANDS: Form = Form::of(
     "a list of commands such as [\"commit\", \"pr\"]",
     r#"{"type": "array", "items": {"type": "string", "minLength": 1}}"#,
 );
+const PLUGINS: Form = Form::of(
+    "a list of sources such as [\"oci://registry.example.com/guards\"]",
+    r#"{"type": "array", "items": {"type": "string", "minLength": 1}}"#,
+)
+.taken_as("[]");
+const DIGESTS: Form = Form::of(
+    "a list of digests such as [\"sha256:…\"]",
+    r#"{"type": "array", "items": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}}"#,
+)
+.taken_as("[]");
 const SHARE: Form = Form::of(
     "a share of the context window above 0 and at most 1, such as 0.7",
     r#"{"type": "number", "exclusiveMinimum": 0, "maximum": 1}"#,
@@ -180,6 +190,12 @@ pub(super) const ALL_HOOKS: &[Key<Top>] = keys! {
         |it, _, value| put(&mut it.redact_context, typed(value));
     "only_managed" BOOLEAN "`false`" "`true` runs no hooks of users and repositories. Only in [the administrator's](managed.md) file"
         |it, _, value| put(&mut it.only_managed, typed(value));
+    "plugin_sources" PLUGINS "all" "sources that plugins of users and repositories may have: whole ones, or their beginnings before a `/`. Only in the administrator's file"
+        |it, reader, value| list(&mut it.plugin_sources, reader, value, "plugin_sources", "source", |it| !it.is_empty());
+    "plugin_digests" DIGESTS "all" "digests that these plugins may have (`tree` of `plugins.lock`). Only in the administrator's file"
+        |it, reader, value| list(&mut it.plugin_digests, reader, value, "plugin_digests", "digest", |it| it.parse::<Digest>().is_ok());
+    "pinned_plugins" PLUGINS "none" "the plugins that [`plugin sync --managed`](managed.md#plugins) brings. Only in the administrator's file"
+        |it, reader, value| list(&mut it.pinned_plugins, reader, value, "pinned_plugins", "source", |it| !it.is_empty());
 };
 
 /// The tables beside those of hooks, with their keys.
@@ -228,6 +244,20 @@ pub(super) const TABLES: &[(&str, &[Key<Top>])] = &[
 fn put<V>(field: &mut Option<V>, read: Option<V>) -> bool {
     *field = read;
     field.is_some()
+}
+
+/// Sets a field to the names of a list; without a list, to none.
+fn list(
+    field: &mut Option<Vec<String>>,
+    reader: &mut Reader,
+    value: &SpannedValue<'_>,
+    key: &str,
+    thing: &str,
+    is_name: fn(&str) -> bool,
+) -> bool {
+    let items = value.get_ref().as_array();
+    *field = Some(reader.names(key, thing, items.into_iter().flatten(), is_name));
+    items.is_some()
 }
 
 /// Sets a field to a value that was read, else to the stricter one.
