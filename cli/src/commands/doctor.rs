@@ -57,11 +57,11 @@ impl Doctor {
         let manager = unless_interrupted(self.locate.manager()).await??;
         let policy = Policy::of(&ManagedDir::of_system(), &manager);
         if self.managed {
-            if !self.json {
+            if self.json {
+                output::json(&policy.json())?;
+            } else {
                 policy.problems.iter().for_each(|it| warn_with_hint(it, it.hint.as_ref()));
                 output::line(&policy.line())?;
-            } else {
-                output::json(&policy.json())?;
             }
             return Ok(ExitCode::from(policy.state.exit));
         }
@@ -79,7 +79,6 @@ impl Doctor {
         }
         let must = |it: &&Examination| it.configured || !self.agents.is_empty();
         let is_well = found.iter().any(|it| it.configured) && found.iter().filter(must).all(|it| it.guarded);
-        let is_well = is_well && (policy.state.exit == 0 || !policy.is_required);
         if self.json {
             output::json(&found)?;
         } else {
@@ -101,7 +100,8 @@ impl Doctor {
                 hint("no agent calls hookbox; to guard the agents of this machine: hookbox setup");
             }
         }
-        Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
+        let is_wanting = policy.is_required && policy.state.exit != 0;
+        Ok(if is_well && !is_wanting { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
     }
 }
 
@@ -152,8 +152,8 @@ impl Policy {
 
     fn line(&self) -> String {
         let (hooks, required) = (self.hooks.len(), if self.is_required { ", required" } else { "" });
-        let hooks = if hooks == 1 { "1 hook".to_owned() } else { format!("{hooks} hooks") };
-        format!("policy {}: {}, {hooks}{required}", self.directory.display(), self.state.name)
+        let plural = if hooks == 1 { "" } else { "s" };
+        format!("policy {}: {}, {hooks} hook{plural}{required}", self.directory.display(), self.state.name)
     }
 
     fn json(&self) -> serde_json::Value {

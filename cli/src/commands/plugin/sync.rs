@@ -11,7 +11,7 @@ use hookbox_plugins::{Hosts, Location, Plugins, Request, Source, known};
 use serde_json::json;
 
 use super::{Results, locations};
-use crate::error::{InputError, note, say};
+use crate::error::{InputError, note};
 use crate::interrupt::unless_interrupted;
 use crate::progress::Progress;
 use crate::{compiler, output};
@@ -89,9 +89,6 @@ impl Sync {
         }
         for other in known(&plugins)?.iter().filter(|it| !is_pinned(&policy, &it.name, base)) {
             note(format_args!("{} is installed and not pinned: it stays in force", escape(&other.name, 200)));
-        }
-        if policy.pinned.is_empty() {
-            say("pinned_plugins names no plugin");
         }
         done.finish(Ok(()))
     }
