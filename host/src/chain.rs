@@ -178,12 +178,22 @@ async fn rule_in_order(
     let mut late = Vec::new();
     if concerns(hooks, &report.event) {
         work_out_facts(event, options);
-        let order = in_run_order(hooks, event);
+        let mut order = in_run_order(hooks, event);
+        let once = order.len();
+        // A later hook may change the call that the administrator's hooks have judged: then they judge it again.
+        let is_managed = |hook: &Arc<dyn Hook>| hook.descriptor().tier.origin() == Origin::Managed;
+        let of_managed = order.iter().filter(|(hook, observe)| is_managed(hook) && !observe);
+        order.extend(of_managed.copied().collect::<Vec<_>>());
+        let mut judged = event.tool_call().map(|call| call.input.clone());
         clocks.expect(order.iter().map(|(hook, _)| hook.descriptor()));
-        for member in members(order, redacts) {
+        for (at, member) in members(order, redacts).into_iter().enumerate() {
             let Member { hook, observe, .. } = member;
             let descriptor = hook.descriptor();
             let started = began.elapsed();
+            if at >= once && event.tool_call().map(|call| &call.input) == judged.as_ref() {
+                clocks.skip(descriptor);
+                continue;
+            }
             if ends(&fold, descriptor, &report.event) {
                 if observe {
                     late.push((report.hooks.len(), Late(Arc::clone(hook))));
@@ -204,6 +214,9 @@ async fn rule_in_order(
             hook_report.started = started;
             if event.tool_call().map(|call| &call.input) != input_before.as_ref() {
                 work_out_facts(event, options);
+            }
+            if at < once && is_managed(hook) {
+                judged = event.tool_call().map(|call| call.input.clone());
             }
             trace(&report.event, &hook_report);
             report.hooks.push(hook_report);

@@ -251,6 +251,7 @@ impl TestEnvironment {
             .cache(None)
             .data(Some(self.path("home/.local/share/hookbox")))
             .runtime(runtime())
+            .managed(None)
             .builtins(false)
     }
 }

@@ -40,6 +40,7 @@ mod interrupt;
 mod journal;
 mod lean;
 mod limits;
+mod managed;
 mod mcp;
 mod mixed;
 mod names;

@@ -93,6 +93,13 @@ pub(crate) fn record(
     asked: Vec<Capability>,
     grants: Vec<Capability>,
 ) -> Result<Record, InputError> {
+    if hook.tier.origin() == Origin::Managed {
+        let what = format!(
+            "{}: its trust and permissions are the administrator's to decide",
+            escape(&hook.name, 200)
+        );
+        return Err(InputError::new(what, "ask your administrator"));
+    }
     hook.approved(digest, asked, grants).ok_or_else(|| {
         InputError::new("the path of the repository cannot be read", "work in a directory that you may read")
     })

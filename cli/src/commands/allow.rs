@@ -166,6 +166,7 @@ fn read(text: &str) -> Result<Code, InputError> {
 fn refused(error: AllowError, code: &Code) -> InputError {
     let hint = match error {
         AllowError::FailedGuard => format!("repair the guard, or: hookbox allow {code}"),
+        AllowError::Managed => format!("hookbox allow {code}"),
         AllowError::Time => "give a time such as 10m or 1h, or --always".to_owned(),
         AllowError::Full => "take some back: hookbox allow --list, hookbox allow --remove CODE".to_owned(),
         _ => "see the codes of blocked calls: hookbox allow".to_owned(),

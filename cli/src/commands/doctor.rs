@@ -7,11 +7,15 @@ use std::process::ExitCode;
 use crate::interrupt::unless_interrupted;
 use anstyle::AnsiColor;
 use clap::Args;
+use hookbox::discovery::{ManagedDir, PluginPolicy};
+use hookbox::hook::Origin;
+use hookbox::manager::{EntryStatus, Manager, Problem};
 use hookbox::{EventName, escape};
 use hookbox_agents::Agent;
 pub(crate) use hookbox_agents::bridge::doctor::LINE;
 use hookbox_agents::bridge::doctor::{self, Examination, Status, Trial};
 use hookbox_agents::config::Surroundings;
+use hookbox_plugins::{Hosts, Source};
 
 use crate::commands::guard::warn_of_no_git;
 use crate::error::{EXIT_FAILED, hint, is_coloured, warn_with_hint};
@@ -33,7 +37,10 @@ pub(crate) struct Doctor {
     /// The line of the shell tool that has to be blocked; it is not run.
     #[arg(long = "try", alias = "command", value_name = "LINE", default_value = doctor::LINE)]
     line: String,
-    /// Print JSON: an array of objects, one per agent.
+    /// Only check the administrator's policy. The exit code is 0 if it is in force, 3 if there is none, 4 if a file of it cannot be used, 5 if a hook of it does not work, 6 if a pinned plugin is missing.
+    #[arg(long, conflicts_with_all = ["agents", "system_root"])]
+    managed: bool,
+    /// Print JSON: an array of objects, one per agent; with --managed one object.
     #[arg(long)]
     json: bool,
     /// Read the system's configuration below this directory, such as a mounted image [default: /].
@@ -48,6 +55,16 @@ impl Doctor {
         self.locate.enter()?;
         self.locate.note_home();
         let manager = unless_interrupted(self.locate.manager()).await??;
+        let policy = Policy::of(&ManagedDir::of_system(), &manager);
+        if self.managed {
+            if self.json {
+                output::json(&policy.json())?;
+            } else {
+                policy.problems.iter().for_each(|it| warn_with_hint(it, it.hint.as_ref()));
+                output::line(&policy.line())?;
+            }
+            return Ok(ExitCode::from(policy.state.exit));
+        }
         for problem in manager.problems().iter() {
             warn_with_hint(problem, problem.hint.as_ref());
         }
@@ -71,6 +88,9 @@ impl Doctor {
             };
             let (absent, examined): (Vec<&Examination>, Vec<_>) = found.iter().partition(is_absent);
             let mut blocks: Vec<String> = examined.into_iter().map(block).collect();
+            if policy.state != State::ABSENT || policy.is_required {
+                blocks.insert(0, format!("{}\n", policy.line()));
+            }
             if !absent.is_empty() {
                 let titles: Vec<&str> = absent.iter().map(|it| it.title).collect();
                 blocks.push(format!("not set up: {}\n", titles.join(", ")));
@@ -80,7 +100,71 @@ impl Doctor {
                 hint("no agent calls hookbox; to guard the agents of this machine: hookbox setup");
             }
         }
-        Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
+        let is_wanting = policy.is_required && policy.state.exit != 0;
+        Ok(if is_well && !is_wanting { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
+    }
+}
+
+/// The state of the administrator's policy.
+struct Policy {
+    directory: PathBuf,
+    is_required: bool,
+    state: State,
+    hooks: Vec<String>,
+    problems: Vec<Problem>,
+}
+
+/// A name, and the exit code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct State {
+    name: &'static str,
+    exit: u8,
+}
+
+impl State {
+    const ABSENT: Self = Self { name: "absent", exit: 3 };
+}
+
+impl Policy {
+    fn of(managed: &ManagedDir, manager: &Manager) -> Self {
+        let is_its = |it: &&Problem| it.path.starts_with(&managed.path);
+        let problems: Vec<Problem> = manager.problems().iter().filter(is_its).cloned().collect();
+        let entries = manager.entries();
+        let hooks: Vec<_> = entries.iter().filter(|it| it.tier.origin() == Origin::Managed).collect();
+        let is_missing =
+            |plugin: &String| !managed.path.join("plugins").join(plugin.replacen('/', "@", 1)).is_dir();
+        let pinned = PluginPolicy::read(managed).map(|it| it.pinned).unwrap_or_default();
+        let name = |source: &String| Source::parse(source, &Hosts::new("/")).and_then(|it| it.name());
+        let is_gone = |source: &String| name(source).map_or(true, |it| is_missing(&it.to_string()));
+        let state = match () {
+            () if problems.iter().any(|it| it.hides) => State { name: "unusable", exit: 4 },
+            () if !managed.settings_file().exists() => State::ABSENT,
+            () if hooks.iter().any(|it| it.status == EntryStatus::Invalid) => {
+                State { name: "broken", exit: 5 }
+            }
+            () if pinned.iter().any(is_gone) => State { name: "incomplete", exit: 6 },
+            () => State { name: "in force", exit: 0 },
+        };
+        let hooks =
+            hooks.iter().filter(|it| it.status == EntryStatus::Active).map(|it| it.name.clone()).collect();
+        Self { directory: managed.path.clone(), is_required: managed.is_required(), state, hooks, problems }
+    }
+
+    fn line(&self) -> String {
+        let (hooks, required) = (self.hooks.len(), if self.is_required { ", required" } else { "" });
+        let plural = if hooks == 1 { "" } else { "s" };
+        format!("policy {}: {}, {hooks} hook{plural}{required}", self.directory.display(), self.state.name)
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let problem = |it: &Problem| serde_json::json!({ "path": it.path.to_string_lossy(), "message": it.message, "hint": it.hint.as_deref() });
+        serde_json::json!({
+            "directory": self.directory.to_string_lossy(),
+            "state": self.state.name,
+            "required": self.is_required,
+            "hooks": self.hooks,
+            "problems": self.problems.iter().map(problem).collect::<Vec<_>>(),
+        })
     }
 }
 

@@ -195,8 +195,9 @@ fn limits(hook: &StoredHook, budget: &mut Budget) {
 }
 
 fn tier(name: &str) -> Option<Tier> {
+    let managed = [Tier::Managed, Tier::ManagedPlugin];
     let all = [Tier::Repo, Tier::RepoPlugin, Tier::Global, Tier::GlobalPlugin, Tier::Code, Tier::Builtin];
-    all.into_iter().find(|tier| tier.as_str() == name)
+    managed.into_iter().chain(all).find(|tier| tier.as_str() == name)
 }
 
 /// The keys that are compared, the most telling first. Times depend on the machine.

@@ -39,6 +39,7 @@ mod installed;
 pub mod limits;
 mod lock;
 mod lock_file;
+mod managed;
 mod observer;
 mod other_kind;
 mod preview;

@@ -235,7 +235,7 @@ impl Request {
     }
 
     /// Returns the digest of the key that verifies its signature.
-    fn fingerprint(&self) -> Option<Digest> {
+    pub(super) fn fingerprint(&self) -> Option<Digest> {
         #[cfg(feature = "oci")]
         return self.key.as_ref().map(PublicKey::fingerprint);
         #[cfg(not(feature = "oci"))]

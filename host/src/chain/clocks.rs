@@ -33,6 +33,7 @@ impl Ran {
 /// The time that is left to each group of hooks. One group never uses up another's time.
 #[derive(Debug)]
 pub(crate) struct Clocks {
+    managed: Clock,
     untrusted: Clock,
     repo: Clock,
     others: Clock,
@@ -90,6 +91,7 @@ fn rounded(time: Duration) -> Duration {
 impl Clocks {
     pub(crate) fn new(options: &ChainOptions) -> Self {
         Self {
+            managed: Clock::new(Duration::ZERO),
             untrusted: Clock::new(options.untrusted_deadline),
             repo: Clock::new(options.repo_deadline),
             others: Clock::new(options.deadline),
@@ -107,6 +109,7 @@ impl Clocks {
         match (descriptor.kind, descriptor.trusted, descriptor.tier.origin()) {
             (Kind::Builtin, ..) => None,
             (_, false, _) => Some(&mut self.untrusted),
+            (_, true, Origin::Managed) => Some(&mut self.managed),
             (_, true, Origin::Repo) => Some(&mut self.repo),
             (_, true, Origin::User | Origin::Host) => Some(&mut self.others),
         }
@@ -114,13 +117,18 @@ impl Clocks {
 
     /// Counts the hooks that will have a turn.
     pub(super) fn expect<'a>(&mut self, hooks: impl Iterator<Item = &'a Descriptor>) {
-        for clock in [&mut self.untrusted, &mut self.repo, &mut self.others] {
+        for clock in [&mut self.managed, &mut self.untrusted, &mut self.repo, &mut self.others] {
             clock.waiting = 0;
         }
         for descriptor in hooks {
             if let Some(clock) = self.of(descriptor) {
                 clock.waiting += 1;
             }
+        }
+        // A part of its own, so that no hook of a user's can use up the time of the administrator's.
+        if self.managed.waiting > 0 && self.managed.left.is_zero() {
+            self.managed.left = self.others.left / 2;
+            self.others.left -= self.managed.left;
         }
     }
 
@@ -144,7 +152,9 @@ impl Clocks {
             return bounded(hook, event, &budget, budget.wall).await;
         };
         clock.waiting = clock.waiting.saturating_sub(1);
-        if is_nested {
+        let is_confined = descriptor.kind.is_one_file() && descriptor.tier.origin() == Origin::Managed;
+        // A variable of the user's does not switch off what cannot start a program.
+        if is_nested && !is_confined {
             let what = "hooks are not run from inside a hook";
             return Ran::not(Err(HookError::new(Cause::Denied, what)));
         }

@@ -82,6 +82,7 @@ impl Door {
             guard: descriptor.name.clone(),
             digest: descriptor.digest.clone(),
             cause: report.cause,
+            managed: descriptor.tier.origin() == Origin::Managed,
         };
         let held = self.held.get_or_insert_with(|| self.file.read());
         // A file that cannot be read allows nothing; the note of the block has the reason.
@@ -151,11 +152,12 @@ impl Door {
 
 /// Returns true if the user may let a call through that this hook blocked, for this cause of a failure.
 ///
-/// The hook is the user's own or one that the user trusts. What hookbox and the agent decide themselves stays. A hook that
+/// The hook is the user's own or one that the user trusts, or the administrator leaves it to the user. What hookbox and the agent decide themselves stays. A hook that
 /// changed since it was trusted has to be trusted again.
 fn is_the_users(descriptor: &Descriptor, cause: Option<Cause>) -> bool {
     let is_own = !matches!(descriptor.kind, Kind::Builtin | Kind::Code)
         && descriptor.tier.origin() != Origin::Host
+        && (descriptor.tier.origin() != Origin::Managed || descriptor.allow_once)
         && descriptor.trusted;
     // An allowance is for certain bytes. A guard that failed may have none.
     is_own && cause != Some(Cause::Untrusted) && (descriptor.digest.is_some() || cause.is_some())

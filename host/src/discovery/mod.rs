@@ -21,8 +21,9 @@ use serde::{Serialize, Serializer};
 
 pub use self::find::{
     Area, DEFAULT_ROOTS, Declared, Finder, FoundComponent, Handler, HookSource, Kept, MANIFEST, MARKETPLACE,
-    MAX_FILES, MAX_HOOKS, Options, PluginFile, Progress, ReadFile, Service, SourceFile, SwitchedOff,
-    WiredCommand, collector, components, document, git_host, group, names, repository,
+    MAX_FILES, MAX_HOOKS, ManagedDir, Options, PluginFile, PluginPolicy, Progress, ReadFile, Service,
+    SourceFile, SwitchedOff, WiredCommand, collector, components, document, git_host, group, names,
+    repository,
 };
 pub(crate) use self::find::{GlobalSettings, outermost_repository};
 pub use self::load::{Discovery, examine_plugin, forget, remembered};
@@ -102,11 +103,11 @@ impl Problem {
         Self { is_off: true, ..self }
     }
 
-    /// Marks that it hides hooks of the user's, if these files are the user's. If another user may write the file,
+    /// Marks that it hides hooks of the user's or the administrator's, if these files are theirs. If another user may write the file,
     /// it gets a hint.
     #[must_use]
     fn hiding(mut self, access: &FileAccess) -> Self {
-        self.hides = matches!(access, FileAccess::Global);
+        self.hides = matches!(access, FileAccess::Global | FileAccess::System(_));
         self.hint = self.hint.or_else(|| access.permission_hint(&self.path).map(Hint::from));
         self
     }
@@ -410,8 +411,8 @@ impl Entry {
         // <root>/hooks/NAME, or <root>/plugins/ORG@REPO/hooks/NAME.
         let hooks = path.parent().filter(|it| it.ends_with("hooks"))?;
         let above = match self.tier {
-            Tier::Repo | Tier::Global => 1,
-            Tier::RepoPlugin | Tier::GlobalPlugin => 3,
+            Tier::Managed | Tier::Repo | Tier::Global => 1,
+            Tier::ManagedPlugin | Tier::RepoPlugin | Tier::GlobalPlugin => 3,
             _ => return None,
         };
         hooks.ancestors().nth(above).map(|root| root.join(find::SETTINGS_FILE))

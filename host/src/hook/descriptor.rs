@@ -64,6 +64,10 @@ impl Kind {
 /// ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tier {
+    /// The administrator's `hooks/`.
+    Managed,
+    /// The administrator's `plugins/<org>@<repo>/hooks/`.
+    ManagedPlugin,
     /// `<repo>/<root>/hooks/`.
     Repo,
     /// `<repo>/<root>/plugins/<org>@<repo>/hooks/`.
@@ -82,6 +86,8 @@ impl Tier {
     /// Returns the name, such as `repo plugin`.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Managed => "managed",
+            Self::ManagedPlugin => "managed plugin",
             Self::Repo => "repo",
             Self::RepoPlugin => "repo plugin",
             Self::Global => "global",
@@ -94,6 +100,7 @@ impl Tier {
     /// Returns the owner of the tier. It is the first criterion of the order in a chain.
     pub fn origin(self) -> Origin {
         match self {
+            Self::Managed | Self::ManagedPlugin => Origin::Managed,
             Self::Repo | Self::RepoPlugin => Origin::Repo,
             Self::Global | Self::GlobalPlugin => Origin::User,
             Self::Code | Self::Builtin => Origin::Host,
@@ -107,16 +114,29 @@ impl Serialize for Tier {
     }
 }
 
-/// The owner of a hook. A repository's hooks run first, so that the user's guards judge the call as those
-/// changed it, and the host's judge last.
+/// The owner of a hook. After the administrator's hooks, a repository's run first, so that the user's guards judge the call
+/// as those changed it, and the host's judge last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Origin {
+    /// The administrator of the machine. Its hooks judge a call again that a later hook changed.
+    Managed,
     /// The repository.
     Repo,
     /// The user.
     User,
     /// The agent that embeds hookbox.
     Host,
+}
+
+impl Origin {
+    /// Returns the tiers of the hooks in a directory of hooks, and in plugins.
+    pub(crate) fn tiers(self) -> (Tier, Tier) {
+        match self {
+            Self::Managed => (Tier::Managed, Tier::ManagedPlugin),
+            Self::Repo => (Tier::Repo, Tier::RepoPlugin),
+            Self::User | Self::Host => (Tier::Global, Tier::GlobalPlugin),
+        }
+    }
 }
 
 /// The failure policy of a hook.
@@ -249,6 +269,9 @@ pub struct Descriptor {
     pub trusted: bool,
     /// The digest of what runs, if it has a file.
     pub digest: Option<Digest>,
+    /// True if the user may let a call through once that this hook of the administrator's blocks. A user's guard needs no
+    /// such leave.
+    pub(crate) allow_once: bool,
     /// The priority of the subscriptions that [`Descriptor::on`] adds.
     pub(crate) default_priority: i32,
 }
@@ -271,6 +294,7 @@ impl Descriptor {
             to_allow: None,
             trusted: true,
             digest: None,
+            allow_once: false,
             default_priority: DEFAULT_PRIORITY,
         }
     }

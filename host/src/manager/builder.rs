@@ -204,6 +204,13 @@ impl Builder {
         self
     }
 
+    /// Sets the directory of the administrator's hooks (default: that of the system). `None` is for a test.
+    #[doc(hidden)]
+    pub fn managed(mut self, directory: Option<discovery::ManagedDir>) -> Self {
+        self.discovery.managed = directory;
+        self
+    }
+
     /// Adds a directory of hooks, trusted like the user's own.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.discovery.directories.push(directory.into());

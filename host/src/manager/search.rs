@@ -21,7 +21,10 @@ impl Builder {
         let cache = self.private_cache.path(private_dir::default_cache, home);
         let data = self.private_data.path(private_dir::default_data, home);
         let mut global = GlobalSettings::without_settings(&self.discovery);
-        let mut found = if self.no_hooks {
+        self.discovery.no_hooks = self.no_hooks;
+        // The administrator's hooks run at any rate.
+        let is_managed = self.discovery.managed.as_ref().is_some_and(discovery::ManagedDir::exists);
+        let mut found = if self.no_hooks && !(is_managed && self.directories) {
             global.switched_off = Some(SwitchedOff::Asked);
             Discovery { global, ..Discovery::new() }
         } else if self.directories {
@@ -43,6 +46,7 @@ impl Builder {
     /// directories.
     fn built_in(&self, found: &mut Discovery, mut places: Vec<PathBuf>) -> Vec<Arc<dyn Hook>> {
         let options = &self.discovery;
+        places.extend(options.managed.iter().map(|it| it.path.clone()));
         places.extend(options.directories.iter().map(|directory| options.cwd.join(directory)));
         places.extend(found.entries.iter().filter_map(|entry| entry.path.clone()));
         let commands = found.entries.iter().filter(|it| it.trusted).flat_map(|it| {

@@ -53,6 +53,9 @@ pub struct BlockedCall {
     pub digest: Option<Digest>,
     /// The cause, if the guard blocked because it failed.
     pub cause: Option<Cause>,
+    /// True for a guard of the administrator's: it can be passed only once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub managed: bool,
 }
 
 impl BlockedCall {
@@ -166,9 +169,13 @@ pub struct Allowance {
 impl Allowance {
     /// Returns true if it lets this call through now.
     pub fn covers(&self, call: &BlockedCall, now_ms: u64) -> bool {
-        let BlockedCall { tool, input, directory, session, agent, guard, digest, cause } = &self.call;
-        let is_same = (tool, input, guard, digest, cause)
-            == (&call.tool, &call.input, &call.guard, &call.digest, &call.cause);
+        let BlockedCall { tool, input, directory, session, agent, guard, digest, cause, managed } =
+            &self.call;
+        let is_same = (tool, input, guard, digest, cause, managed)
+            == (&call.tool, &call.input, &call.guard, &call.digest, &call.cause, &call.managed);
+        if *managed && self.term != Term::Once {
+            return false;
+        }
         let is_here = *directory == call.directory;
         let is_placed = match self.term {
             Term::Once | Term::For(_) => is_here && (session, agent) == (&call.session, &call.agent),
@@ -209,6 +216,9 @@ pub enum AllowError {
     /// A guard that failed can be passed only once.
     #[error("the guard failed: the call can be allowed only once")]
     FailedGuard,
+    /// The guard is the administrator's.
+    #[error("the guard is the administrator's: the call can be allowed only once")]
+    Managed,
     /// The time is zero or too long.
     #[error("expected a time of at most {} hours", LONGEST / 3_600_000)]
     Time,
@@ -289,6 +299,9 @@ impl Allowances {
         let pending = found.ok_or(AllowError::UnknownCode)?;
         if pending.call.cause.is_some() && term != Term::Once {
             return Err(AllowError::FailedGuard);
+        }
+        if pending.call.managed && term != Term::Once {
+            return Err(AllowError::Managed);
         }
         if matches!(term, Term::For(time) if time == 0 || time > LONGEST) {
             return Err(AllowError::Time);

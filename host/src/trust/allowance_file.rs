@@ -77,6 +77,7 @@ mod tests {
             guard: "guard".to_owned(),
             digest: Some(Digest::of(b"guard")),
             cause: None,
+            managed: false,
         }
     }
 

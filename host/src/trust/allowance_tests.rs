@@ -15,6 +15,7 @@ fn call() -> BlockedCall {
         guard: "guard.wasm".to_owned(),
         digest: Some(Digest::of(b"guard")),
         cause: None,
+        managed: false,
     }
 }
 

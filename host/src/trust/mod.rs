@@ -101,7 +101,7 @@ impl TrustLevel {
     /// Returns the level of a hook of this kind that was found in this tier.
     pub fn of(policy: TrustPolicy, tier: Tier, kind: Kind) -> Self {
         match tier.origin() {
-            Origin::User | Origin::Host => Self::Trusted,
+            Origin::Managed | Origin::User | Origin::Host => Self::Trusted,
             Origin::Repo => Self::unless_recorded(policy, kind),
         }
     }
@@ -138,6 +138,8 @@ mod tests {
             (Tier::RepoPlugin, Kind::Component, Confined),
             (Tier::Repo, Kind::Rules, Confined),
             (Tier::RepoPlugin, Kind::Rules, Confined),
+            (Tier::Managed, Kind::Native, Trusted),
+            (Tier::ManagedPlugin, Kind::Command, Trusted),
             (Tier::Global, Kind::Native, Trusted),
             (Tier::GlobalPlugin, Kind::Component, Trusted),
             (Tier::Code, Kind::Code, Trusted),

@@ -15,6 +15,7 @@ mod registry;
 mod repository;
 mod sample;
 mod seen;
+mod sync;
 mod transaction;
 mod trust;
 mod update;

@@ -12,7 +12,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt as _, OpenOptionsExt as _};
 use rustix::fs::OFlags;
 
-use super::refusal::{self, check_owner, escape, too_large};
+use super::refusal::{self, check_owner, check_system, escape, too_large};
 use crate::Digest;
 
 /// The number of names that are read of one directory. A directory of hooks has far fewer.
@@ -26,8 +26,28 @@ pub enum FileAccess {
     /// The user's own files. Symlinks may lead to any file that belongs to the user or the system and that nobody else
     /// may write.
     Global,
+    /// The administrator's files.
+    System(Arc<SystemFiles>),
     /// The files of a repository. They are opened beneath its directory, so that no symlink and no `..` leads out.
     Repository(Arc<Repository>),
+}
+
+/// The rule for files that decide for every user of the machine: each of them, and each directory on the way to it, belongs
+/// to the administrator, can be written by nobody else, and is no symlink. So nobody else can change it after a check.
+#[derive(Debug)]
+pub struct SystemFiles {
+    /// The outermost directory that has to be so: `/`.
+    pub top: PathBuf,
+    /// The uid of the administrator: 0.
+    pub owner: u32,
+}
+
+impl SystemFiles {
+    fn check(&self, path: &Path) -> io::Result<()> {
+        path.ancestors().take_while(|it| it.starts_with(&self.top)).try_for_each(|it| {
+            check_system(&fs::symlink_metadata(it)?, self.owner, (it != path).then_some(it))
+        })
+    }
 }
 
 /// An open repository.
@@ -95,6 +115,15 @@ impl FileAccess {
                 let owner = if matches!(self, Self::Global) { check_owner(&about) } else { Ok(()) };
                 (about.is_file(), about.is_dir(), about.mode(), about.len(), owner)
             }
+            Self::System(system) => {
+                let about = fs::symlink_metadata(path)?;
+                let owner = match system.check(path) {
+                    // It is refused as a whole: of neither kind, it would be passed over.
+                    Err(error) if about.is_symlink() => return Err(error),
+                    owner => owner,
+                };
+                (about.is_file(), about.is_dir(), about.mode(), about.len(), owner)
+            }
             Self::Repository(repo) => {
                 let about = repo.note(repo.resolve(path).and_then(|path| repo.dir.metadata(path)))?;
                 (about.is_file(), about.is_dir(), about.mode(), about.len(), Ok(()))
@@ -116,19 +145,30 @@ impl FileAccess {
     pub fn check_owner(&self, path: &Path) -> io::Result<()> {
         match self {
             Self::Global => check_owner(&fs::metadata(path)?),
+            Self::System(system) => system.check(path),
             Self::Anywhere | Self::Repository(_) => Ok(()),
         }
     }
 
     /// Returns the command that takes the right to write this file or directory from others, if they have it.
     pub fn permission_hint(&self, path: &Path) -> Option<String> {
-        refusal::permission_hint(&self.check_owner(path).err()?, path)
+        let error = self.check_owner(path).err()?;
+        match self {
+            Self::System(_) => refusal::is_exposed(&error).then(|| {
+                "as the administrator, give it and the directories above it to root alone: chown root, chmod go-w; a \
+                 symlink is not used"
+                    .to_owned()
+            }),
+            _ => refusal::permission_hint(&error, path),
+        }
     }
 
     /// Returns true if this path is a symlink.
     pub fn is_symlink(&self, path: &Path) -> bool {
         match self {
             Self::Anywhere | Self::Global => fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink()),
+            // Such a file is refused for it, and never a missing one.
+            Self::System(_) => false,
             Self::Repository(repo) => {
                 let about = repo.beneath(path).and_then(|it| repo.dir.symlink_metadata(it));
                 about.is_ok_and(|it| it.is_symlink())
@@ -143,7 +183,7 @@ impl FileAccess {
     /// As for [`FileAccess::entry_kind`].
     pub fn names(&self, path: &Path) -> io::Result<(Vec<OsString>, bool)> {
         let mut names: Vec<OsString> = match self {
-            Self::Anywhere | Self::Global => fs::read_dir(path)?
+            Self::Anywhere | Self::Global | Self::System(_) => fs::read_dir(path)?
                 .take(MAX_NAMES + 1)
                 .map(|entry| Ok(entry?.file_name()))
                 .collect::<io::Result<_>>()?,
@@ -162,7 +202,7 @@ impl FileAccess {
     /// Returns the target of the symlink at this path.
     pub fn read_link(&self, path: &Path) -> Option<PathBuf> {
         match self {
-            Self::Anywhere | Self::Global => fs::read_link(path).ok(),
+            Self::Anywhere | Self::Global | Self::System(_) => fs::read_link(path).ok(),
             Self::Repository(repo) => repo.beneath(path).and_then(|it| repo.dir.read_link_contents(it)).ok(),
         }
     }
@@ -238,7 +278,10 @@ impl FileAccess {
     pub fn open(&self, path: &Path) -> io::Result<File> {
         let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
         match self {
-            Self::Anywhere | Self::Global => {
+            Self::Anywhere | Self::Global | Self::System(_) => {
+                if let Self::System(system) = self {
+                    system.check(path)?;
+                }
                 let file = fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path)?;
                 if matches!(self, Self::Global) {
                     check_owner(&file.metadata()?)?;

@@ -9,7 +9,7 @@ pub mod private_dir;
 pub mod program;
 mod refusal;
 
-pub use self::access::{EntryKind, FileAccess, MAX_NAMES, normalize_path};
+pub use self::access::{EntryKind, FileAccess, MAX_NAMES, SystemFiles, normalize_path};
 pub use self::lock::{FileLock, LockError};
 pub use self::new_file::{NewFile, sync_directory, write_atomic};
 pub use self::refusal::{explain, is_escape, is_exhausted, is_exposed};

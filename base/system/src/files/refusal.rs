@@ -3,19 +3,23 @@
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
 use crate::{account, text};
 
 /// The reason why a file or directory of the user's is not used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum Exposed {
     #[error("others may write it (mode {0:o})")]
     Mode(u32),
     #[error("it belongs to another user (uid {0})")]
     Owner(u32),
+    #[error("it is a symlink")]
+    Link,
+    #[error("{}, above it: {why}", text::escape(&directory.to_string_lossy(), 4096))]
+    Above { directory: PathBuf, why: Box<Exposed> },
 }
 
 /// Checks that a file belongs to the user or the system, and that nobody else may write it.
@@ -28,8 +32,23 @@ pub(super) fn check_owner(about: &Metadata) -> io::Result<()> {
     if is_exposed { Err(io::Error::other(Exposed::Mode(mode & 0o777))) } else { Ok(()) }
 }
 
-fn exposed(error: &io::Error) -> Option<Exposed> {
-    error.get_ref()?.downcast_ref().copied()
+/// Checks that a file belongs to the administrator, that nobody else may write it, and that it is no symlink. `above` is
+/// its path, if it is a directory above the one in question.
+pub(super) fn check_system(about: &Metadata, administrator: u32, above: Option<&Path>) -> io::Result<()> {
+    let why = match (about.uid(), about.mode()) {
+        _ if about.is_symlink() => Exposed::Link,
+        (owner, _) if owner != administrator => Exposed::Owner(owner),
+        (_, mode) if mode & 0o022 != 0 => Exposed::Mode(mode & 0o777),
+        _ => return Ok(()),
+    };
+    Err(io::Error::other(match above {
+        Some(directory) => Exposed::Above { directory: directory.to_owned(), why: Box::new(why) },
+        None => why,
+    }))
+}
+
+fn exposed(error: &io::Error) -> Option<&Exposed> {
+    error.get_ref()?.downcast_ref()
 }
 
 /// Returns true if a file or directory was refused because somebody else may write it.
@@ -42,7 +61,7 @@ pub(super) fn permission_hint(error: &io::Error, path: &Path) -> Option<String> 
     let path = text::shell_word(&text::escape(&path.to_string_lossy(), 4096));
     Some(match exposed(error)? {
         Exposed::Mode(_) => format!("check its contents, then: chmod go-w {path}"),
-        Exposed::Owner(_) => format!("check its contents, then make it yours: chown \"$(id -u)\" {path}"),
+        _ => format!("check its contents, then make it yours: chown \"$(id -u)\" {path}"),
     })
 }
 

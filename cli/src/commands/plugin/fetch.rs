@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use clap::Args;
-use hookbox::escape;
+use hookbox::discovery::{ManagedDir, PluginPolicy};
+use hookbox::{Digest, escape};
 use hookbox_plugins::registry::PublicKey;
 use hookbox_plugins::{Accepted, Decision, Locked, PluginError, PluginErrorKind, Plugins, Preview, Request};
 use hookbox_system::text::shell_word;
@@ -21,8 +22,17 @@ pub(super) async fn fetch<'p>(
     env: &Environment<'_>,
     plugins: &'p Plugins,
 ) -> anyhow::Result<Preview<'p>> {
+    let allowed = |source: Option<&str>, digest: Option<&Digest>| {
+        let policy = ManagedDir::of_system();
+        let refused = PluginPolicy::read(&policy)
+            .map_or_else(|problem| Some(problem.to_string()), |it| it.refusal(source, digest));
+        let hint = format!("it is in {}: ask your administrator", policy.settings_file().display());
+        refused.map_or(Ok(()), |what| Err(InputError::refused(what, hint)))
+    };
+    allowed(Some(&request.source.text(plugins.base())), None)?;
     let progress = Progress::new(&request.name.to_string());
     let preview = unless_interrupted(request.prepare(plugins, &env.runtime, &progress)).await??;
+    allowed(None, Some(&preview.locked.tree))?;
     preview.warning.iter().for_each(warn);
     Ok(preview)
 }

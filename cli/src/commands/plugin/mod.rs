@@ -6,6 +6,7 @@ mod locations;
 mod publish;
 mod remove;
 mod row;
+mod sync;
 mod update;
 
 use std::fmt;
@@ -38,6 +39,7 @@ enum Command {
     Update(update::Update),
     Remove(remove::Remove),
     Publish(publish::Publish),
+    Sync(sync::Sync),
 }
 
 impl Plugin {
@@ -49,6 +51,7 @@ impl Plugin {
             Command::Update(command) => command.run().await,
             Command::Remove(command) => command.run().await,
             Command::Publish(command) => command.run().await,
+            Command::Sync(command) => command.run().await,
         }
     }
 }

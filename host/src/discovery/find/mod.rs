@@ -2,6 +2,7 @@
 
 mod declared;
 mod files;
+mod managed;
 mod roots;
 mod scan;
 mod settings;
@@ -17,6 +18,7 @@ pub use self::declared::{Declared, Handler, PluginFile, Service, SourceFile, Wir
 pub(super) use self::declared::{PLUGIN_DATA_VARIABLE, Server, Source};
 pub use self::files::{Kept, ReadFile};
 pub(super) use self::files::{LastRead, Since};
+pub use self::managed::{ManagedDir, PluginPolicy};
 pub(super) use self::roots::{HooksDir, Repositories, RootDir};
 pub use self::roots::{MANIFEST, MARKETPLACE};
 pub(super) use self::scan::{Candidate, Position, Scan, State, kind_by_name, scan_plugin};
@@ -59,6 +61,8 @@ pub(super) fn find(options: &Options, last: &Arc<LastRead>) -> Scanned {
     source::run_sources(options, &repositories, &mut outer, &mut nearest);
     let global = settings::global(&nearest.roots, options, &mut nearest.files.problems);
     let mut scans: Vec<Scan> = outer.into_iter().chain([nearest]).collect();
+    managed::keep_only(&mut scans, &global, options);
+    managed::refuse_plugins(&mut scans, &global.plugins);
     let read: LastRead = scans.iter_mut().flat_map(|scan| std::mem::take(&mut scan.files.next)).collect();
     Scanned { repositories, global, read: Arc::new(read), scans }
 }
@@ -143,6 +147,8 @@ pub struct Options {
     pub cwd: PathBuf,
     /// The home directory; without it the user has no hooks.
     pub home: Option<PathBuf>,
+    /// The administrator's directory. Default: that of the system.
+    pub managed: Option<ManagedDir>,
     /// The names of directories with hooks, in their order. Default: [`DEFAULT_ROOTS`].
     pub roots: Vec<String>,
     /// Hooks directories of the embedder, treated like the user's own: tier global, after the roots. No
@@ -186,6 +192,8 @@ pub struct Options {
     pub unseen_blocks: bool,
     /// Counts the hooks that are found and examined.
     pub progress: Progress,
+    /// No hook runs, at the wish of the program or its user, but the administrator's.
+    pub(crate) no_hooks: bool,
     /// Makes components record their inputs.
     pub(crate) recording: Recording,
 }
@@ -207,6 +215,7 @@ impl Options {
         Self {
             cwd: cwd.into(),
             home,
+            managed: Some(ManagedDir::of_system()),
             roots: DEFAULT_ROOTS.map(str::to_owned).into(),
             directories: Vec::new(),
             trust: TrustPolicy::default(),
@@ -226,6 +235,7 @@ impl Options {
             untrusted_timeout: Duration::from_secs(10),
             unseen_blocks: false,
             progress: Progress::default(),
+            no_hooks: false,
             recording: Recording::default(),
         }
     }

@@ -84,7 +84,7 @@ impl HooksDir {
 
     /// Makes the hooks directory of a root.
     pub(crate) fn of_root(root: &RootDir) -> Self {
-        let tier = if root.origin == Origin::Repo { Tier::Repo } else { Tier::Global };
+        let tier = root.origin.tiers().0;
         let base = root.path.parent().unwrap_or(&root.path);
         Self::new(&root.access, tier, root.root, root.path.join("hooks"), base)
     }

@@ -147,6 +147,8 @@ pub(crate) struct Scan {
     pub(crate) source_files: usize,
     /// The repository, if there is one.
     pub(crate) repository: Option<FileAccess>,
+    /// True if only the administrator's hooks were kept.
+    pub(crate) only_managed: bool,
 }
 
 /// Searches the nearest repository and the user's tiers, in their order. The roots are
@@ -154,6 +156,9 @@ pub(crate) struct Scan {
 pub(crate) fn scan(options: &Options, repo: Option<&Path>, last: &Arc<LastRead>) -> Scan {
     let Options { cwd, home, roots, directories, .. } = options;
     let mut scan = Scan::new(last);
+    if let Some(managed) = &options.managed {
+        scan.managed(managed);
+    }
     if let Some(repo) = repo {
         scan = scan.repository(repo, roots);
     }
@@ -203,8 +208,15 @@ impl Scan {
 
     /// Searches the two tiers of a base directory: the hooks directories first, then the plugins. `own` are the
     /// embedder's hooks directories.
-    fn tiers(&mut self, access: &FileAccess, origin: Origin, base: &Path, roots: &[String], own: &[PathBuf]) {
-        let plugin_tier = if origin == Origin::Repo { Tier::RepoPlugin } else { Tier::GlobalPlugin };
+    pub(super) fn tiers(
+        &mut self,
+        access: &FileAccess,
+        origin: Origin,
+        base: &Path,
+        roots: &[String],
+        own: &[PathBuf],
+    ) {
+        let plugin_tier = origin.tiers().1;
         let mut found = Vec::new();
         for (root, name) in roots.iter().enumerate() {
             let path = base.join(name);
@@ -421,7 +433,7 @@ fn not_executable(dir: &HooksDir, path: PathBuf, kind: EntryKind) -> Option<Prob
         let message = format!("does not run: the name of a rules file ends in {ENDING}");
         return Some(Problem::new(path, message).hint("rename it, or remove it"));
     }
-    let is_own = matches!(dir.access, FileAccess::Global) && dir.plugin.is_none();
+    let is_own = !matches!(dir.access, FileAccess::Repository(_)) && dir.plugin.is_none();
     let is_script = is_own && matches!(kind, EntryKind::File { .. }) && dir.access.is_script(&path);
     is_script.then(|| {
         let shown = text::escape(&text::shell_word(&path.to_string_lossy()), 4096);

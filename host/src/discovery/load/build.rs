@@ -48,7 +48,9 @@ pub(super) async fn build(
     }
     scan.roots.iter().for_each(|root| builder.tables_of_missing(root));
     builder.written(&scan.roots);
-    builder.gone();
+    if !scan.only_managed {
+        builder.gone();
+    }
     let Builder { mut rows, mut problems, kept, next, .. } = builder;
     rows.sort_by(|(a, _), (b, _)| a.cmp(b));
     let (mut entries, hooks): (Vec<_>, Vec<_>) = rows.into_iter().map(|(_, built)| built).unzip();
@@ -92,7 +94,8 @@ impl Builder<'_> {
             return failing(judged, descriptor, error, EntryStatus::Invalid);
         }
         if result.is_err() && judged.speaks_for_itself() {
-            let unread = if self.options.unseen_blocks { OnFailure::Block } else { OnFailure::Pass };
+            let blocks = self.options.unseen_blocks || judged.origin() == Origin::Managed;
+            let unread = if blocks { OnFailure::Block } else { OnFailure::Pass };
             descriptor.on_failure = policy.unwrap_or(unread);
         }
         match result {

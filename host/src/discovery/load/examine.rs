@@ -18,7 +18,7 @@ use super::hook_cache::{self, HookCache};
 use super::judged::Judged;
 use crate::discovery::find::{Candidate, Kept, Options, Progress};
 use crate::event::EventName;
-use crate::hook::{Cause, Digest, HookError, Kind, Manifest, OnFailure, Subscription};
+use crate::hook::{Cause, Digest, HookError, Kind, Manifest, OnFailure, Origin, Subscription};
 use crate::native::QUERY;
 use crate::rules::{MAX_FILE, Rules};
 use crate::trust::TrustLevel;
@@ -237,7 +237,8 @@ impl Examiner {
             Kind::Rules => examine_rules(job, here).await,
             // Its events are declared: there is nothing to ask.
             kind if kind.is_declared() => Examined::new(job.digest(), Ok(Ready::Declared)),
-            _ => native(job, here, self.cache.as_ref()).await,
+            // What this user's cache says of the administrator's hooks does not count.
+            _ => native(job, here, self.cache.as_ref().filter(|_| job.origin() != Origin::Managed)).await,
         }
     }
 
@@ -278,7 +279,8 @@ impl Examiner {
 
     async fn component(self: &Arc<Self>, job: &Judged, here: bool, within: Duration) -> Examined {
         let path = &job.candidate.path;
-        let Some(known) = self.components() else {
+        let is_managed = job.origin() == Origin::Managed;
+        let Some(known) = self.components().filter(|_| !is_managed) else {
             return self.examined(job, self.load(job, here, within).await);
         };
         if let Some(examined) = self.remembered(job, here, within).await {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::judged::Judged;
 use crate::capability::{Capability, Rights};
-use crate::discovery::find::{Candidate, Declared, HooksDir, Options, Scan, State, Table};
+use crate::discovery::find::{Candidate, Declared, GlobalSettings, HooksDir, Options, Scan, State, Table};
 use crate::discovery::{Namesake, Problem};
 use crate::facts::main_tree;
-use crate::hook::{Digest, Origin, Tier};
+use crate::hook::{Digest, Kind, Origin, Tier};
 use crate::rules::Counters;
 use crate::trust::native_digest::{DigestInput, SharedTrees};
 use crate::trust::tree_digest::{Allowance, Covered};
@@ -26,6 +26,8 @@ pub(super) struct Gate {
     repo: Option<Scope>,
     /// The scope of the main working tree, if the repository is a linked one: the same contents are trusted here.
     main: Option<Scope>,
+    /// The scope of the administrator's hooks: no repository is there.
+    managed: Option<Scope>,
     /// The private data directory.
     data: Option<PathBuf>,
     pub(super) protected: Arc<ProtectedDirs>,
@@ -38,14 +40,16 @@ pub(super) struct Granted {
     /// The guards that hookbox wrote.
     inventory: Inventory,
     backends: Backends,
+    /// The program `git` of the administrator's hooks, if it is not the system's.
+    managed_git: Option<PathBuf>,
 }
 
 impl Granted {
-    /// Reads the trust file. `git` is the program that the user's settings name. If it cannot be read, nothing is trusted or granted.
+    /// Reads the trust file. If it cannot be read, nothing is trusted or granted.
     pub(super) fn read(
         options: &Options,
         runtime: &Runtime,
-        git: Option<&Path>,
+        global: &GlobalSettings,
         problems: &mut Vec<Problem>,
     ) -> Arc<Self> {
         let records = match options.data.as_deref().map(|data| TrustFile::new(data).read()) {
@@ -72,10 +76,20 @@ impl Granted {
         Arc::new(Self {
             records,
             inventory,
-            backends: Backends::new(options.data.as_deref(), runtime, git, &options.recording),
+            backends: Backends::new(
+                options.data.as_deref(),
+                runtime,
+                global.git.as_deref(),
+                &options.recording,
+            ),
+            managed_git: global.managed_git.clone(),
         })
     }
 }
+
+/// The variables of the administrator's programs, if the settings name no others. None of them leads to a program or a
+/// library of the user's, as `PATH` and `PYTHONPATH` do.
+const ENVIRONMENT: [&str; 6] = ["HOME", "LANG", "LC_ALL", "LOGNAME", "TZ", "USER"];
 
 impl Gate {
     /// Returns the guards that hookbox wrote, each by its path.
@@ -95,12 +109,15 @@ impl Gate {
             |base: &Path| -> Vec<PathBuf> { options.roots.iter().map(|root| base.join(root)).collect() };
         let own = [&options.data, &options.cache].into_iter().flatten().cloned();
         let directories = options.directories.iter().map(|dir| options.cwd.join(dir));
+        let managed = options.managed.as_ref().map(|it| it.path.clone());
+        let own = own.chain(managed.clone());
         let whole = own.chain(directories).chain(options.home.iter().flat_map(|home| roots(home))).collect();
         let bases = Bases { repo: repo.map(Path::to_owned), home: options.home.clone() };
         Self {
             granted,
             repo: repo.and_then(|repo| repo.canonicalize().ok()).map(Scope::Repository),
             main: repo.and_then(main_tree).map(Scope::Repository),
+            managed: managed.map(Scope::Repository),
             data: options.data.clone(),
             protected: Arc::new(ProtectedDirs::new(
                 bases.clone(),
@@ -149,7 +166,11 @@ impl Gate {
             .into_iter()
             .map(|candidate| {
                 let is_unique = !options.whole_paths && names.get(&candidate.name) == Some(&1);
-                let table = scan.table_of(&candidate).cloned().unwrap_or_default();
+                let mut table = scan.table_of(&candidate).cloned().unwrap_or_default();
+                let is_program = matches!(candidate.kind, Kind::Native | Kind::Command);
+                if is_program && candidate.dir.tier.origin() == Origin::Managed {
+                    table.environment.get_or_insert_with(|| ENVIRONMENT.map(str::to_owned).into());
+                }
                 self.judge_one(candidate, table, is_unique, options, &mut unapproved, &trees)
             })
             .collect();
@@ -163,7 +184,7 @@ impl Gate {
                 let is_asked = |it: &&(Origin, bool, Namesake)| it.0 != origin || it.1;
                 judged.namesakes = of_name.iter().filter(is_asked).map(|it| it.2.clone()).collect();
             }
-            if let (Some(key), false) = (judged.key.clone(), judged.is_off()) {
+            if let (Some(key), false) = (judged.key.clone(), judged.is_off() || origin == Origin::Managed) {
                 let on_failure =
                     judged.table.on_failure.or_else(|| judged.declared().and_then(|it| it.on_failure));
                 let reference = judged.reference.clone();
@@ -207,7 +228,8 @@ impl Gate {
         };
         let key = self.key(&candidate);
         let records = &self.granted.records;
-        let own = key.as_ref().and_then(|(scope, path)| records.get(scope, path));
+        let recorded = key.as_ref().filter(|_| dir.tier.origin() != Origin::Managed);
+        let own = recorded.and_then(|(scope, path)| records.get(scope, path));
         let of_main = || {
             let (scope, path) = key.as_ref().filter(|_| own.is_none())?;
             records.get(self.main.as_ref().filter(|_| self.repo.as_ref() == Some(scope))?, path)
@@ -268,6 +290,7 @@ impl Gate {
     /// Returns the key of a candidate in the trust file.
     fn key(&self, candidate: &Candidate) -> Option<(Scope, PathBuf)> {
         let (scope, base) = match candidate.dir.tier.origin() {
+            Origin::Managed => (self.managed.clone()?, None),
             Origin::Repo => (self.repo.clone()?, self.bases.repo.as_deref()),
             _ => (Scope::Global, self.bases.home.as_deref()),
         };
@@ -314,12 +337,16 @@ impl Gate {
         let is_repo = judged.origin() == Origin::Repo;
         let asked = |rights: Rights| if is_repo { rights.without(&Capability::Allow) } else { rights };
         access.rights = asked(access.rights);
+        let is_managed = judged.origin() == Origin::Managed;
         let granted = judged.record.as_ref().filter(|_| judged.holds_for(component.digest()));
-        let Some(granted) = granted.filter(|_| judged.standing.is_trusted()) else {
+        let granted = granted.filter(|_| judged.standing.is_trusted()).map(|it| (&it.scope, &it.grants));
+        let of_file = || self.managed.as_ref().zip(judged.table.grants.as_ref());
+        let granted = if is_managed { of_file() } else { granted };
+        let Some((scope, grants)) = granted else {
             return (access, Vec::new());
         };
-        let (rights, refused) = self.protected.rights(&manifest.capabilities, &granted.grants);
-        let identity = identity(&granted.scope, candidate);
+        let (rights, refused) = self.protected.rights(&manifest.capabilities, grants);
+        let identity = identity(scope, candidate);
         access.places = Places {
             repo: self.bases.repo.clone(),
             home: self.bases.home.clone(),
@@ -337,6 +364,10 @@ impl Gate {
             .collect();
         access.rights = asked(rights);
         self.granted.backends.connect(&mut access, &identity);
+        if is_managed {
+            // The user's may tell a guard anything.
+            access.git.clone_from(&self.granted.managed_git);
+        }
         (access, refused)
     }
 }

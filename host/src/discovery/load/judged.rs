@@ -182,6 +182,7 @@ impl Judged {
             budget: budget(self.default_budget(), dir.tier, &self.table, flags),
             answers: Answers::NONE,
             trusted: self.standing.is_trusted(),
+            allow_once: self.table.allow_once == Some(true),
             ..Descriptor::new(name.clone(), *kind)
         }
     }
@@ -228,7 +229,7 @@ impl Judged {
     pub(super) fn speaks_for_itself(&self) -> bool {
         let Candidate { dir, kind, .. } = &self.candidate;
         kind.is_one_file()
-            && self.origin() == Origin::User
+            && self.origin() != Origin::Repo
             && self.on_failure().is_none()
             && (!dir.needs_trust || self.was_trusted())
     }
@@ -264,6 +265,12 @@ impl Judged {
         let mut notes = self.raised_limits();
         notes.extend(self.without_effect());
         notes.extend(self.about_allowing());
+        let is_for_managed = self.table.allow_once.is_some() || self.table.grants.is_some();
+        if is_for_managed && self.origin() != Origin::Managed {
+            notes.push(format!(
+                "{SETTINGS_FILE} sets allow_once or grants, which only the administrator's file can"
+            ));
+        }
         let Candidate { name, path, .. } = &self.candidate;
         notes.into_iter().map(|message| Problem::new(path, message).of(name)).collect()
     }
@@ -345,8 +352,12 @@ impl Judged {
 }
 
 /// Returns the budget of a call. Settings go before the defaults, which a repository can only lower, and the
-/// user's flags go before both.
+/// user's flags go before both, except for the administrator's hooks.
 pub(super) fn budget(default: Budget, tier: Tier, table: &Table, flags: &Limits) -> Budget {
     let limits = table.limits;
-    flags.apply(if tier.origin() == Origin::Repo { limits.lower(default) } else { limits.apply(default) })
+    match tier.origin() {
+        Origin::Managed => limits.apply(default),
+        Origin::Repo => flags.apply(limits.lower(default)),
+        Origin::User | Origin::Host => flags.apply(limits.apply(default)),
+    }
 }

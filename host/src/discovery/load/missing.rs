@@ -99,6 +99,23 @@ pub(crate) fn unreadable_guard(problems: &[Problem]) -> Option<Arc<dyn Hook>> {
     Some(Arc::new(FailingHook::new(descriptor, Some(i32::MAX), HookError::new(Cause::NotFound, message))))
 }
 
+/// The name of the hook that blocks while the administrator's policy cannot be applied.
+const MANAGED: &str = "managed policy";
+
+/// Returns a hook that blocks every tool call, because of this problem of the administrator's policy, which has to be in
+/// force.
+pub(super) fn managed_guard(problem: &Problem) -> Arc<dyn Hook> {
+    let message = format!(
+        "{problem}; the policy of this machine is not in force, so no tool runs; hint: tell your administrator"
+    );
+    let descriptor = Descriptor {
+        tier: Tier::Managed,
+        on_failure: OnFailure::Block,
+        ..Descriptor::new(MANAGED, Kind::Native).on(EventName::BeforeToolCall)
+    };
+    Arc::new(FailingHook::new(descriptor, Some(i32::MIN), HookError::new(Cause::NotFound, message)))
+}
+
 impl Builder<'_> {
     /// Finds the tables of a root for missing hooks. One with `on_failure = "block"` is a guard that somebody removed: it
     /// fails in every event. Any other is a problem, because its name may be misspelt.
@@ -107,7 +124,7 @@ impl Builder<'_> {
             // Built-in hooks have no file, and their settings are read elsewhere. A source that was not given finds no
             // hooks.
             let is_searched = !source::is_name(name) || self.options.covers(name);
-            let is_wish = root.origin == Origin::Repo && self.wishes.covers(name, table);
+            let is_wish = self.wishes.covers(name, table);
             if !self.is_there(root, name) && !is_wish && !builtin::is_builtin(name) && is_searched {
                 self.missing(root, name, table);
             }
@@ -284,7 +301,7 @@ fn expected(root: &RootDir, name: &str) -> (Candidate, Source) {
     let dir = Arc::new(match plugin {
         Some(plugin) => {
             let plugin_dir = plugin.replacen('/', "@", 1);
-            let tier = if root.origin == Origin::Repo { Tier::RepoPlugin } else { Tier::GlobalPlugin };
+            let tier = root.origin.tiers().1;
             let base = root.path.join("plugins").join(&plugin_dir);
             let dir = HooksDir::of_plugin(&root.access, tier, root.root, plugin_dir, &base);
             HooksDir { plugin: Some(plugin.to_owned()), ..dir }

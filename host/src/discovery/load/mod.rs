@@ -21,14 +21,14 @@ use self::gate::{Gate, Granted};
 pub use self::hook_cache::{forget, remembered};
 use self::judged::Judged;
 pub(crate) use self::missing::unreadable_guard as guard_of_unseen;
-use self::missing::unreadable_guard;
+use self::missing::{managed_guard, unreadable_guard};
 use self::select::Wishes;
 use super::find::{
     self, GlobalSettings, Kept, LastRead, Options, Repositories, Scan, Scanned, Since, absolute,
 };
 use super::{Entry, Problem};
 use crate::builtin::BuiltinSettings;
-use crate::hook::{COMPILE, Hook, Kind, Tier};
+use crate::hook::{COMPILE, Hook, Kind, Origin, Tier};
 use crate::mcp;
 use crate::trust::ProtectedDirs;
 use crate::wasm::Runtime;
@@ -118,7 +118,7 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
         let (options, last, runtime) = (Arc::clone(&options), Arc::clone(&last.read), runtime.clone());
         blocking(options.one_event, move || find_and_judge(&options, &last, &runtime)).await
     };
-    let Scanned { repositories, global, read, mut scans } = match judged {
+    let Scanned { repositories, global, read, scans } = match judged {
         Ok(judged) => judged,
         Err(error) => {
             problems.push(not_searched(&options, &error).hiding(&FileAccess::Global));
@@ -137,12 +137,6 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
     }
     problems.extend(repositories.problem(&options.cwd));
     let Repositories { nearest: repo, outer, .. } = repositories;
-    if global.switched_off.is_some() && !options.examine_switched_off {
-        problems.extend(scans.iter_mut().flat_map(|it| std::mem::take(&mut it.scan.files.problems)));
-        let kept = scans.into_iter().flat_map(|it| it.scan.files.kept).collect();
-        let last_good = Some(LastGood { read, ..LastGood::default() });
-        return Discovery { problems, repo, outer, global, kept, last_good, ..Discovery::default() };
-    }
     let examiner = Arc::new(Examiner::new(&options, runtime));
     let mut discovery = Discovery::default();
     let wishes = Wishes::of(&scans);
@@ -165,8 +159,10 @@ pub(crate) async fn discover(options: &Options, last: &Arc<LastGood>, runtime: &
     discovery.problems.splice(0..0, problems);
     discovery.hooks.extend(unreadable_guard(&discovery.problems).filter(|_| options.unseen_blocks));
     if global.switched_off.is_some() {
-        discovery.hooks.clear();
+        discovery.hooks.retain(|it| it.descriptor().tier.origin() == Origin::Managed);
     }
+    let fault = options.managed.as_ref().and_then(|it| it.fault(&discovery.problems));
+    discovery.hooks.extend(fault.map(managed_guard));
     discovery.global = global;
     discovery
 }
@@ -199,7 +195,7 @@ fn names(scans: &[Scan]) -> HashMap<String, usize> {
 fn find_and_judge(options: &Options, last: &Arc<LastRead>, runtime: &Runtime) -> Scanned<JudgedScan> {
     let Scanned { repositories, global, read, mut scans } = find::find(options, last);
     let mut problems = Vec::new();
-    let granted = Granted::read(options, runtime, global.git.as_deref(), &mut problems);
+    let granted = Granted::read(options, runtime, &global, &mut problems);
     if let Some(nearest) = scans.last_mut() {
         nearest.files.problems.append(&mut problems);
     }
@@ -236,7 +232,8 @@ pub async fn examine_plugin(dir: &Path, called: &str, tier: Tier, runtime: &Runt
         let (options, runtime) = (Arc::clone(&options), runtime.clone());
         tokio::task::spawn_blocking(move || {
             let mut scan = find::scan_plugin(&dir, &called, tier);
-            let granted = Granted::read(&options, &runtime, None, &mut scan.files.problems);
+            let global = GlobalSettings::default();
+            let granted = Granted::read(&options, &runtime, &global, &mut scan.files.problems);
             let gate = Gate::new(&options, granted, Some(&dir), std::slice::from_ref(&dir));
             let names = names(std::slice::from_ref(&scan));
             JudgedScan::new(scan, gate, &names, &options)

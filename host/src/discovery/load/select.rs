@@ -130,8 +130,12 @@ impl<'a> Claim<'a> {
         later.key.is_some_and(|key| named.contains(key))
     }
 
-    /// Returns true if this usable hook replaces a later one of its name.
+    /// Returns true if this usable hook replaces a later one of its name. None replaces one of the administrator's, and
+    /// those replace none: a hook of another owner may guard something else.
     fn shadows(&self, later: &Self) -> bool {
+        if [self.origin, later.origin].contains(&Origin::Managed) {
+            return false;
+        }
         let is_untrusted_neighbour = self.origin == later.origin && !later.standing.is_trusted();
         match self.standing {
             TrustLevel::Refused => false,
@@ -143,22 +147,23 @@ impl<'a> Claim<'a> {
     }
 }
 
-/// The settings that repositories have for components of the user's, by name.
+/// The settings that repositories have for components of the user's, and both for those of the administrator's, by name.
 #[derive(Default)]
-pub(super) struct Wishes(BTreeMap<String, Vec<Table>>);
+pub(super) struct Wishes(BTreeMap<String, Vec<(Origin, Table)>>);
 
 impl Wishes {
     /// Finds the settings in all scans; the last one has the user's hooks.
     pub(super) fn of(scans: &[JudgedScan]) -> Self {
-        let mut wishes: BTreeMap<String, Vec<Table>> = BTreeMap::new();
-        let is_tightened = |it: &Candidate, name: &str| it.name == name && can_be_tightened(it);
+        let mut wishes: BTreeMap<String, Vec<(Origin, Table)>> = BTreeMap::new();
+        let is_tightened =
+            |it: &Candidate, name: &str, by: Origin| it.name == name && can_be_tightened(it, by);
         let users = scans.last().map(|it| it.judged.as_slice()).unwrap_or_default();
         for JudgedScan { scan, judged, .. } in scans {
-            for root in scan.roots.iter().filter(|root| root.origin == Origin::Repo) {
+            for root in &scan.roots {
                 for (name, table) in &root.tables {
-                    let is_users = || users.iter().any(|it| is_tightened(&it.candidate, name));
+                    let is_users = || users.iter().any(|it| is_tightened(&it.candidate, name, root.origin));
                     if !table.settings.is_empty() && !has(judged, root, name) && is_users() {
-                        wishes.entry(name.clone()).or_default().push(table.clone());
+                        wishes.entry(name.clone()).or_default().push((root.origin, table.clone()));
                     }
                 }
             }
@@ -166,7 +171,7 @@ impl Wishes {
         Self(wishes)
     }
 
-    /// Returns true if a repository's table has nothing but settings for the user's hook of this name.
+    /// Returns true if a table has nothing but settings for a hook of this name of another owner.
     pub(super) fn covers(&self, name: &str, table: &Table) -> bool {
         let only = Table {
             line: table.line,
@@ -175,7 +180,7 @@ impl Wishes {
             file: table.file.clone(),
             ..Table::default()
         };
-        *table == only && self.0.get(name).is_some_and(|tables| tables.contains(table))
+        *table == only && self.0.get(name).is_some_and(|tables| tables.iter().any(|it| it.1 == *table))
     }
 
     /// Applies the settings to those of the user's hook, the strictest of each. The problems name what a repository
@@ -187,10 +192,11 @@ impl Wishes {
         settings: &mut Settings,
     ) -> (Vec<Tightened>, Vec<Problem>) {
         let (mut tightened, mut problems) = (BTreeMap::new(), Vec::new());
-        let tables = self.0.get(&candidate.name).filter(|_| can_be_tightened(candidate));
+        let tables = self.0.get(&candidate.name).into_iter().flatten();
+        let tables = tables.filter(|(by, _)| can_be_tightened(candidate, *by)).map(|(_, table)| table);
         let none = SettingsSchema::default();
         let schema = schema.unwrap_or(&none);
-        for table in tables.into_iter().flatten() {
+        for table in tables {
             let mut refused = Vec::new();
             for (key, value) in &table.settings {
                 let line = table.settings_lines.get(key).copied().unwrap_or(table.line);
@@ -231,11 +237,13 @@ fn problem(candidate: &Candidate, table: &Table, refused: &[(usize, String)]) ->
     Some(Problem::new(&table.file, message).of(&candidate.name).hint(hint))
 }
 
-/// Returns true for a component of the user's that can run.
-fn can_be_tightened(candidate: &Candidate) -> bool {
-    candidate.kind == Kind::Component
-        && candidate.dir.tier.origin() == Origin::User
-        && matches!(candidate.state, State::Usable)
+/// Returns true for a component that can run, and whose settings this owner may make stricter.
+fn can_be_tightened(candidate: &Candidate, by: Origin) -> bool {
+    let is_above = match candidate.dir.tier.origin() {
+        Origin::Managed => by != Origin::Managed,
+        owner => owner == Origin::User && by == Origin::Repo,
+    };
+    candidate.kind == Kind::Component && is_above && matches!(candidate.state, State::Usable)
 }
 
 /// Returns true if a root has a hook of this name.
@@ -249,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_hook_takes_the_place_of_another_that_the_user_relies_on_only_where_the_user_asked_for_it() {
-        use Origin::{Repo, User};
+        use Origin::{Managed, Repo, User};
         use TrustLevel::{Confined, Refused, Trusted};
         let (key, other) = ((Scope::Global, PathBuf::from("x")), (Scope::Global, PathBuf::from("y")));
         let (named, unnamed) = ([key.clone()], [other]);
@@ -276,6 +284,10 @@ mod tests {
             ((User, Confined, None), (User, Confined), false),
             ((Repo, Refused, asked), (Repo, Refused), false),
             ((Repo, Refused, asked), (User, Trusted), false),
+            // The administrator's.
+            ((Managed, Trusted, None), (User, Trusted), false),
+            ((Repo, Trusted, asked), (Managed, Trusted), false),
+            ((User, Trusted, None), (Managed, Trusted), false),
         ] {
             let claim = |origin, standing, replaces| Claim { origin, standing, key: Some(&key), replaces };
             let found = claim(earlier.0, earlier.1, earlier.2).shadows(&claim(later.0, later.1, None));

@@ -37,6 +37,11 @@ impl WatchedDirs {
         if let Some(data) = &options.data {
             watched.add_file(&TrustFile::new(data).path());
         }
+        if let Some((above, name)) =
+            options.managed.iter().find_map(|it| it.path.parent().zip(it.path.file_name()))
+        {
+            watched.add_roots(above, &[name.to_string_lossy().into_owned()], None);
+        }
         if let Some(home) = &options.home {
             watched.add_roots(home, &options.roots, None);
             for root in &options.roots {

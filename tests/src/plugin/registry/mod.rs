@@ -1,6 +1,7 @@
 //! OCI registries: a real one on this machine, and hostile ones.
 
 mod hostile;
+mod managed;
 mod program;
 mod publish;
 mod server;

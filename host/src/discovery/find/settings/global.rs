@@ -12,6 +12,7 @@ use crate::discovery::Problem;
 use crate::discovery::find::Options;
 use crate::discovery::find::absolute;
 use crate::discovery::find::files::Files;
+use crate::discovery::find::managed::PluginPolicy;
 use crate::discovery::find::roots::RootDir;
 use crate::hook::{Origin, Settings};
 use crate::journal_settings::{DAY, JournalSettings};
@@ -45,6 +46,12 @@ pub(crate) struct Top {
     pub(crate) journal_size: Option<u64>,
     /// The address of the collector that gets the records.
     pub(crate) collector: Option<String>,
+    /// True if only the administrator's hooks run.
+    pub(crate) only_managed: Option<bool>,
+    /// The plugins that the administrator pins, and the sources and digests that others may have.
+    pub(crate) pinned_plugins: Option<Vec<String>>,
+    pub(crate) plugin_sources: Option<Vec<String>>,
+    pub(crate) plugin_digests: Option<Vec<String>>,
     /// The keys of the file and their lines, also of keys with a wrong value.
     pub(crate) keys: Vec<(&'static str, usize)>,
 }
@@ -102,14 +109,16 @@ pub fn collector(options: &Options) -> Result<Option<String>, Problem> {
     Ok(None)
 }
 
-/// Returns each settings file of the user, its keys beside the tables of hooks, and its problems.
+/// Returns the settings file of the administrator and each one of the user, its keys beside the tables of hooks, and its
+/// problems.
 fn tops(options: &Options) -> impl Iterator<Item = (PathBuf, Top, Vec<Problem>)> {
+    let managed = options.managed.iter().map(|it| (it.access(), it.settings_file()));
     let home = options.home.as_deref().map(absolute);
-    options.roots.iter().filter_map(move |root| {
-        let file = home.as_ref()?.join(root).join(super::FILE);
+    let own = options.roots.iter().filter_map(move |root| Some(home.as_ref()?.join(root).join(super::FILE)));
+    managed.chain(own.map(|file| (FileAccess::Global, file))).map(|(access, file)| {
         let mut files = Files::default();
-        let top = files.settings(&FileAccess::Global, &file).top;
-        Some((file, top, files.problems))
+        let top = files.settings(&access, &file).top;
+        (file, top, files.problems)
     })
 }
 
@@ -145,12 +154,18 @@ impl fmt::Display for SwitchedOff {
 /// The settings for all hooks together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct GlobalSettings {
+    /// The administrator's file, if only the hooks beside it run.
+    pub(crate) only_managed: Option<PathBuf>,
+    /// What the administrator's file says of plugins.
+    pub(crate) plugins: PluginPolicy,
     pub(crate) switched_off: Option<SwitchedOff>,
     pub(crate) thresholds: Thresholds,
     /// True if secrets stay in the text that hooks give the model (`redact_context = false`).
     pub(crate) keeps_secrets: bool,
     /// The program `git` that guards ask, instead of the system's.
     pub(crate) git: Option<PathBuf>,
+    /// The same, as far as the administrator named it.
+    pub(crate) managed_git: Option<PathBuf>,
     /// The table `[journal]`.
     pub(crate) journal: JournalSettings,
 }
@@ -162,15 +177,25 @@ impl GlobalSettings {
     }
 }
 
-/// Merges the user's files: for each key the first root that has it counts.
+/// The keys that only the administrator's file can have.
+const MANAGED: [&str; 4] = ["only_managed", "pinned_plugins", "plugin_sources", "plugin_digests"];
+
+/// Merges the administrator's file and the user's: for each key the first one that has it counts.
 pub(crate) fn global(roots: &[RootDir], options: &Options, problems: &mut Vec<Problem>) -> GlobalSettings {
-    for root in roots.iter().filter(|root| root.origin != Origin::User) {
+    for root in roots.iter().filter(|root| root.origin != Origin::Managed) {
         for (key, line) in &root.top.keys {
-            let message = format!("line {line}: {key} is for the user's own file to say: it is left out");
+            let whose = match (MANAGED.contains(key), root.origin) {
+                (true, _) => "the administrator's",
+                (_, Origin::Repo) => "the user's own",
+                _ => continue,
+            };
+            let message = format!("line {line}: {key} is for {whose} file to say: it is left out");
             problems.push(Problem::new(root.settings_file(), message));
         }
     }
-    let user = || roots.iter().filter(|root| root.origin == Origin::User);
+    // The administrator's root is the first.
+    let user = || roots.iter().filter(|root| root.origin != Origin::Repo);
+    let managed = || roots.iter().filter(|root| root.origin == Origin::Managed);
     let no_hooks = user().find_map(|root| Some((root, root.top.no_hooks?)));
     let skipped = user().find_map(|root| root.top.skip_commands.as_deref());
     let is_skipped = |command: &str| match skipped {
@@ -178,6 +203,7 @@ pub(crate) fn global(roots: &[RootDir], options: &Options, problems: &mut Vec<Pr
         None => DEFAULT_SKIP_COMMANDS.contains(&command),
     };
     let switched_off = match no_hooks {
+        _ if options.no_hooks => Some(SwitchedOff::Asked),
         Some((root, true)) => Some(SwitchedOff::Settings(root.settings_file())),
         _ => options.command.clone().filter(|command| is_skipped(command)).map(SwitchedOff::Command),
     };
@@ -209,7 +235,19 @@ pub(crate) fn global(roots: &[RootDir], options: &Options, problems: &mut Vec<Pr
         sends: user().any(|root| root.top.collector.is_some()),
     };
     let git = user().find_map(|root| root.top.git.clone());
-    GlobalSettings { switched_off, thresholds, keeps_secrets, git, journal }
+    let managed_git = managed().find_map(|root| root.top.git.clone());
+    let only_managed = managed().find(|root| root.top.only_managed == Some(true)).map(RootDir::settings_file);
+    let plugins = managed().next().map(|root| PluginPolicy::of(&root.top)).unwrap_or_default();
+    GlobalSettings {
+        only_managed,
+        plugins,
+        switched_off,
+        thresholds,
+        keeps_secrets,
+        git,
+        managed_git,
+        journal,
+    }
 }
 
 /// Returns the user's settings of each built-in hook, by its name. For each key the first root with a value
@@ -229,7 +267,7 @@ fn settings_of(builtin: &Builtin, roots: &[RootDir], problems: &mut Vec<Problem>
             let message = format!("line {}: {message}", table.line);
             problems.push(Problem::new(root.settings_file(), message).of(builtin.name));
         };
-        if root.origin != Origin::User {
+        if root.origin == Origin::Repo {
             note("a repository has no say in a built-in hook: the table is left out");
             continue;
         }

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::{Reader, Table, Top};
-use crate::hook::{Mode, OnFailure};
+use crate::capability::Capability;
+use crate::hook::{Digest, Mode, OnFailure};
 use crate::thresholds::is_threshold;
 use hookbox_system::toml_value::{SpannedValue, found, to_json, typed};
 use hookbox_system::{text, units};
@@ -69,6 +70,11 @@ const VARIABLES: Form = Form::of(
     r#"{"type": "array", "items": {"type": "string", "pattern": "^[^=\\u0000]+$"}}"#,
 )
 .taken_as("[]");
+const RIGHTS: Form = Form::of(
+    "a list of permissions such as [\"store\", \"read:$REPO\"]",
+    r#"{"type": "array", "items": {"type": "string"}}"#,
+)
+.taken_as("[]");
 pub(super) const HOOKS: Form = Form::of("a table for each hook", r#"{"type": "object"}"#);
 const SERVICE: Form = Form::of(
     "a table with event and url",
@@ -79,6 +85,16 @@ const COMMANDS: Form = Form::of(
     "a list of commands such as [\"commit\", \"pr\"]",
     r#"{"type": "array", "items": {"type": "string", "minLength": 1}}"#,
 );
+const PLUGINS: Form = Form::of(
+    "a list of sources such as [\"oci://registry.example.com/guards\"]",
+    r#"{"type": "array", "items": {"type": "string", "minLength": 1}}"#,
+)
+.taken_as("[]");
+const DIGESTS: Form = Form::of(
+    "a list of digests such as [\"sha256:…\"]",
+    r#"{"type": "array", "items": {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}}"#,
+)
+.taken_as("[]");
 const SHARE: Form = Form::of(
     "a share of the context window above 0 and at most 1, such as 0.7",
     r#"{"type": "number", "exclusiveMinimum": 0, "maximum": 1}"#,
@@ -120,6 +136,15 @@ pub(super) const HOOK: &[Key<Table>] = keys! {
         |it, _, value| put_or(&mut it.mode, typed(value), Mode::Enforce);
     "allow" BOOLEAN "`false`" "`true` lets a hook without a sandbox give the answer [allow](answers.md#allow). Only in **your own** file"
         |it, _, value| put(&mut it.allow, typed(value));
+    "allow_once" BOOLEAN "`false`" "`true` lets users [allow](allow-once.md) once what the hook blocks. Only in [the administrator's](managed.md) file"
+        |it, _, value| put(&mut it.allow_once, typed(value));
+    "grants" RIGHTS "none" "components: a list of the [permissions](component-hooks.md#permissions) that the hook has. Only in the administrator's file"
+        |it, reader, value| {
+            let items = value.get_ref().as_array();
+            let names = reader.names("grants", "permission", items.into_iter().flatten(), |it| it.parse::<Capability>().is_ok());
+            it.grants = Some(names.iter().filter_map(|it| it.parse().ok()).collect());
+            items.is_some()
+        };
     "timeout" TIME "the [declaration](declared-hooks.md), else `\"30s\"` for native hooks, `\"3s\"` for others"
         "wall time of one call, in `ms`, `s` or `m`"
         |it, _, value| put(&mut it.limits.timeout, value.get_ref().as_str().and_then(|it| units::parse_duration(it).ok()));
@@ -174,6 +199,14 @@ pub(super) const ALL_HOOKS: &[Key<Top>] = keys! {
         };
     "redact_context" BOOLEAN "`true`" "removes [secrets](chains.md#secrets) from the text that hooks give the model"
         |it, _, value| put(&mut it.redact_context, typed(value));
+    "only_managed" BOOLEAN "`false`" "`true` runs no hooks of users and repositories. Only in [the administrator's](managed.md) file"
+        |it, _, value| put(&mut it.only_managed, typed(value));
+    "plugin_sources" PLUGINS "all" "sources that plugins of users and repositories may have: whole ones, or their beginnings before a `/`. Only in the administrator's file"
+        |it, reader, value| list(&mut it.plugin_sources, reader, value, "plugin_sources", "source", |it| !it.is_empty());
+    "plugin_digests" DIGESTS "all" "digests that these plugins may have (`tree` of `plugins.lock`). Only in the administrator's file"
+        |it, reader, value| list(&mut it.plugin_digests, reader, value, "plugin_digests", "digest", |it| it.parse::<Digest>().is_ok());
+    "pinned_plugins" PLUGINS "none" "the plugins that [`plugin sync --managed`](managed.md#plugins) brings. Only in the administrator's file"
+        |it, reader, value| list(&mut it.pinned_plugins, reader, value, "pinned_plugins", "source", |it| !it.is_empty());
 };
 
 /// The tables beside those of hooks, with their keys.
@@ -224,6 +257,20 @@ pub(super) const TABLES: &[(&str, &[Key<Top>])] = &[
 fn put<V>(field: &mut Option<V>, read: Option<V>) -> bool {
     *field = read;
     field.is_some()
+}
+
+/// Sets a field to the names of a list; without a list, to none.
+fn list(
+    field: &mut Option<Vec<String>>,
+    reader: &mut Reader,
+    value: &SpannedValue<'_>,
+    key: &str,
+    thing: &str,
+    is_name: fn(&str) -> bool,
+) -> bool {
+    let items = value.get_ref().as_array();
+    *field = Some(reader.names(key, thing, items.into_iter().flatten(), is_name));
+    items.is_some()
 }
 
 /// Sets a field to a value that was read, else to the stricter one.

@@ -17,6 +17,7 @@ use toml::de::{DeTable, DeValue};
 
 pub(crate) use self::global::{GlobalSettings, Top, builtin_settings, global};
 pub use self::global::{SwitchedOff, collector, git_host};
+use crate::capability::Capability;
 use crate::hook::{Limits, Mode, OnFailure, Settings};
 use hookbox_system::text;
 
@@ -54,6 +55,10 @@ pub(crate) struct Table {
     pub(crate) mode: Option<Mode>,
     /// True if the answer `allow` of a hook without a sandbox counts. A repository cannot decide it.
     pub(crate) allow: Option<bool>,
+    /// True if users may let a call through once that the hook blocks, for a hook of the administrator's.
+    pub(crate) allow_once: Option<bool>,
+    /// The rights of a component of the administrator's.
+    pub(crate) grants: Option<Vec<Capability>>,
     pub(crate) limits: Limits,
     /// The variables that a native hook gets; `None` means all of them.
     pub(crate) environment: Option<Vec<String>>,
@@ -82,6 +87,8 @@ impl Table {
             on_failure,
             mode,
             allow,
+            allow_once,
+            grants,
             limits,
             environment,
             http,
@@ -97,6 +104,8 @@ impl Table {
             ("on_failure", on_failure.map(|it| it.as_str().to_owned())),
             ("mode", mode.map(|it| it.as_str().to_owned())),
             ("allow", allow.map(|it| it.to_string())),
+            ("allow_once", allow_once.map(|it| it.to_string())),
+            ("grants", grants.as_ref().map(|it| format!("{it:?}"))),
             ("timeout", timeout.map(|it| it.as_nanos().to_string())),
             ("fuel", fuel.map(|it| it.to_string())),
             ("memory", memory.map(|it| it.to_string())),

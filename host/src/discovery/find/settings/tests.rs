@@ -53,6 +53,8 @@ memory = 1024
         on_failure: Some(OnFailure::Block),
         mode: Some(Mode::Enforce),
         allow: None,
+        allow_once: None,
+        grants: None,
         limits: Limits {
             timeout: Some(Duration::from_millis(250)),
             fuel: Some(5_000),
