@@ -18,7 +18,7 @@ const BEFORE: &hookbox::EventName = &hookbox::EventName::BeforeToolCall;
 const QUICK: &str = "fuel = 20_000_000\ntimeout = \"10m\"";
 
 /// Far more than anything here takes.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(600);
 
 /// The misbehaving component with these lines of settings before the sample guardrail.
 fn place(settings: &str) -> TestEnvironment {

@@ -16,7 +16,7 @@ const ROOT: &str = "home/.hookbox";
 const SETTINGS: &str = "home/.hookbox/hookbox.toml";
 
 /// The longest wait for something that must happen.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(600);
 
 async fn report(manager: &Manager) -> Report {
     manager

@@ -14,7 +14,7 @@ use crate::event::{Context, EventData, ToolCall};
 use crate::hook::Kind;
 
 /// Far more than any of these scripts needs, on a slow machine too.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(600);
 
 /// Enough for a script to start and to block on something.
 const SHORT: Duration = Duration::from_millis(400);

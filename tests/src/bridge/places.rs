@@ -111,7 +111,9 @@ fn what_is_wrong_with_the_hooks_is_shown_once_in_a_session_at_whichever_event_co
         let output = env.hookbox_with(args(agent, needed(agent, event), &[]), payload);
         let answer = passed(agent, event, &output, "problems");
         let answered = answer["systemMessage"].as_str().unwrap_or_default();
-        let start = agent.names_of(hookbox_agents::agent::EventKind::SessionStart).next().unwrap();
+        let Some(start) = agent.names_of(hookbox_agents::agent::EventKind::SessionStart).next() else {
+            continue;
+        };
         let payload = match agent {
             Agent::Copilot => json!({"sessionId": "s", "source": "startup"}),
             _ => json!({"hook_event_name": start, "session_id": "s", "source": "startup"}),

@@ -210,7 +210,7 @@ fn a_matcher_a_condition_and_another_event_send_nothing() {
 
 #[tokio::test]
 async fn every_failure_of_a_service_has_its_cause_and_blocks_for_a_guard() {
-    const LONG: &str = "60s";
+    const LONG: &str = "600s";
     let other = Service::new(|_| ok(BLOCK));
     let to_other =
         format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: {}\r\ncontent-length: 0\r\n\r\n", other.url());
@@ -491,6 +491,7 @@ fn a_component_answers_if_the_service_does_not() {
     let broken = Service::new(|_| Reply::Status("503 Service Unavailable", "busy".to_owned()));
     let env = TestEnvironment::new();
     env.copy("home/guards/guardrail.wasm", &sample("guardrail"));
+    env.warm(&sample("guardrail"));
     for (url, hangs, line, want) in [
         (service.url(), false, "ls", Some("policy")),
         (broken.url(), false, "rm -rf /", Some("rm")),
@@ -498,7 +499,7 @@ fn a_component_answers_if_the_service_does_not() {
         (nobody(), false, "rm -rf /", Some("rm")),
         (Service::new(|_| Reply::Hang).url(), true, "rm -rf /", Some("rm")),
     ] {
-        let timeout = if hangs { "2s" } else { "60s" };
+        let timeout = if hangs { "10s" } else { "600s" };
         let entry = json!({"url": url, "fallback": "guards/guardrail.wasm", "timeout": timeout});
         declare(&env, FILE, "PreToolUse", &json!([entry]));
         let row = &env.list(&[])[0];

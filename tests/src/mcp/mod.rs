@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::environment::TestEnvironment;
 
 /// Far more than any server here needs, on a slow machine too.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(600);
 
 /// The environment of `tests/servers/tools.sh`.
 type Told<'a> = &'a [(&'a str, &'a str)];

@@ -70,7 +70,11 @@ pub(crate) static SPEC: Spec = Spec {
         effect: |_, answer, _| effect::decision(answer, &["deny"]).filter(Effect::is_blocked),
         ..Answers::BASE
     },
-    sample_call: |call| call.with(json!({"parent_session_id": null, "tool_call_id": "call_0"})),
+    sample_call: |call| {
+        call.with(json!({
+            "parent_session_id": null, "tool_call_id": "call_0", "tool_input": {"command": call.line},
+        }))
+    },
     hooks: None,
     plugin: None,
     next_steps: &[(
