@@ -1,7 +1,6 @@
 //! The journal of the program, which starts `hookbox log send` from time to time if the records go to a collector.
 
 use std::error::Error;
-use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -9,7 +8,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use hookbox::journal::{Journal as Receiver, Record};
-use hookbox_journal::journal::{Journal, attempt};
+use hookbox_journal::journal::{Journal, begin_attempt, last_attempt};
 use hookbox_system::mutex;
 
 use crate::compiler::program;
@@ -31,9 +30,9 @@ impl SentJournal {
     }
 
     fn is_due(&self) -> bool {
-        let last = fs::metadata(attempt(self.journal.directory())).and_then(|about| about.modified());
         // After the clock went back, the time of the last attempt is in the future.
-        last.ok().and_then(|last| last.elapsed().ok()).is_none_or(|since| since >= EVERY)
+        let last = last_attempt(self.journal.directory());
+        last.and_then(|last| last.elapsed().ok()).is_none_or(|since| since >= EVERY)
     }
 
     fn start(&self, home: Option<&Path>) {
@@ -43,6 +42,11 @@ impl SentJournal {
             return;
         }
         let Some(program) = program() else { return };
+        // Before the process, which may fail before it begins: then no event starts the next one within the time.
+        if let Err(error) = begin_attempt(self.journal.directory()) {
+            tracing::warn!(%error, "the records are not sent: the time of the attempt cannot be noted");
+            return;
+        }
         let mut command = Command::new(program);
         command.args(["log", "send"]).current_dir("/").process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

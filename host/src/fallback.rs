@@ -48,7 +48,7 @@ impl Hook for WithFallback {
         };
         let left = Budget { wall: budget.wall.saturating_sub(begin.elapsed()), ..*budget };
         let mut answer = self.local.run(event, &left).await;
-        let why = format!("its fallback answered, because it {}", error.message);
+        let why = format!("{}; its fallback answered", error.message);
         match &mut answer {
             Ok(outcome) => outcome.noticed.push(why),
             Err(failed) => failed.message = format!("{}; {}", error.message, failed.message),

@@ -59,7 +59,7 @@ fn said(manager: &Manager) -> String {
     manager.problems().iter().map(|it| format!("{it}\n")).collect()
 }
 
-/// What a user without root does against the policy: to files, and to the program that embeds hookbox.
+/// The ways in which a user without root attacks the policy: files, and the program that embeds hookbox.
 type Attack = (&'static str, fn(&TestEnvironment), fn(Builder) -> Builder);
 
 const NOTHING: fn(Builder) -> Builder = |it| it;
@@ -350,7 +350,7 @@ async fn only_managed_runs_no_hooks_of_users_and_repositories_and_says_which() {
         }
         assert_eq!(blocker(&manager, "make").await.as_deref(), Some("guard.rules.toml"));
         let named = said(&manager)
-            .contains("these do not: mine.rules.toml, org/tools/p.rules.toml, theirs.rules.toml");
+            .contains("these hooks do not run: mine.rules.toml, org/tools/p.rules.toml, theirs.rules.toml");
         assert_eq!(named, !runs, "{}", said(&manager));
         assert!(said(&manager).contains("is for the administrator's file to say"), "{}", said(&manager));
     }

@@ -316,10 +316,7 @@ fn is_word_of_code(text: &str) -> bool {
 /// Returns whether the text may be a secret: not too short, not a variable, a call or a type.
 pub(crate) fn is_one(text: &str, sensitivity: Sensitivity, quote: Option<char>) -> bool {
     let is_text = text.chars().count() >= MIN_VALUE && text.chars().any(char::is_alphanumeric);
-    // `[removed]`, whose bracket may count as the end of a list.
-    let name = text.strip_prefix('[').map(|it| it.trim_end_matches(']'));
-    let is_name = name.is_some_and(|it| it.bytes().all(|c| c.is_ascii_alphabetic()));
-    if !is_text || is_name || marker_length(text) == text.len() {
+    if !is_text || text == "[REDACTED" || marker_length(text) == text.len() {
         return false;
     }
     if is_word_of_code(text) || is_placeholder(text, quote) || quote.is_none() && is_code(text) {

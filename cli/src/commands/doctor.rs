@@ -15,7 +15,7 @@ use hookbox_agents::Agent;
 pub(crate) use hookbox_agents::bridge::doctor::LINE;
 use hookbox_agents::bridge::doctor::{self, Examination, Status, Trial};
 use hookbox_agents::config::Surroundings;
-use hookbox_plugins::{Hosts, Source};
+use hookbox_plugins::{Hosts, PluginName, Source};
 
 use crate::commands::guard::warn_of_no_git;
 use crate::error::{EXIT_FAILED, hint, is_coloured, warn_with_hint};
@@ -37,7 +37,8 @@ pub(crate) struct Doctor {
     /// The line of the shell tool that has to be blocked; it is not run.
     #[arg(long = "try", alias = "command", value_name = "LINE", default_value = doctor::LINE)]
     line: String,
-    /// Only check the administrator's policy. The exit code is 0 if it is in force, 3 if there is none, 4 if a file of it cannot be used, 5 if a hook of it does not work, 6 if a pinned plugin is missing.
+    /// Only check the administrator's policy. The exit code is 0 if it is in force, 3 if there is none, 4 if a file of it
+    /// cannot be used, 5 if a hook of it does not work, 6 if a pinned plugin is missing.
     #[arg(long, conflicts_with_all = ["agents", "system_root"])]
     managed: bool,
     /// Print JSON: an array of objects, one per agent; with --managed one object.
@@ -131,11 +132,10 @@ impl Policy {
         let problems: Vec<Problem> = manager.problems().iter().filter(is_its).cloned().collect();
         let entries = manager.entries();
         let hooks: Vec<_> = entries.iter().filter(|it| it.tier.origin() == Origin::Managed).collect();
-        let is_missing =
-            |plugin: &String| !managed.path.join("plugins").join(plugin.replacen('/', "@", 1)).is_dir();
         let pinned = PluginPolicy::read(managed).map(|it| it.pinned).unwrap_or_default();
         let name = |source: &String| Source::parse(source, &Hosts::new("/")).and_then(|it| it.name());
-        let is_gone = |source: &String| name(source).map_or(true, |it| is_missing(&it.to_string()));
+        let is_there = |name: PluginName| managed.path.join("plugins").join(name.dir()).is_dir();
+        let is_gone = |source: &String| !name(source).is_ok_and(is_there);
         let state = match () {
             () if problems.iter().any(|it| it.hides) => State { name: "unusable", exit: 4 },
             () if !managed.settings_file().exists() => State::ABSENT,

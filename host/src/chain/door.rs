@@ -152,8 +152,8 @@ impl Door {
 
 /// Returns true if the user may let a call through that this hook blocked, for this cause of a failure.
 ///
-/// The hook is the user's own or one that the user trusts, or the administrator leaves it to the user. What hookbox and the agent decide themselves stays. A hook that
-/// changed since it was trusted has to be trusted again.
+/// The hook is the user's own or one that the user trusts, or the administrator leaves it to the user. The decisions of
+/// hookbox and of the agent themselves stay. A hook that changed since it was trusted has to be trusted again.
 fn is_the_users(descriptor: &Descriptor, cause: Option<Cause>) -> bool {
     let is_own = !matches!(descriptor.kind, Kind::Builtin | Kind::Code)
         && descriptor.tier.origin() != Origin::Host

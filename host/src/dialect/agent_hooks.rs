@@ -30,7 +30,7 @@ struct Verdict {
     result_labels: Option<Vec<String>>,
 }
 
-#[derive(Deserialize, PartialEq, Eq)]
+#[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Decision {
     Allow,
@@ -67,11 +67,22 @@ pub fn outcome(event: &Event, stdout: &[u8]) -> Option<Result<Outcome, HookError
         let changes = members.iter().any(|(name, raw)| name == "decision" && raw.get() == "\"transform\"");
         return changes.then(|| Err(malformed("answered a transform that AGENT-HOOKS does not have")));
     };
+    if let Verdict {
+        decision: Decision::Deny,
+        message: None,
+        warnings: None,
+        approval: None,
+        transform: None,
+        evidence: None,
+        result_labels: None,
+        ..
+    } = verdict
+    {
+        return None;
+    }
     let Verdict { decision, reason, message, warnings, approval, transform, evidence, result_labels } =
         verdict;
-    let is_bare = message.is_none() && warnings.is_none() && approval.is_none() && evidence.is_none();
     let action = match (decision, transform) {
-        (Decision::Deny, None) if is_bare && result_labels.is_none() => return None,
         (Decision::Allow, None) => Action::Pass,
         (Decision::Deny, _) => {
             let said = message.or_else(|| reason.clone()).unwrap_or_default();

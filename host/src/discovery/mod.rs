@@ -103,8 +103,8 @@ impl Problem {
         Self { is_off: true, ..self }
     }
 
-    /// Marks that it hides hooks of the user's or the administrator's, if these files are theirs. If another user may write the file,
-    /// it gets a hint.
+    /// Marks that it hides hooks of the user's or the administrator's, if these files are theirs. If another user may write
+    /// the file, it gets a hint.
     #[must_use]
     fn hiding(mut self, access: &FileAccess) -> Self {
         self.hides = matches!(access, FileAccess::Global | FileAccess::System(_));

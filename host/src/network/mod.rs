@@ -1,4 +1,5 @@
-//! HTTP requests of components, and to services that are hooks: to the origins that were granted, at addresses that were checked, within limits.
+//! HTTP requests of components, and to services that are hooks: to the origins that were granted, at addresses that were
+//! checked, within limits.
 //!
 //! A request is checked, its host resolved once, every address checked, and the connection made to the checked address
 //! itself. A redirect is an answer like any other: a hook that follows it makes a new request, which is checked again.

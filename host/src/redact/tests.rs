@@ -74,7 +74,6 @@ fn ordinary_code_and_prose_is_left_alone() {
         "AKIA",
         "password=$PASSWORD",
         "password: ${{ secrets.PASSWORD }}",
-        "token=[removed]",
         "if token == other {",
         "self.password = password",
         "ssh://git@github.com/org/repo",

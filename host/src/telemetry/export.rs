@@ -1,6 +1,5 @@
 //! The connection to the collector.
 
-use std::error::Error;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -41,7 +40,7 @@ impl HttpClient for Client {
         let sent = match &result {
             Ok(response) if response.status().is_success() => Ok(()),
             Ok(response) => Err(self.failed(&format!("status {}", response.status()))),
-            Err(error) => Err(self.failed(&root_cause(&**error).to_string())),
+            Err(error) => Err(self.failed(&text::innermost(&**error))),
         };
         self.state.note(self.signal, sent);
         result
@@ -56,13 +55,6 @@ impl Client {
             "failed to send to the collector at {url}: {error}; hint: start it, or unset OTEL_EXPORTER_OTLP_ENDPOINT"
         )
     }
-}
-
-fn root_cause<'a>(mut error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
-    while let Some(source) = error.source() {
-        error = source;
-    }
-    error
 }
 
 pub(super) fn client(endpoint: &Endpoint) -> Result<blocking::Client, String> {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use percent_encoding::percent_decode_str;
 
 use crate::redact;
 use hookbox_system::text;
@@ -145,24 +146,12 @@ pub(super) fn headers(signal: &str) -> HeaderMap {
     let text = names.iter().find_map(|name| std::env::var(name).ok().filter(|it| !it.trim().is_empty()));
     let field = |pair: &str| {
         let (name, value) = pair.split_once('=')?;
-        let mut value = HeaderValue::from_bytes(&decoded(value.trim())).ok()?;
+        let mut value =
+            HeaderValue::from_bytes(&percent_decode_str(value.trim()).collect::<Vec<u8>>()).ok()?;
         value.set_sensitive(true);
         Some((HeaderName::try_from(name.trim()).ok()?, value))
     };
     text.unwrap_or_default().split(',').filter_map(field).collect()
-}
-
-/// Replaces `%20` and the like.
-fn decoded(text: &str) -> Vec<u8> {
-    let (mut bytes, mut rest) = (Vec::new(), text);
-    while let Some((before, after)) = rest.split_once('%') {
-        bytes.extend_from_slice(before.as_bytes());
-        let byte = after.get(..2).and_then(|it| u8::from_str_radix(it, 16).ok());
-        bytes.push(byte.unwrap_or(b'%'));
-        rest = if byte.is_some() { after.get(2..).unwrap_or_default() } else { after };
-    }
-    bytes.extend_from_slice(rest.as_bytes());
-    bytes
 }
 
 /// Reads the endpoint of a signal. Its own variables go before the common ones.

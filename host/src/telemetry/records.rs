@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use opentelemetry::Key;
+use opentelemetry::trace::TraceContextExt as _;
 use opentelemetry_proto::tonic::collector::logs::v1::{ExportLogsServiceRequest, ExportLogsServiceResponse};
 use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::logs::v1::{LogRecord, ResourceLogs, ScopeLogs, SeverityNumber};
@@ -12,6 +13,7 @@ use prost::Message as _;
 use reqwest::blocking;
 
 use super::options::{self, Endpoint};
+use super::spans::parent;
 use super::{TelemetryError, export};
 use crate::redact;
 use hookbox_system::{limits, text};
@@ -141,7 +143,11 @@ impl RecordSender {
 
 fn log_record(record: &SentRecord, observed: u64) -> LogRecord {
     let severity = if record.is_blocked { SeverityNumber::Warn } else { SeverityNumber::Info };
-    let (trace_id, span_id, flags) = record.trace.as_deref().and_then(span_of).unwrap_or_default();
+    let parent = parent(record.trace.as_deref());
+    let span = parent.span().span_context().clone();
+    let ids =
+        span.is_valid().then(|| (span.trace_id().to_bytes().to_vec(), span.span_id().to_bytes().to_vec()));
+    let (trace_id, span_id) = ids.unwrap_or_default();
     LogRecord {
         time_unix_nano: record.time.map_or(observed, nanos),
         observed_time_unix_nano: observed,
@@ -152,23 +158,9 @@ fn log_record(record: &SentRecord, observed: u64) -> LogRecord {
         event_name: "hookbox.record".to_owned(),
         trace_id,
         span_id,
-        flags,
+        flags: span.trace_flags().to_u8().into(),
         ..LogRecord::default()
     }
-}
-
-/// Reads the trace, the span and the flags of a `traceparent`.
-fn span_of(traceparent: &str) -> Option<(Vec<u8>, Vec<u8>, u32)> {
-    let mut parts = traceparent.split('-').skip(1);
-    let mut bytes = |length: usize| -> Option<Vec<u8>> {
-        let part = parts.next().filter(|it| it.len() == 2 * length && it.is_ascii())?;
-        let byte = |at: usize| u8::from_str_radix(part.get(2 * at..2 * at + 2)?, 16).ok();
-        (0..length).map(byte).collect::<Option<Vec<u8>>>()
-    };
-    let (trace, span, flags) = (bytes(16)?, bytes(8)?, bytes(1)?);
-    let is_set = |id: &[u8]| id.iter().any(|byte| *byte != 0);
-    (is_set(&trace) && is_set(&span))
-        .then(|| (trace, span, flags.first().copied().unwrap_or_default().into()))
 }
 
 fn nanos(time: SystemTime) -> u64 {

@@ -61,6 +61,13 @@ impl opentelemetry_sdk::trace::SpanExporter for CountingExporter {
     }
 }
 
+/// Reads a `traceparent`. Without a valid one, the context has no valid span.
+pub(super) fn parent(traceparent: Option<&str>) -> Context {
+    let fields: HashMap<String, String> =
+        traceparent.map(|it| ("traceparent".to_owned(), it.to_owned())).into_iter().collect();
+    TraceContextPropagator::new().extract_with_context(&Context::new(), &fields)
+}
+
 impl Spans {
     pub(super) fn new(
         endpoint: &Endpoint,
@@ -81,12 +88,10 @@ impl Spans {
                 BatchSpanProcessor::builder(exporter).with_batch_config(config.build()).build(),
             )
             .build();
-        let parent = options.parent.iter().map(|parent| ("traceparent".to_owned(), parent.clone()));
-        let parent: HashMap<String, String> = parent.collect();
         Ok(Self {
             tracer: provider.tracer_with_scope(export::scope()),
             provider,
-            parent: TraceContextPropagator::new().extract_with_context(&Context::new(), &parent),
+            parent: parent(options.parent.as_deref()),
             state: Arc::clone(state),
         })
     }

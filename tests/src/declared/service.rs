@@ -514,7 +514,7 @@ fn a_component_answers_if_the_service_does_not() {
             "{url} {line}: {run:#?}"
         );
         assert!(reason.contains(want.unwrap_or_default()), "{line}: {run:#?}");
-        let is_told = run.stdout.contains("its fallback answered, because it");
+        let is_told = run.stdout.contains("; its fallback answered");
         assert_eq!(is_told, url != service.url(), "{run:#?}");
     }
     // A repository's component runs before it is trusted; its service does not.

@@ -83,7 +83,7 @@ async fn a_pinned_plugin_replaces_the_old_one_only_if_it_works() {
         let mut own = own.map(|it| it.unwrap().file_name().into_string().unwrap());
         assert!(own.all(|it| it == "org@tools" || it == ".hookbox-lock"), "{source}");
     }
-    // What is current needs no source.
+    // A plugin that is current needs no source.
     fs::remove_dir_all(env.path("git")).unwrap();
     assert!(!sync(&at, &first, &Silent).await.unwrap());
     sync(&at, &second, &Silent).await.unwrap_err();

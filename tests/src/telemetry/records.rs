@@ -1,5 +1,6 @@
 //! Records of the journal, as a collector receives them.
 
+use std::fs;
 use std::process::Stdio;
 
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
@@ -191,6 +192,17 @@ fn only_the_user_names_a_collector_and_a_wrong_one_is_told() {
     assert_eq!(send(&env).0, Some(2), "the variable for all signals is not meant");
     let env = env.variable("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", &endpoint);
     assert_eq!(send(&env), (Some(0), "sent 1 records\n".to_owned()));
+}
+
+/// A process that cannot send must not be started again by each event.
+#[test]
+fn an_event_notes_the_attempt_to_send_before_a_process_that_fails_at_once() {
+    let env = place("http://127.0.0.1:1").variable("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
+    let attempt = || fs::metadata(env.path(JOURNAL).join("sending")).unwrap().modified().unwrap();
+    call(&env, "ls");
+    let first = attempt();
+    call(&env, "ls");
+    assert_eq!(attempt(), first);
 }
 
 #[test]

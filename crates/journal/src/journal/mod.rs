@@ -22,7 +22,7 @@ pub(crate) use self::read::has_own_hash;
 pub use self::read::{Entry, Follower, Reader};
 pub use self::record::{VERSION, event_of};
 #[cfg(feature = "otel")]
-pub use self::send::{SendingError, Sent, attempt, send};
+pub use self::send::{SendingError, Sent, begin_attempt, last_attempt, send};
 pub use self::stored::{
     Decision, Filter, Stored, StoredChange, StoredDenial, StoredHook, StoredLimit, StoredReport,
     StoredRuling, StoredVerdict,

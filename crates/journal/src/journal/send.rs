@@ -2,6 +2,7 @@
 //! they were sent, and changes only after the collector took them. So an outage or a kill loses nothing that the journal
 //! keeps, and may send a few records twice.
 
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -15,6 +16,9 @@ use super::stored::Stored;
 
 /// The file with the position.
 const POSITION: &str = "sent";
+
+/// The file whose time is that of the last attempt. A process that sends holds its lock.
+const ATTEMPT: &str = "sending";
 
 /// The number of records of one request. Collectors mostly take 4 MiB, and a usual record has some KiB.
 const MOST: usize = 256;
@@ -65,16 +69,14 @@ pub fn send(directory: &Path, sender: &RecordSender) -> Result<Option<Sent>, Sen
         return Ok(Some(Sent::default()));
     }
     private_dir::open(directory, None).map_err(|error| at(io::Error::other(error)))?;
-    let lock = private_dir::create_file(&attempt(directory)).map_err(at)?;
-    // The time of the attempt, for `is_due`.
-    lock.set_modified(SystemTime::now()).map_err(at)?;
+    let lock = begin_attempt(directory).map_err(at)?;
     let _lock = match FileLock::exclusive(lock, Duration::ZERO) {
         Err(LockError::Busy(_)) => return Ok(None),
         Err(LockError::Io(error)) => return Err(at(error)),
         Ok(lock) => lock,
     };
     let file = directory.join(POSITION);
-    let position = std::fs::read_to_string(&file).unwrap_or_default();
+    let position = fs::read_to_string(&file).unwrap_or_default();
     let (name, offset) = position.trim().split_once(' ').unwrap_or_default();
     let mut follower = Follower::at(directory, name, offset.parse().unwrap_or_default());
     let mut sent = Sent::default();
@@ -94,9 +96,20 @@ pub fn send(directory: &Path, sender: &RecordSender) -> Result<Option<Sent>, Sen
     }
 }
 
-/// Returns the file whose time is that of the last attempt to send.
-pub fn attempt(directory: &Path) -> PathBuf {
-    directory.join("sending")
+/// Notes the time of an attempt to send, and returns its file.
+///
+/// # Errors
+///
+/// The file cannot be created.
+pub fn begin_attempt(directory: &Path) -> io::Result<File> {
+    let file = private_dir::create_file(&directory.join(ATTEMPT))?;
+    file.set_modified(SystemTime::now())?;
+    Ok(file)
+}
+
+/// Returns the time of the last attempt to send.
+pub fn last_attempt(directory: &Path) -> Option<SystemTime> {
+    fs::metadata(directory.join(ATTEMPT)).and_then(|about| about.modified()).ok()
 }
 
 /// Sends one request. If the collector refuses it, each half of it is sent alone, so that one record does not hold up the

@@ -15,7 +15,7 @@ use crate::hook::{Digest, Origin};
 use crate::lockfile::{self, InstalledFiles, Lock};
 use crate::trust::tree_digest::{MAX_FILES, of_plugin};
 use hookbox_system::files::{FileAccess, SystemFiles};
-use hookbox_system::text;
+use hookbox_system::{limits, text};
 
 /// The directory of the administrator's hooks: `hookbox.toml`, `hooks/` and `plugins/`.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ impl ManagedDir {
     }
 }
 
-/// What the administrator's settings say of plugins.
+/// The administrator's rules for plugins.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PluginPolicy {
     /// The sources of the administrator's own plugins, each with its exact state.
@@ -179,31 +179,31 @@ impl Scan {
 
 /// Leaves out all hooks but the administrator's, if the settings or the caller want that, and reports it.
 pub(super) fn keep_only(scans: &mut [Scan], global: &GlobalSettings, options: &Options) {
-    let why = match (&global.switched_off, &global.only_managed) {
-        (_, Some(_)) => "only_managed is true".to_owned(),
-        (Some(why), _) if !options.examine_switched_off => why.to_string(),
-        _ => return,
-    };
-    let (mut kept, mut others) = (0, BTreeSet::new());
+    let is_switched_off = global.switched_off.is_some() && !options.examine_switched_off;
+    if !is_switched_off && global.only_managed.is_none() {
+        return;
+    }
+    let (mut has_kept, mut others) = (false, BTreeSet::new());
     for scan in scans.iter_mut() {
         scan.only_managed = true;
         scan.roots.retain(|it| it.origin == Origin::Managed);
-        scan.candidates.retain(|it| {
-            let is_kept = it.dir.tier.origin() == Origin::Managed;
-            if is_kept {
-                kept += 1
-            } else {
-                others.extend([text::escape(&it.name, 80)])
-            };
-            is_kept
-        });
+        let (kept, left_out): (Vec<_>, Vec<_>) = std::mem::take(&mut scan.candidates)
+            .into_iter()
+            .partition(|it| it.dir.tier.origin() == Origin::Managed);
+        has_kept |= !kept.is_empty();
+        scan.candidates = kept;
+        others.extend(left_out.iter().map(|it| text::escape(&it.name, 80)));
     }
-    let Some(managed) = options.managed.as_ref().filter(|_| kept > 0 || global.only_managed.is_some()) else {
-        return;
+    let message = match &global.only_managed {
+        Some(_) if others.is_empty() => return,
+        Some(_) => {
+            let names: Vec<_> = others.into_iter().take(limits::NAMED).collect();
+            format!("only_managed is true: these hooks do not run: {}", names.join(", "))
+        }
+        None if !has_kept => return,
+        None => "its hooks run all the same: nobody else can switch them off".to_owned(),
     };
-    if let (Some(nearest), false) = (scans.last_mut(), others.is_empty()) {
-        let names: Vec<_> = others.into_iter().take(20).collect();
-        let message = format!("{why}: the administrator's hooks run, and these do not: {}", names.join(", "));
+    if let Some((managed, nearest)) = options.managed.as_ref().zip(scans.last_mut()) {
         nearest.files.problems.push(Problem::new(managed.settings_file(), message));
     }
 }

@@ -237,7 +237,7 @@ impl Examiner {
             Kind::Rules => examine_rules(job, here).await,
             // Its events are declared: there is nothing to ask.
             kind if kind.is_declared() => Examined::new(job.digest(), Ok(Ready::Declared)),
-            // What this user's cache says of the administrator's hooks does not count.
+            // This user's cache does not count for the administrator's hooks.
             _ => native(job, here, self.cache.as_ref().filter(|_| job.origin() != Origin::Managed)).await,
         }
     }

@@ -160,8 +160,8 @@ impl Reader {
         true
     }
 
-    /// Reads the unknown keys of an entry. One that starts a process or sends a request cannot run with such a key, which may be the one
-    /// that made it safe, and is a guard.
+    /// Reads the unknown keys of an entry. One that starts a process or sends a request cannot run with such a key, which may
+    /// be the one that made it safe, and is a guard.
     pub(super) fn unknowns(&mut self, members: Vec<&Member<'_>>, known: &[&str], hook: &mut Declared) {
         let acts =
             hook.service.is_some() || matches!(hook.handler, Ok(Handler::Command(_) | Handler::Http(_)));

@@ -156,7 +156,7 @@ impl fmt::Display for SwitchedOff {
 pub(crate) struct GlobalSettings {
     /// The administrator's file, if only the hooks beside it run.
     pub(crate) only_managed: Option<PathBuf>,
-    /// What the administrator's file says of plugins.
+    /// The administrator's rules for plugins.
     pub(crate) plugins: PluginPolicy,
     pub(crate) switched_off: Option<SwitchedOff>,
     pub(crate) thresholds: Thresholds,
