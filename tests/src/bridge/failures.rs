@@ -55,6 +55,7 @@ fn place(how: &How, policy: &str) -> (TestEnvironment, &'static str) {
         How::Component(answer, more) => {
             let settings = format!("{settings}\n{more}");
             Backend::Component.hook(&env, "home/.hookbox", name, &before, answer, &settings);
+            env.warm(&env.path("home/.hookbox/hooks/guard.wasm"));
             return (env, "guard.wasm");
         }
         How::File(name, "", _) => {
