@@ -66,6 +66,10 @@ fn the_page_has_the_table_of_every_agent() {
             section.unwrap_or_else(|| panic!("docs/src/agents.md has no section {}", agent.title()));
         let found: Vec<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
         let want = rows_of(agent.events());
+        if section.contains("of [OpenCode](#opencode)") && found.is_empty() {
+            assert_eq!(want, rows_of(Agent::OpenCode.events()), "{agent}: not the events of OpenCode");
+            continue;
+        }
         assert!(found == want, "the table of {} must be:\n{}", agent.title(), want.join("\n"));
     }
 }
