@@ -14,6 +14,9 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> (&'a str, &'a str) {
     text.split_once(to).unwrap_or_else(|| panic!("no {to:?}"))
 }
 
+/// The reason of the guard, for which the page has `…`.
+const REASON: &str = "`rm -rf ~` removes ~, which is a home directory or a part of the system: these files can't be recovered. Look first: `ls -la ~` (hookbox: destructive.wasm; the user can change it in ~/.hookbox/hookbox.toml)";
+
 /// Returns an answer with this code, if it has one.
 fn with_code(answer: &str, code: &str) -> String {
     const BEFORE: &str = "hookbox allow ";
@@ -104,9 +107,9 @@ fn every_agent_has_a_section_and_the_answer_that_the_bridge_gives_there() {
         };
         let output = env.hookbox_with([&["bridge", agent.as_str()][..], event].concat(), call(agent));
         // Each block has a code of its own.
-        let printed = with_code(output.stdout.trim_end(), "abcdkmns");
+        let printed = with_code(output.stdout.trim_end(), "abcdkmns").replace(REASON, "…");
         assert_eq!((output.code, printed.as_str()), (Some(0), *answer), "{title}: {output:#?}");
-        assert!(answer.contains("rm -rf"), "{title}");
+        assert!(answer.contains("\"…\""), "{title}");
     }
 }
 

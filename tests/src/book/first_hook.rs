@@ -10,6 +10,9 @@ use super::page;
 use crate::environment::{Output, TestEnvironment, language_tools, program, repository};
 use crate::projects::with_rust;
 
+/// The section that follows that of a component.
+const IN_PLACE: &str = "## Put it in place";
+
 /// A part of the page that a reader follows.
 enum Step {
     /// A command, and the lines that it prints.
@@ -71,10 +74,10 @@ impl<'e> Reader<'e> {
         Self { env, dir: env.path("repo") }
     }
 
-    /// Follows the steps of a section. `prepare` runs after each command.
-    fn follow(mut self, heading: &str, prepare: impl Fn(&str, &Path)) {
+    /// Follows the steps of sections. `prepare` runs after each command.
+    fn follow(mut self, headings: &[&str], prepare: impl Fn(&str, &Path)) {
         let page = page("hooks.md");
-        for step in steps(&page, heading) {
+        for step in headings.iter().flat_map(|heading| steps(&page, heading)) {
             match step {
                 Step::Command(command, printed) => {
                     if let Some(dir) = command.strip_prefix("cd ") {
@@ -143,13 +146,13 @@ fn is_same(wanted: &str, found: &str) -> bool {
 #[test]
 fn the_rules_of_the_page_guard() {
     let env = TestEnvironment::new();
-    Reader::new(&env).follow("### Rules", |_, _| {});
+    Reader::new(&env).follow(&["### Rules"], |_, _| {});
 }
 
 #[test]
 fn the_script_of_the_page_guards() {
     let env = TestEnvironment::new();
-    Reader::new(&env).follow("## A script", |_, _| {});
+    Reader::new(&env).follow(&["## A script"], |_, _| {});
 }
 
 /// Returns the PATH of this test behind the directory of the program.
@@ -162,7 +165,7 @@ fn the_rust_project_of_the_page_guards() {
     let env = with_rust();
     let path = path(&env);
     let env = env.variable("PATH", &path);
-    Reader::new(&env).follow("### Rust", |command, dir| {
+    Reader::new(&env).follow(&["### Rust", IN_PLACE], |command, dir| {
         if command.starts_with("hookbox new") {
             // The versions that the samples are built with are on this machine.
             let lock = repository().join("sample-hooks/Cargo.lock");
@@ -183,7 +186,7 @@ fn the_python_project_of_the_page_guards() {
         .variable("PIP_NO_INDEX", "1")
         .variable("PIP_FIND_LINKS", wheels.to_str().unwrap())
         .variable("PIP_DISABLE_PIP_VERSION_CHECK", "1");
-    Reader::new(&env).follow("### Python", |_, _| {});
+    Reader::new(&env).follow(&["### Python", IN_PLACE], |_, _| {});
 }
 
 #[test]
@@ -197,5 +200,5 @@ fn the_typescript_project_of_the_page_guards() {
         .variable("npm_config_offline", "true")
         .variable("npm_config_cache", cache.to_str().unwrap())
         .variable("npm_config_update_notifier", "false");
-    Reader::new(&env).follow("### TypeScript", |_, _| {});
+    Reader::new(&env).follow(&["### TypeScript", IN_PLACE], |_, _| {});
 }

@@ -8,6 +8,7 @@ mod answers;
 mod events;
 mod first_hook;
 mod languages;
+mod links;
 mod sdk_events;
 mod wit_reference;
 

@@ -101,22 +101,22 @@ impl Reference<'_> {
         functions: impl Iterator<Item = &'f Function>,
     ) {
         let definition = &self.resolve.types[id];
-        let (kind, heads, rows): (String, &[&str], Vec<[String; 3]>) = match &definition.kind {
+        let (kind, rows): (String, Vec<[String; 3]>) = match &definition.kind {
             TypeDefKind::Record(record) => {
                 let rows = record.fields.iter().map(|it| self.row(&it.name, Some(&it.ty), &it.docs));
-                ("record".to_owned(), &["field", "type", "meaning"], rows.collect())
+                ("record".to_owned(), rows.collect())
             }
             TypeDefKind::Variant(variant) => {
                 let rows = variant.cases.iter().map(|it| self.row(&it.name, it.ty.as_ref(), &it.docs));
-                ("variant".to_owned(), &["case", "type", "meaning"], rows.collect())
+                ("variant".to_owned(), rows.collect())
             }
             TypeDefKind::Enum(cases) => {
                 let rows = cases.cases.iter().map(|it| self.row(&it.name, None, &it.docs));
-                ("enum".to_owned(), &["case", "", "meaning"], rows.collect())
+                ("enum".to_owned(), rows.collect())
             }
             TypeDefKind::Flags(flags) => {
                 let rows = flags.flags.iter().map(|it| self.row(&it.name, None, &it.docs));
-                ("flags".to_owned(), &["flag", "", "meaning"], rows.collect())
+                ("flags".to_owned(), rows.collect())
             }
             TypeDefKind::Resource => {
                 let methods = functions.filter(|it| it.kind.resource() == Some(id));
@@ -124,14 +124,14 @@ impl Reference<'_> {
                     let meaning = line(&it.docs);
                     [format!("`{}`", it.item_name()), code(&self.signature(it)), meaning]
                 });
-                ("resource".to_owned(), &["method", "type", "meaning"], rows.collect())
+                ("resource".to_owned(), rows.collect())
             }
-            TypeDefKind::Type(of) => (format!("type, {}", code(&self.shown(of))), &[], Vec::new()),
+            TypeDefKind::Type(of) => (format!("type, {}", code(&self.shown(of))), Vec::new()),
             other => panic!("{name}: the page cannot show {other:?}"),
         };
         write!(out, "\n### {name}\n\n*{kind}*\n").unwrap();
         paragraphs(out, &definition.docs);
-        table(out, heads, &rows);
+        list(out, &rows);
     }
 
     fn row(&self, name: &str, of: Option<&Type>, docs: &Docs) -> [String; 3] {
@@ -142,7 +142,13 @@ impl Reference<'_> {
         let world = &self.resolve.worlds[id];
         write!(out, "\n## World {name}\n").unwrap();
         paragraphs(out, &world.docs);
-        for (heading, items) in [("import", &world.imports), ("export", &world.exports)] {
+        let base = self.base(id);
+        if let Some((base, _)) = base {
+            write!(out, "\nIt has all imports of [`{base}`](#world-{base}).\n").unwrap();
+        }
+        let of_base = |key: &WorldKey| base.is_some_and(|(_, id)| self.imports(id).contains(&self.name(key)));
+        let imports = world.imports.iter().filter(|(key, _)| !of_base(key)).collect::<Vec<_>>();
+        for (heading, items) in [("Imports", imports), ("Exports", world.exports.iter().collect())] {
             let mut rows = Vec::new();
             let mut others = Vec::new();
             for (key, item) in items {
@@ -154,15 +160,36 @@ impl Reference<'_> {
                     others.push(shown);
                 }
             }
-            table(out, &[heading, "", "meaning"], &rows);
+            if !rows.is_empty() {
+                write!(out, "\n{heading}:\n").unwrap();
+            }
+            list(out, &rows);
             if !others.is_empty() {
-                write!(out, "\nFurther {heading}s: {}.\n", others.join(", ")).unwrap();
+                write!(out, "\nFurther {}: {}.\n", heading.to_lowercase(), others.join(", ")).unwrap();
             }
         }
     }
 
+    fn name(&self, key: &WorldKey) -> String {
+        self.resolve.name_world_key(key)
+    }
+
+    fn imports(&self, world: WorldId) -> BTreeSet<String> {
+        self.resolve.worlds[world].imports.keys().map(|key| self.name(key)).collect()
+    }
+
+    /// Returns the largest world above this one on the page whose imports are all among those of this one.
+    fn base(&self, world: WorldId) -> Option<(&str, WorldId)> {
+        let worlds = &self.resolve.packages[self.package].worlds;
+        let above = worlds.iter().take_while(|(_, id)| **id != world).map(|(name, id)| (name.as_str(), *id));
+        let of_this = self.imports(world);
+        above
+            .filter(|(_, id)| self.imports(*id).is_subset(&of_this))
+            .max_by_key(|(_, id)| self.imports(*id).len())
+    }
+
     fn interface_name(&self, key: &WorldKey) -> String {
-        let shown = format!("`{}`", self.resolve.name_world_key(key));
+        let shown = format!("`{}`", self.name(key));
         match key {
             WorldKey::Interface(id) if self.resolve.interfaces[*id].package == Some(self.package) => {
                 let name = self.resolve.interfaces[*id].name.as_deref().unwrap();
@@ -238,25 +265,19 @@ fn paragraphs(out: &mut String, docs: &Docs) {
     }
 }
 
-/// Returns a comment as one line for a table.
+/// Returns a comment as one line for a list.
 fn line(docs: &Docs) -> String {
-    let words: Vec<&str> = docs.contents.as_deref().unwrap_or_default().split_whitespace().collect();
-    words.join(" ").replace('|', "\\|")
+    docs.contents.as_deref().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Writes a table without the columns that are empty in each row.
-fn table(out: &mut String, heads: &[&str], rows: &[[String; 3]]) {
-    if rows.is_empty() {
-        return;
+/// Writes a list of names, each with its type and its meaning if it has them.
+fn list(out: &mut String, rows: &[[String; 3]]) {
+    if !rows.is_empty() {
+        out.push('\n');
     }
-    let used: Vec<usize> = (0..3).filter(|&column| rows.iter().any(|row| !row[column].is_empty())).collect();
-    let shown = |cells: &dyn Fn(usize) -> String| {
-        let cells: Vec<String> = used.iter().map(|&column| cells(column)).collect();
-        format!("| {} |", cells.join(" | "))
-    };
-    write!(out, "\n{}\n", shown(&|column| heads[column].to_owned())).unwrap();
-    writeln!(out, "{}", shown(&|_| "---".to_owned())).unwrap();
-    for row in rows {
-        writeln!(out, "{}", shown(&|column| row[column].clone())).unwrap();
+    for [name, of, meaning] in rows {
+        let of = if of.is_empty() { String::new() } else { format!(" ({of})") };
+        let meaning = if meaning.is_empty() { String::new() } else { format!(": {meaning}") };
+        writeln!(out, "* {name}{of}{meaning}").unwrap();
     }
 }

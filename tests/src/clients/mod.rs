@@ -71,10 +71,13 @@ fn the_book_shows_the_agents_that_the_tests_run() {
         ("go/examples/agent.go", "go"),
     ] {
         let code = fs::read_to_string(client(path)).unwrap();
+        let shown =
+            page.split(&format!("```{fence}\n")).nth(1).and_then(|it| it.split("```\n").next()).unwrap();
         assert!(
-            page.contains(&format!("```{fence}\n{code}```\n")),
+            code.contains(shown) && shown.lines().count() > 10,
             "docs/src/clients.md does not show {path}"
         );
+        assert!(page.contains(&format!("/clients/{path})")), "docs/src/clients.md does not link {path}");
     }
 }
 

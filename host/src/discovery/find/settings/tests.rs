@@ -308,12 +308,9 @@ fn replace<T>(page: &mut String, table: &str, keys: &[Key<T>]) {
     let (begin, end) = (format!("<!-- keys of {table}: `cargo xtask tables` -->\n"), "<!-- end of keys -->");
     let at = page.find(&begin).unwrap_or_else(|| panic!("no list of {table}")) + begin.len();
     let length = page[at..].find(end).unwrap();
-    let rows = keys.iter().map(|it| format!("| `{}` | {} | {} |\n", it.name, it.default, it.meaning));
-    let rows: String = rows.collect();
-    page.replace_range(
-        at..at + length,
-        &format!("\n| key | default | meaning |\n| --- | --- | --- |\n{rows}\n"),
-    );
+    let lines = keys.iter().map(|it| format!("* `{}` ({}): {}\n", it.name, it.default, it.meaning));
+    let lines: String = lines.collect();
+    page.replace_range(at..at + length, &format!("\n{lines}\n"));
 }
 
 #[test]
