@@ -122,6 +122,9 @@ const ALIASES: [Tool; 21] = [
             // Droid: Execute; Mistral Vibe: file_system.bash
             "execute",
             "filesystembash",
+            // Auggie: launch-process, write-process
+            "launchprocess",
+            "writeprocess",
             "terminal",
             "exec",
             "sh",
@@ -168,7 +171,10 @@ const ALIASES: [Tool; 21] = [
         ],
     ),
     // A tool that removes or moves a file changes it too (Cursor: delete_file). Claude Code uses the shell.
-    Tool::foreign(ToolKind::Write, &["delete", "deletefile", "removefile", "movefile", "renamefile"]),
+    Tool::foreign(
+        ToolKind::Write,
+        &["delete", "deletefile", "removefile", "removefiles", "movefile", "renamefile"],
+    ),
     Tool::new(
         ToolKind::Edit,
         "Edit",
@@ -229,7 +235,10 @@ const ALIASES: [Tool; 21] = [
     // Gemini, Qwen: list_directory; Codex: list_dir; OpenCode: list
     Tool::new(ToolKind::Search, "LS", &["ls", "list", "listdirectory", "listdir", "listfiles"]),
     // A search by meaning or expressions (Cursor: codebase_search; Cline: search_codebase).
-    Tool::foreign(ToolKind::Search, &["codebasesearch", "semanticsearch", "searchcodebase"]),
+    Tool::foreign(
+        ToolKind::Search,
+        &["codebasesearch", "semanticsearch", "searchcodebase", "codebaseretrieval"],
+    ),
     // Gemini, kodelet: web_fetch
     Tool::new(
         ToolKind::Fetch,

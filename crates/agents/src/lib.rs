@@ -16,6 +16,7 @@
 
 pub mod agent;
 pub mod agent_hooks;
+mod auggie;
 mod book;
 pub mod bridge;
 mod claude;

@@ -66,6 +66,8 @@ mod tests {
             ".factory/hooks.json",
             ".vibe/hooks.toml",
             ".openhands/hooks.json",
+            ".augment/settings.json",
+            ".augment/settings.local.json",
             ".kilo/plugins",
             ".opencode/plugin",
             ".opencode/plugins",

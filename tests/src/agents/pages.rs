@@ -67,6 +67,9 @@ fn call(agent: Agent) -> &'static str {
         Agent::Vibe => {
             r#"{"hook_event_name": "pre_tool", "session_id": "s", "tool_name": "file_system.bash", "tool_input": {"command": "rm -rf ~"}}"#
         }
+        Agent::Auggie => {
+            r#"{"hook_event_name": "PreToolUse", "conversation_id": "s", "tool_name": "launch-process", "tool_input": {"command": "rm -rf ~"}, "workspace_roots": ["/tmp"]}"#
+        }
         Agent::OpenHands => {
             r#"{"event_type": "PreToolUse", "session_id": "s", "tool_name": "terminal", "tool_input": {"command": "rm -rf ~"}}"#
         }

@@ -75,7 +75,7 @@ fn the_plugin_of_kilo_names_kilo_and_goes_with_its_directories() {
     let env = installed(Agent::Kilo);
     let text = env.read("home/.config/kilo/plugins/hookbox.js").unwrap();
     assert!(text.ends_with("const AGENT = \"kilo\";\n"));
-    for agent in ["kilo", "droid", "vibe", "openhands"] {
+    for agent in ["kilo", "droid", "vibe", "openhands", "auggie"] {
         for level in ["--user", "--project"] {
             assert_eq!(env.hookbox(["install", agent, level]).code, Some(0));
             let rows = env.hookbox(["uninstall", agent, level, "--json"]).json();

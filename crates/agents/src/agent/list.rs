@@ -54,4 +54,6 @@ agents! {
     Vibe = vibe,
     /// OpenHands (checked with 1.16).
     OpenHands = openhands,
+    /// Auggie (checked with 0.36).
+    Auggie = auggie,
 }

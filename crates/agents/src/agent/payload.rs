@@ -103,7 +103,7 @@ impl Reader {
 
     /// Reads the user's message: text, or parts of which some have text.
     fn message(&mut self) -> Result<Option<String>, PayloadError> {
-        match self.any(&["prompt", "message"]) {
+        match self.any(&["prompt", "message", "user_prompt"]) {
             Some(Value::Array(parts)) => {
                 let texts: Vec<&str> = parts.iter().filter_map(|part| part.get("text")?.as_str()).collect();
                 Ok(Some(texts.join("\n")))
@@ -141,8 +141,10 @@ impl Reader {
         let told = || (self.spec.tools.exit_status)(&output).filter(|_| is_shell);
         let exit_status = exit_status.or(own_status).or_else(told);
         let success = (self.spec.tool_success)(&output, exit_status);
+        // Auggie repeats the output of a call that failed.
+        let has_failed = self.unneeded_text(&["tool_error"]).is_some();
         let mut result = tool_result(call, output);
-        result.success = success.or(result.success);
+        result.success = success.filter(|_| !has_failed).or(has_failed.then_some(false)).or(result.success);
         result.duration_ms = duration_ms;
         result.exit_status = exit_status;
         Ok(result)

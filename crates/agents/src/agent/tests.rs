@@ -369,7 +369,7 @@ fn a_warning_is_shown_and_nothing_stands_beside_what_must_hold() {
             let (plain, noisy) = (outcome.clone(), outcome.warn("careful"));
             let (plain, noisy) = (replied(&request, [plain]).stdout, replied(&request, [noisy]).stdout);
             // The words of the hook that blocks, where a block may have them beside it.
-            let shows = is_block && [Agent::Claude, Agent::Codex].contains(&agent);
+            let shows = is_block && [Agent::Claude, Agent::Codex, Agent::Auggie].contains(&agent);
             assert_eq!((noisy.contains("careful"), plain == noisy), (shows, !shows), "{agent}: {noisy}");
         }
     }

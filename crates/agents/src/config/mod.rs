@@ -117,6 +117,15 @@ mod tests {
                 Agent::OpenHands,
                 ["/home/ada/.openhands/hooks.json", "/srv/shop/.openhands/hooks.json", "", ""],
             ),
+            (
+                Agent::Auggie,
+                [
+                    "/home/ada/.augment/settings.json",
+                    "/srv/shop/.augment/settings.json",
+                    "",
+                    "/image/etc/augment/settings.json",
+                ],
+            ),
         ] {
             let found = Level::ALL.map(|level| {
                 file(agent, level, &here).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()

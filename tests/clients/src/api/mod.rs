@@ -2,6 +2,7 @@
 //! interface.
 
 mod anthropic;
+mod augment;
 mod chat;
 mod gemini;
 mod responses;
@@ -47,6 +48,8 @@ pub(crate) fn answer(path: &str, body: &Value, wish: &Wish) -> Option<Answer> {
         "streamGenerateContent" => Some(gemini::answer(body, wish, true)),
         "countTokens" => Some(whole(&json!({"totalTokens": 10}))),
         "count_tokens" => Some(whole(&json!({"input_tokens": 10}))),
+        "get-models" => Some(augment::models()),
+        "chat-stream" => Some(augment::answer(body, wish)),
         "messages" => Some(anthropic::answer(body, wish, streams == Some(true))),
         "models" => Some(whole(&json!({
             "object": "list", "models": [], "data": [{"id": "mock-model", "object": "model"}],
@@ -69,7 +72,8 @@ impl Asked<'_> {
 }
 
 /// The shell tools of the clients.
-const SHELLS: [&str; 9] = [
+const SHELLS: [&str; 10] = [
+    "launch-process",
     "Execute",
     "terminal",
     "run_commands",
