@@ -35,6 +35,7 @@ mod opencode;
 mod openhands;
 mod pi;
 mod protection;
+mod qoder;
 mod qwen;
 #[cfg(test)]
 mod session_files_tests;

@@ -67,6 +67,8 @@ mod tests {
             ".vibe/hooks.toml",
             ".openhands/hooks.json",
             ".augment/settings.json",
+            ".qoder/settings.json",
+            ".qoder/settings.local.json",
             ".augment/settings.local.json",
             ".kilo/plugins",
             ".opencode/plugin",

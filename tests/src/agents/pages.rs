@@ -43,7 +43,7 @@ fn every_list_of_the_agents_is_complete() {
 /// Returns a call that a guard blocks, in the words of an agent.
 fn call(agent: Agent) -> &'static str {
     match agent {
-        Agent::Claude | Agent::Codex | Agent::Kimi => {
+        Agent::Claude | Agent::Codex | Agent::Kimi | Agent::Qoder => {
             r#"{"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "rm -rf ~"}}"#
         }
         Agent::Gemini => {

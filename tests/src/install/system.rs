@@ -143,6 +143,7 @@ fn an_agent_without_a_systems_configuration_says_so() {
         Agent::Kilo,
         Agent::Vibe,
         Agent::OpenHands,
+        Agent::Qoder,
     ] {
         refused(&system(&env, "install", agent, &[]), 2, &["no configuration of hooks at the system level"]);
     }

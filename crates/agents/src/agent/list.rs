@@ -56,4 +56,6 @@ agents! {
     OpenHands = openhands,
     /// Auggie (checked with 0.36).
     Auggie = auggie,
+    /// Qoder CLI (checked with 1.1).
+    Qoder = qoder,
 }

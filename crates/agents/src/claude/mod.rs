@@ -1,6 +1,6 @@
 //! Claude Code, checked with 2.1.
 
-mod sessions;
+pub(crate) mod sessions;
 
 use crate::spec::prelude::*;
 
@@ -208,7 +208,7 @@ fn encode(_name: &str, event: &Event, session: &Session) -> Option<Value> {
 
 /// Writes the answers to Claude Code. A changed output needs the shape of the tool's own; a block after a tool call
 /// is beside the output.
-fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
+pub(crate) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
     let is_before = event.event == EventKind::BeforeToolCall;
     let key = if is_before { "updatedInput" } else { "updatedToolOutput" };
     let changed = optional(key, plan.changed.clone());
@@ -237,7 +237,7 @@ fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
 }
 
 /// Returns the new output in the shape of the old one, which is the only one that Claude Code takes.
-fn changed_output(_tool: &str, was: &Value, new: &Value) -> ChangedOutput {
+pub(crate) fn changed_output(_tool: &str, was: &Value, new: &Value) -> ChangedOutput {
     shaped(was, new).map_or(ChangedOutput::Stops, ChangedOutput::Whole)
 }
 

@@ -126,6 +126,15 @@ mod tests {
                     "/image/etc/augment/settings.json",
                 ],
             ),
+            (
+                Agent::Qoder,
+                [
+                    "/home/ada/.qoder/settings.json",
+                    "/srv/shop/.qoder/settings.json",
+                    "/srv/shop/.qoder/settings.local.json",
+                    "",
+                ],
+            ),
         ] {
             let found = Level::ALL.map(|level| {
                 file(agent, level, &here).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()

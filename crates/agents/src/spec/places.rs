@@ -16,7 +16,7 @@ pub enum Level {
     User,
     /// The project's, in the repository: others get it as well.
     Project,
-    /// The user's own for one project, which git ignores. Only Claude Code has it.
+    /// The user's own for one project, which git ignores. Only Claude Code and Qoder have it.
     Local,
     /// The system's, for every user. A repository cannot switch its hooks off.
     System,
