@@ -29,6 +29,7 @@ mod droid;
 mod finding;
 mod gemini;
 mod gemini_family;
+mod grok;
 mod kilo;
 mod kimi;
 mod opencode;

@@ -68,6 +68,8 @@ mod tests {
             ".openhands/hooks.json",
             ".augment/settings.json",
             ".qoder/settings.json",
+            ".grok/hooks",
+            ".grok/disabled-hooks",
             ".qoder/settings.local.json",
             ".augment/settings.local.json",
             ".kilo/plugins",

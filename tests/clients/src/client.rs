@@ -87,12 +87,12 @@ impl Client {
 
     /// Returns true if hooks answer the user's message when it runs without a terminal.
     pub(crate) fn shows_messages(&self) -> bool {
-        !["droid", "vibe", "auggie"].contains(&self.name)
+        !["droid", "vibe", "auggie", "grok"].contains(&self.name)
     }
 
     /// Returns true if it has a configuration of the system's, which a repository cannot switch off.
     pub(crate) fn has_system(&self) -> bool {
-        !["pi", "droid", "kilo", "vibe", "openhands"].contains(&self.name)
+        !["pi", "droid", "kilo", "vibe", "openhands", "grok"].contains(&self.name)
     }
 
     /// The client of that name.

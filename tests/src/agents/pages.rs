@@ -70,6 +70,9 @@ fn call(agent: Agent) -> &'static str {
         Agent::Auggie => {
             r#"{"hook_event_name": "PreToolUse", "conversation_id": "s", "tool_name": "launch-process", "tool_input": {"command": "rm -rf ~"}, "workspace_roots": ["/tmp"]}"#
         }
+        Agent::Grok => {
+            r#"{"hookEventName": "pre_tool_use", "hook_event_name": "PreToolUse", "session_id": "s", "workspaceRoot": "/tmp", "tool_name": "run_terminal_command", "tool_input": {"command": "rm -rf ~"}}"#
+        }
         Agent::OpenHands => {
             r#"{"event_type": "PreToolUse", "session_id": "s", "tool_name": "terminal", "tool_input": {"command": "rm -rf ~"}}"#
         }

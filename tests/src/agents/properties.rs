@@ -32,7 +32,9 @@ fn runs(agent: Agent, event: &str, reply: &Reply) -> bool {
                 && keys(&specific).is_some_and(|keys| keys.len() == 3);
             !(is_specific && is_own && has_reason && has_only)
         }
-        Agent::Claude | Agent::Qwen | Agent::Droid | Agent::Auggie | Agent::Qoder => !(is_specific && is_own),
+        Agent::Claude | Agent::Qwen | Agent::Droid | Agent::Auggie | Agent::Qoder | Agent::Grok => {
+            !(is_specific && is_own)
+        }
         Agent::Vibe | Agent::OpenHands => answer.get("decision") != Some(&json!("deny")),
         Agent::Kimi => !is_specific,
         Agent::Gemini => !matches!(answer["decision"].as_str(), Some("deny" | "block")),

@@ -47,6 +47,13 @@ fn a_file_that_takes_the_place_of_the_entries_is_a_failure() {
             "switches every hook off",
         ),
         (
+            Agent::Grok,
+            "home/.grok/disabled-hooks",
+            "global/hookbox:pre_tool_use[0].hooks[0]\n".to_owned(),
+            "switch",
+            "switches hooks of this file off",
+        ),
+        (
             Agent::Droid,
             "home/.factory/hooks.json",
             json!({"PreToolUse": own}).to_string(),
@@ -82,7 +89,7 @@ fn the_plugin_of_kilo_names_kilo_and_goes_with_its_directories() {
     let env = installed(Agent::Kilo);
     let text = env.read("home/.config/kilo/plugins/hookbox.js").unwrap();
     assert!(text.ends_with("const AGENT = \"kilo\";\n"));
-    for agent in ["kilo", "droid", "vibe", "openhands", "auggie", "qoder"] {
+    for agent in ["kilo", "droid", "vibe", "openhands", "auggie", "qoder", "grok"] {
         for level in ["--user", "--project"] {
             assert_eq!(env.hookbox(["install", agent, level]).code, Some(0));
             let rows = env.hookbox(["uninstall", agent, level, "--json"]).json();

@@ -144,6 +144,7 @@ fn an_agent_without_a_systems_configuration_says_so() {
         Agent::Vibe,
         Agent::OpenHands,
         Agent::Qoder,
+        Agent::Grok,
     ] {
         refused(&system(&env, "install", agent, &[]), 2, &["no configuration of hooks at the system level"]);
     }

@@ -58,4 +58,6 @@ agents! {
     Auggie = auggie,
     /// Qoder CLI (checked with 1.1).
     Qoder = qoder,
+    /// Grok Build (checked with 1.0).
+    Grok = grok,
 }

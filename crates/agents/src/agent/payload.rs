@@ -180,7 +180,8 @@ impl Reader {
 
     fn last_messages(&mut self) -> Result<Document, PayloadError> {
         let prompt = self.text(&["prompt"])?;
-        let answer = self.text(&["last_assistant_message", "prompt_response", "response"])?;
+        let answer =
+            self.text(&["last_assistant_message", "lastAssistantMessage", "prompt_response", "response"])?;
         let message = |role: &str, text: String| json!({"role": role, "content": text});
         let prompt = prompt.filter(|_| answer.is_some()).map(|text| message("user", text));
         let messages: Vec<Value> =

@@ -32,6 +32,8 @@ pub(crate) struct ConfigFormat {
     pub(crate) repository_switch: Option<&'static str>,
     /// The directories above the working directory whose files the agent reads as well.
     pub(crate) reads_above: Above,
+    /// A field that only its payloads have, if it also runs the hooks of other agents: they pass what its own entry judges.
+    pub(crate) own_field: Option<&'static str>,
 }
 
 impl ConfigFormat {
@@ -50,6 +52,7 @@ impl ConfigFormat {
         keeps_system_hooks: false,
         repository_switch: None,
         reads_above: Above::None,
+        own_field: None,
     };
 }
 

@@ -72,7 +72,8 @@ impl Asked<'_> {
 }
 
 /// The shell tools of the clients.
-const SHELLS: [&str; 10] = [
+const SHELLS: [&str; 11] = [
+    "run_terminal_command",
     "launch-process",
     "Execute",
     "terminal",

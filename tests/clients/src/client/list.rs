@@ -14,7 +14,7 @@ use crate::place::Place;
 const PROMPT: &str = "please run the command";
 
 /// Every client. The first two are run where nobody says which.
-pub(crate) const ALL: [Client; 14] = [
+pub(crate) const ALL: [Client; 15] = [
     Client {
         name: "codex",
         package: "@openai/codex",
@@ -242,6 +242,22 @@ pub(crate) const ALL: [Client; 14] = [
         changes_input: true,
         shows_warnings: false,
     },
+    Client {
+        name: "grok",
+        package: "@xai-official/grok",
+        version: "1.0.41",
+        configure: grok,
+        command: run_grok,
+        frees: &[],
+        switch: None,
+        runs_unguarded: true,
+        trust: None,
+        node: None,
+        injects_at_start: false,
+        waits_for_output: true,
+        changes_input: true,
+        shows_warnings: false,
+    },
 ];
 
 /// Returns the npm package that has node for this machine.
@@ -314,6 +330,7 @@ pub(super) fn variables(name: &str, place: &Place, trust: Trust) -> Vec<(&'stati
                     .to_string(),
             ),
         ],
+        "grok" => Vec::new(),
         "kilo" => vec![
             ("KILO_DISABLE_AUTOUPDATE", text("1")),
             ("KILO_DISABLE_MODELS_FETCH", text("1")),
@@ -593,6 +610,26 @@ fn run_openhands(place: &Place, _: Trust) -> Command {
 fn run_auggie(place: &Place, _: Trust) -> Command {
     let mut command = Command::new(place.client.join("node_modules/.bin/auggie"));
     command.args(["--print", PROMPT]);
+    command
+}
+
+fn grok(place: &Place, _: Trust) -> io::Result<()> {
+    let url = &place.url;
+    let config = format!(
+        r#"[model.mock]
+model = "mock-model"
+base_url = "{url}/v1"
+name = "mock"
+api_key = "test"
+api_backend = "chat_completions"
+"#
+    );
+    place.home_file(".grok/config.toml", &config)
+}
+
+fn run_grok(place: &Place, _: Trust) -> Command {
+    let mut command = Command::new(place.client.join("node_modules/.bin/grok"));
+    command.args(["-p", PROMPT, "--always-approve", "-m", "mock"]);
     command
 }
 
