@@ -19,9 +19,6 @@ pub(crate) static SPEC: Spec = Spec {
         at(HOME, ".augment/plugins", Holds::Beside),
         at(SYSTEM, "/etc/augment/settings.json", Holds::Hooks),
     ],
-    moved_by: None,
-    command_files: &[],
-    sessions: None,
     config: ConfigFormat {
         reads_comments: true,
         parser: Some(ParserRules { reads_mark: true, check: |_| None }),
@@ -40,8 +37,6 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::stop("Stop").follow_up(LeftOut),
         AgentEvent::new("Notification", EventKind::Notification),
     ],
-    other_events: &[],
-    unserved_events: &[],
     tools: ToolNames {
         names: &[
             ("Bash", "launch-process"),
@@ -54,8 +49,6 @@ pub(crate) static SPEC: Spec = Spec {
         exit_status,
         ..ToolNames::BASE
     },
-    tool_success: |_, _| Some(true),
-    counts_follow_ups: false,
     answers: Answers {
         write,
         code: CodePlace::SystemMessage,
@@ -70,13 +63,12 @@ pub(crate) static SPEC: Spec = Spec {
             "tool_input": {"command": call.line, "wait": true, "max_wait_seconds": 600, "cwd": call.cwd},
         })
     },
-    hooks: None,
-    plugin: None,
     next_steps: &[(
         &Level::ALL,
         "type /hooks in auggie: if it does not know that command, your account runs no hooks",
     )],
     doctor: DoctorRules { check, ..DoctorRules::BASE },
+    ..Spec::BASE
 };
 
 /// Warns about the account, for which Augment's service switches hooks on.

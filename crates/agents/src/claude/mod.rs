@@ -132,8 +132,6 @@ pub(crate) static SPEC: Spec = Spec {
         failed_output,
         ..ToolNames::BASE
     },
-    tool_success: |_, _| Some(true),
-    counts_follow_ups: false,
     answers: Answers {
         write,
         code: CodePlace::SystemMessage,
@@ -162,7 +160,6 @@ pub(crate) static SPEC: Spec = Spec {
         manifest: Some(".claude-plugin/plugin.json"),
         ..CommandHooks::BASE
     }),
-    plugin: None,
     next_steps: &[
         (&Level::IN_PROJECT, "trust the folder when claude asks: it runs the hooks of a project only then"),
         (&Level::IN_PROJECT, "start claude in ROOT: it does not look above the directory where it starts"),
@@ -172,6 +169,7 @@ pub(crate) static SPEC: Spec = Spec {
         off_words: &["--bare", "--setting-sources"],
         ..DoctorRules::BASE
     },
+    ..Spec::BASE
 };
 
 /// The beginnings of what failed tools say.

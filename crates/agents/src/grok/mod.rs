@@ -13,8 +13,6 @@ pub(crate) static SPEC: Spec = Spec {
         processes: &["grok", "grok-native"],
         packages: &["@xai-official/grok"],
     },
-    // It sets that of Claude Code; its payloads name the root.
-    project_variable: None,
     places: &[
         at(BOTH, ".grok/hooks", Holds::Files),
         at(HOME, DISABLED, Holds::Beside),
@@ -25,8 +23,6 @@ pub(crate) static SPEC: Spec = Spec {
         at(BOTH, ".cursor/hooks.json", Holds::HooksOf(&crate::cursor::SPEC)),
     ],
     moved_by: Some(MovedBy { variable: "GROK_HOME", directory: ".grok", reads_tilde: false }),
-    command_files: &[],
-    sessions: None,
     config: ConfigFormat {
         entry: EntryForm { has_http: true, has_env: true, runs_sh: true, ..EntryForm::GROUPED },
         own_field: Some("workspaceRoot"),
@@ -48,7 +44,6 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("PostCompact", EventKind::PostCompact).inject(LeftOut),
         AgentEvent::new("Notification", EventKind::Notification),
     ],
-    other_events: &[],
     unserved_events: &["PermissionDenied", "StopCancelled", "SubagentStart", "SubagentEnd"],
     tools: ToolNames {
         names: &[
@@ -67,7 +62,6 @@ pub(crate) static SPEC: Spec = Spec {
         ..ToolNames::BASE
     },
     tool_success: |_, status| Some(status.is_none_or(|status| status == 0)),
-    counts_follow_ups: false,
     answers: Answers {
         write: crate::claude::write,
         shows_warnings: false,
@@ -87,13 +81,12 @@ pub(crate) static SPEC: Spec = Spec {
             "tool_input": {"command": call.line, "description": "run a command"}, "permission_mode": "default",
         }))
     },
-    hooks: None,
-    plugin: None,
     next_steps: &[(
         &Level::IN_PROJECT,
         "type /hooks-trust in grok: it runs the hooks of a project only in a trusted folder",
     )],
     doctor: DoctorRules { check, ..DoctorRules::BASE },
+    ..Spec::BASE
 };
 
 /// The names of the hooks that its user has switched off in `/hooks`.
@@ -113,18 +106,15 @@ fn check(conditions: &Conditions<'_>, found: &mut Examination) {
 /// Returns the new output in the shape of the old one, as the tool has it. The model reads `output_for_prompt` of a command,
 /// and any text of a tool of an MCP server.
 fn changed_output(_tool: &str, was: &Value, new: &Value) -> ChangedOutput {
-    let kind = was.get("type");
-    if kind.is_some() && new.get("type") == kind || kind.is_none() {
-        let is_whole = kind.is_some() || new.is_string();
-        return ChangedOutput::Whole(if is_whole { new.clone() } else { text(new).into() });
+    if was.get("type") == new.get("type") {
+        return ChangedOutput::Whole(new.clone());
     }
-    match was.as_object() {
-        Some(was) if was.contains_key("output_for_prompt") => {
-            let mut changed = was.clone();
-            changed.insert("output_for_prompt".to_owned(), text(new).into());
-            changed.insert("output".to_owned(), json!([]));
-            ChangedOutput::Whole(changed.into())
+    let mut changed = was.clone();
+    match changed.as_object_mut().filter(|it| it.contains_key("output_for_prompt")) {
+        Some(fields) => {
+            fields.extend(object([("output_for_prompt", text(new).into()), ("output", json!([]))]));
+            ChangedOutput::Whole(changed)
         }
-        _ => ChangedOutput::Told(output::filled(new)),
+        None => ChangedOutput::Told(output::filled(new)),
     }
 }

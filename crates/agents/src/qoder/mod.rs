@@ -20,7 +20,6 @@ pub(crate) static SPEC: Spec = Spec {
         at(HOME, ".qoder/plugins", Holds::Beside),
     ],
     moved_by: Some(MovedBy { variable: "QODER_CONFIG_DIR", directory: ".qoder", reads_tilde: false }),
-    command_files: &[],
     sessions: Some(&crate::claude::sessions::QODER),
     config: ConfigFormat {
         reads_comments: true,
@@ -48,7 +47,6 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("PermissionRequest", EventKind::PermissionRequest).block(Honoured),
         AgentEvent::new("Notification", EventKind::Notification),
     ],
-    other_events: &[],
     unserved_events: &[
         "Setup",
         "SubagentStart",
@@ -80,8 +78,6 @@ pub(crate) static SPEC: Spec = Spec {
         mcp_name: Some("mcp__SERVER__TOOL"),
         ..ToolNames::BASE
     },
-    tool_success: |_, _| Some(true),
-    counts_follow_ups: false,
     answers: Answers {
         write,
         // It takes a text for the output of any tool.
@@ -98,11 +94,10 @@ pub(crate) static SPEC: Spec = Spec {
             "tool_input": {"command": call.line, "description": "run a command"},
         }))
     },
-    hooks: None,
-    plugin: None,
     next_steps: &[(
         &Level::IN_PROJECT,
         "trust the folder when qodercli asks: it runs the hooks of a project only then",
     )],
     doctor: DoctorRules { off_words: &["--bare", "--setting-sources"], ..DoctorRules::BASE },
+    ..Spec::BASE
 };
