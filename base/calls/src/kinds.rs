@@ -203,6 +203,9 @@ const ALIASES: [Tool; 21] = [
             // OpenHands: file_editor; Mistral Vibe: file_system.edit
             "fileeditor",
             "filesystemedit",
+            // Antigravity: replace_file_content, multi_replace_file_content
+            "replacefilecontent",
+            "multireplacefilecontent",
         ],
     ),
     // kodelet: file_multi_edit; OpenCode: multiedit
@@ -214,7 +217,7 @@ const ALIASES: [Tool; 21] = [
         ToolKind::Search,
         "Glob",
         // OpenCode: glob; kodelet: glob_tool
-        &["glob", "globtool", "filesearch", "searchfiles", "findfiles", "find"],
+        &["glob", "globtool", "filesearch", "searchfiles", "findfiles", "findbyname", "find"],
     ),
     Tool::new(
         ToolKind::Search,
@@ -243,10 +246,10 @@ const ALIASES: [Tool; 21] = [
     Tool::new(
         ToolKind::Fetch,
         "WebFetch",
-        &["webfetch", "fetch", "fetchurl", "fetchwebpage", "fetchwebcontent"],
+        &["webfetch", "fetch", "fetchurl", "fetchwebpage", "fetchwebcontent", "readurlcontent"],
     ),
     // Gemini: google_web_search
-    Tool::new(ToolKind::Fetch, "WebSearch", &["websearch", "googlewebsearch"]),
+    Tool::new(ToolKind::Fetch, "WebSearch", &["websearch", "googlewebsearch", "searchweb"]),
     // Claude Code: Agent, before 2.1 Task; OpenCode: task; kodelet: subagent; Codex: spawn_agent
     Tool::new(
         ToolKind::Agent,

@@ -69,6 +69,8 @@ mod tests {
             ".augment/settings.json",
             ".qoder/settings.json",
             ".grok/hooks",
+            ".gemini/config/hooks.json",
+            ".agents/hooks.json",
             ".grok/disabled-hooks",
             ".qoder/settings.local.json",
             ".augment/settings.local.json",

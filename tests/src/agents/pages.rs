@@ -73,6 +73,9 @@ fn call(agent: Agent) -> &'static str {
         Agent::Grok => {
             r#"{"hookEventName": "pre_tool_use", "hook_event_name": "PreToolUse", "session_id": "s", "workspaceRoot": "/tmp", "tool_name": "run_terminal_command", "tool_input": {"command": "rm -rf ~"}}"#
         }
+        Agent::Antigravity => {
+            r#"{"toolCall": {"name": "run_command", "args": {"CommandLine": "rm -rf ~"}}, "conversationId": "s", "workspacePaths": ["/tmp"]}"#
+        }
         Agent::OpenHands => {
             r#"{"event_type": "PreToolUse", "session_id": "s", "tool_name": "terminal", "tool_input": {"command": "rm -rf ~"}}"#
         }
@@ -106,6 +109,7 @@ fn every_agent_has_a_section_and_the_answer_that_the_bridge_gives_there() {
             Agent::Cline => &["--event", "beforeTool"],
             Agent::OpenCode | Agent::Kilo => &["--event", "tool.execute.before"],
             Agent::Pi => &["--event", "tool_call"],
+            Agent::Antigravity => &["--event", "PreToolUse"],
             _ => &[],
         };
         let output = env.hookbox_with([&["bridge", agent.as_str()][..], event].concat(), call(agent));

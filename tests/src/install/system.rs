@@ -145,6 +145,7 @@ fn an_agent_without_a_systems_configuration_says_so() {
         Agent::OpenHands,
         Agent::Qoder,
         Agent::Grok,
+        Agent::Antigravity,
     ] {
         refused(&system(&env, "install", agent, &[]), 2, &["no configuration of hooks at the system level"]);
     }

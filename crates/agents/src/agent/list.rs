@@ -60,4 +60,6 @@ agents! {
     Qoder = qoder,
     /// Grok Build (checked with 1.0).
     Grok = grok,
+    /// Google Antigravity, by its documentation.
+    Antigravity = antigravity,
 }

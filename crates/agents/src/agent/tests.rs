@@ -139,6 +139,7 @@ fn a_call_that_a_hook_allows_is_written_in_the_words_of_the_agents_that_have_any
                     json!({"permissionDecision": "allow", "permissionDecisionReason": "it only reads"})
                 }
                 (Agent::Cursor, _) => json!({"permission": "allow"}),
+                (Agent::Antigravity, _) => json!({"decision": "allow", "reason": "it only reads"}),
                 // It asks its user as before, and no hook is told of it each time.
                 _ => {
                     assert_eq!(allowed, passed, "{agent}");
@@ -153,6 +154,7 @@ fn a_call_that_a_hook_allows_is_written_in_the_words_of_the_agents_that_have_any
         let words = match agent {
             Agent::Claude | Agent::Copilot | Agent::Droid => "`permissionDecision: \"allow\"`",
             Agent::Cursor => "`permission: \"allow\"`",
+            Agent::Antigravity => "`decision: \"allow\"`",
             _ => "none",
         };
         assert_eq!(takes, words != "none", "{agent}");

@@ -139,6 +139,10 @@ mod tests {
                 Agent::Grok,
                 ["/home/ada/.grok/hooks/hookbox.json", "/srv/shop/.grok/hooks/hookbox.json", "", ""],
             ),
+            (
+                Agent::Antigravity,
+                ["/home/ada/.gemini/config/hooks.json", "/srv/shop/.agents/hooks.json", "", ""],
+            ),
         ] {
             let found = Level::ALL.map(|level| {
                 file(agent, level, &here).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()

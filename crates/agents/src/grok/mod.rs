@@ -77,6 +77,7 @@ pub(crate) static SPEC: Spec = Spec {
         call.with(json!({
             "hookEventName": "pre_tool_use", "sessionId": call.session, "workspaceRoot": call.cwd, "timestamp": TIME,
             "permissionMode": "default", "toolName": call.tool, "toolUseId": "call_0", "toolInputTruncated": false,
+            "transcriptPath": "",
             "toolInput": {"command": call.line, "description": "run a command"}, "tool_use_id": "call_0",
             "tool_input": {"command": call.line, "description": "run a command"}, "permission_mode": "default",
         }))

@@ -81,6 +81,8 @@ pub(crate) enum Above {
 pub(crate) struct EntryForm {
     /// The place of an entry in the list of its event.
     pub(crate) groups: Groups,
+    /// True if the entries of events about tools are in groups, and others are not.
+    pub(crate) groups_of_tools: bool,
     /// The key of the event in a `[[hooks]]` table.
     pub(crate) event_key: &'static str,
     /// The key of the pattern of tool names.
@@ -126,6 +128,7 @@ impl EntryForm {
     /// The form of Claude Code, which most agents share.
     pub(crate) const GROUPED: Self = Self {
         groups: Groups::Required,
+        groups_of_tools: false,
         event_key: "event",
         matcher_key: "matcher",
         command_keys: &["command"],

@@ -38,5 +38,8 @@ pub(super) fn answer(body: &Value, wish: &Wish) -> Answer {
         Turn::Say(text) => (json!({"id": 1, "type": 0, "content": text}), 1),
     };
     let text = node.get("content").cloned().unwrap_or_default();
-    whole(&json!({"text": text, "nodes": [node], "stop_reason": reason}))
+    let mut answer = whole(&json!({"text": text, "nodes": [node], "stop_reason": reason}));
+    // A line of the stream ends.
+    answer.text.push('\n');
+    answer
 }

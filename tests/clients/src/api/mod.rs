@@ -99,8 +99,10 @@ fn input(schema: &Value, line: &str) -> Value {
     for name in required.filter_map(Value::as_str).filter(|name| *name != field) {
         let kind = property(name).and_then(|it| it.get("type")).and_then(Value::as_str).unwrap_or_default();
         let value = match kind.to_ascii_lowercase().as_str() {
-            "boolean" => json!(false),
+            // Auggie waits for the end of the line only if it is told to.
+            "boolean" => json!(name == "wait"),
             "number" | "integer" => json!(10_000),
+            _ if name == "cwd" => json!("."),
             // One of the words that the schema lists, if it does.
             _ => property(name)
                 .and_then(|it| it.pointer("/enum/0"))
