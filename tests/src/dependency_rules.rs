@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Other agents than those whose dialect hooks speak. Cursor is missing: its name is a word of every library.
-const AGENTS: [&str; 8] = ["codex", "copilot", "gemini", "kimi", "opencode", "openhands", "qwen", "vibe"];
+const AGENTS: [&str; 10] =
+    ["auggie", "codex", "copilot", "gemini", "kimi", "opencode", "openhands", "qoder", "qwen", "vibe"];
 
 /// The files of the library that know the shape of Claude Code's `hooks.json`, or the names of its tools.
 const CLAUDE: [&str; 5] = [

@@ -122,6 +122,9 @@ const ALIASES: [Tool; 21] = [
             // Droid: Execute; Mistral Vibe: file_system.bash
             "execute",
             "filesystembash",
+            // Auggie: launch-process, write-process
+            "launchprocess",
+            "writeprocess",
             "terminal",
             "exec",
             "sh",
@@ -168,7 +171,10 @@ const ALIASES: [Tool; 21] = [
         ],
     ),
     // A tool that removes or moves a file changes it too (Cursor: delete_file). Claude Code uses the shell.
-    Tool::foreign(ToolKind::Write, &["delete", "deletefile", "removefile", "movefile", "renamefile"]),
+    Tool::foreign(
+        ToolKind::Write,
+        &["delete", "deletefile", "removefile", "removefiles", "movefile", "renamefile"],
+    ),
     Tool::new(
         ToolKind::Edit,
         "Edit",
@@ -197,6 +203,9 @@ const ALIASES: [Tool; 21] = [
             // OpenHands: file_editor; Mistral Vibe: file_system.edit
             "fileeditor",
             "filesystemedit",
+            // Antigravity: replace_file_content, multi_replace_file_content
+            "replacefilecontent",
+            "multireplacefilecontent",
         ],
     ),
     // kodelet: file_multi_edit; OpenCode: multiedit
@@ -208,7 +217,7 @@ const ALIASES: [Tool; 21] = [
         ToolKind::Search,
         "Glob",
         // OpenCode: glob; kodelet: glob_tool
-        &["glob", "globtool", "filesearch", "searchfiles", "findfiles", "find"],
+        &["glob", "globtool", "filesearch", "searchfiles", "findfiles", "findbyname", "find"],
     ),
     Tool::new(
         ToolKind::Search,
@@ -229,15 +238,18 @@ const ALIASES: [Tool; 21] = [
     // Gemini, Qwen: list_directory; Codex: list_dir; OpenCode: list
     Tool::new(ToolKind::Search, "LS", &["ls", "list", "listdirectory", "listdir", "listfiles"]),
     // A search by meaning or expressions (Cursor: codebase_search; Cline: search_codebase).
-    Tool::foreign(ToolKind::Search, &["codebasesearch", "semanticsearch", "searchcodebase"]),
+    Tool::foreign(
+        ToolKind::Search,
+        &["codebasesearch", "semanticsearch", "searchcodebase", "codebaseretrieval"],
+    ),
     // Gemini, kodelet: web_fetch
     Tool::new(
         ToolKind::Fetch,
         "WebFetch",
-        &["webfetch", "fetch", "fetchurl", "fetchwebpage", "fetchwebcontent"],
+        &["webfetch", "fetch", "fetchurl", "fetchwebpage", "fetchwebcontent", "readurlcontent"],
     ),
     // Gemini: google_web_search
-    Tool::new(ToolKind::Fetch, "WebSearch", &["websearch", "googlewebsearch"]),
+    Tool::new(ToolKind::Fetch, "WebSearch", &["websearch", "googlewebsearch", "searchweb"]),
     // Claude Code: Agent, before 2.1 Task; OpenCode: task; kodelet: subagent; Codex: spawn_agent
     Tool::new(
         ToolKind::Agent,

@@ -16,6 +16,8 @@
 
 pub mod agent;
 pub mod agent_hooks;
+mod antigravity;
+mod auggie;
 mod book;
 pub mod bridge;
 mod claude;
@@ -28,12 +30,14 @@ mod droid;
 mod finding;
 mod gemini;
 mod gemini_family;
+mod grok;
 mod kilo;
 mod kimi;
 mod opencode;
 mod openhands;
 mod pi;
 mod protection;
+mod qoder;
 mod qwen;
 #[cfg(test)]
 mod session_files_tests;

@@ -34,6 +34,11 @@ const CLAUDE: &str = r#"
 {"type":"assistant","sessionId":"s","cwd":"/p","message":{"content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"ls"}}]}}
 "#;
 
+const QODER: &str = r#"
+{"type":"workspace-directories","sessionId":"s","directories":["/p"]}
+{"type":"assistant","sessionId":"s","cwd":"/p","message":{"content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"ls"}}]}}
+"#;
+
 const CODEX: &str = r#"
 {"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"s","cwd":"/p"}}
 {"type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"ls\"}","call_id":"1"}}
@@ -85,6 +90,7 @@ fn the_calls_of_each_agent_are_found_once() {
             "claude",
             json!([["Bash", "/p", [["Bash", ls]]], ["Read", "/p/src", [["Read", {"file_path": "a"}]]]]),
         ),
+        (QODER, "qoder", json!([["Bash", "/p", [["Bash", ls]]]])),
         (
             CODEX,
             "codex",

@@ -75,23 +75,24 @@ impl Client {
     }
 
     /// Returns a field beside the line in the input of its shell tool, with a value. Droid cannot remove a field, and Vibe
-    /// takes no other one.
+    /// and Auggie need their own.
     pub(crate) fn field_beside(&self) -> (&'static str, Value) {
         match self.name {
             "droid" => ("summary", json!("run it")),
             "vibe" => ("timeout_seconds", json!(60)),
+            "auggie" => ("max_wait_seconds", json!(60)),
             _ => ("description", json!("run it")),
         }
     }
 
-    /// Returns true if hooks see the user's message when it runs without a terminal.
+    /// Returns true if hooks answer the user's message when it runs without a terminal.
     pub(crate) fn shows_messages(&self) -> bool {
-        !["droid", "vibe"].contains(&self.name)
+        !["droid", "vibe", "auggie", "grok"].contains(&self.name)
     }
 
     /// Returns true if it has a configuration of the system's, which a repository cannot switch off.
     pub(crate) fn has_system(&self) -> bool {
-        !["pi", "droid", "kilo", "vibe", "openhands"].contains(&self.name)
+        !["pi", "droid", "kilo", "vibe", "openhands", "grok"].contains(&self.name)
     }
 
     /// The client of that name.

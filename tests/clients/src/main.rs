@@ -37,7 +37,7 @@ use crate::place::Place;
 const USAGE: &str = "\
 usage: cargo test-clients [--agent NAME]... [--all] [--case TEXT] [--keep DIR] [--record-answers]
 
-  --agent NAME  codex, gemini, claude, qwen, copilot, opencode, kimi, cline, pi, droid, kilo, vibe or openhands; may be given again [default: codex and gemini]
+  --agent NAME  codex, gemini, claude, qwen, copilot, opencode, kimi, cline, pi, droid, kilo, vibe, openhands, auggie or grok; may be given again [default: codex and gemini]
   --all         every agent
   --case TEXT   only the cases whose name holds this
   --keep DIR    leave what the clients wrote, printed and asked in DIR
@@ -148,7 +148,8 @@ impl Options {
         let mut whole: Value = serde_json::from_slice(&fs::read(&file)?)?;
         // The hooks of some are plugins, which hookbox itself writes; those of others it does not run.
         let with_commands = |it: &(&&Client, &PathBuf)| {
-            !["cline", "opencode", "pi", "droid", "kilo", "vibe", "openhands"].contains(&it.0.name)
+            !["cline", "opencode", "pi", "droid", "kilo", "vibe", "openhands", "auggie", "grok"]
+                .contains(&it.0.name)
         };
         for (client, dir) in self.clients.iter().zip(dirs).filter(with_commands) {
             let odd = whole.get("answers").and_then(Value::as_array).cloned().unwrap_or_default();

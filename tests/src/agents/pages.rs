@@ -46,7 +46,7 @@ fn every_list_of_the_agents_is_complete() {
 /// Returns a call that a guard blocks, in the words of an agent.
 fn call(agent: Agent) -> &'static str {
     match agent {
-        Agent::Claude | Agent::Codex | Agent::Kimi => {
+        Agent::Claude | Agent::Codex | Agent::Kimi | Agent::Qoder => {
             r#"{"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "rm -rf ~"}}"#
         }
         Agent::Gemini => {
@@ -69,6 +69,15 @@ fn call(agent: Agent) -> &'static str {
         }
         Agent::Vibe => {
             r#"{"hook_event_name": "pre_tool", "session_id": "s", "tool_name": "file_system.bash", "tool_input": {"command": "rm -rf ~"}}"#
+        }
+        Agent::Auggie => {
+            r#"{"hook_event_name": "PreToolUse", "conversation_id": "s", "tool_name": "launch-process", "tool_input": {"command": "rm -rf ~"}, "workspace_roots": ["/tmp"]}"#
+        }
+        Agent::Grok => {
+            r#"{"hookEventName": "pre_tool_use", "hook_event_name": "PreToolUse", "session_id": "s", "workspaceRoot": "/tmp", "tool_name": "run_terminal_command", "tool_input": {"command": "rm -rf ~"}}"#
+        }
+        Agent::Antigravity => {
+            r#"{"toolCall": {"name": "run_command", "args": {"CommandLine": "rm -rf ~"}}, "conversationId": "s", "workspacePaths": ["/tmp"]}"#
         }
         Agent::OpenHands => {
             r#"{"event_type": "PreToolUse", "session_id": "s", "tool_name": "terminal", "tool_input": {"command": "rm -rf ~"}}"#
@@ -103,6 +112,7 @@ fn every_agent_has_a_section_and_the_answer_that_the_bridge_gives_there() {
             Agent::Cline => &["--event", "beforeTool"],
             Agent::OpenCode | Agent::Kilo => &["--event", "tool.execute.before"],
             Agent::Pi => &["--event", "tool_call"],
+            Agent::Antigravity => &["--event", "PreToolUse"],
             _ => &[],
         };
         let output = env.hookbox_with([&["bridge", agent.as_str()][..], event].concat(), call(agent));

@@ -32,8 +32,10 @@ fn runs(agent: Agent, event: &str, reply: &Reply) -> bool {
                 && keys(&specific).is_some_and(|keys| keys.len() == 3);
             !(is_specific && is_own && has_reason && has_only)
         }
-        Agent::Claude | Agent::Qwen | Agent::Droid => !(is_specific && is_own),
-        Agent::Vibe | Agent::OpenHands => answer.get("decision") != Some(&json!("deny")),
+        Agent::Claude | Agent::Qwen | Agent::Droid | Agent::Auggie | Agent::Qoder | Agent::Grok => {
+            !(is_specific && is_own)
+        }
+        Agent::Vibe | Agent::OpenHands | Agent::Antigravity => answer.get("decision") != Some(&json!("deny")),
         Agent::Kimi => !is_specific,
         Agent::Gemini => !matches!(answer["decision"].as_str(), Some("deny" | "block")),
         Agent::Copilot => {
@@ -153,7 +155,7 @@ proptest! {
             let mut asked = verdict;
             asked.ask = ruling;
             let reply = request.answer(&asked, &request.event);
-            let is_asked = reply.stdout.contains("\"ask\"") && !matches!(agent, Agent::Codex | Agent::Cursor | Agent::Kimi | Agent::OpenCode | Agent::Kilo);
+            let is_asked = reply.stdout.contains("\"force_ask\"") || reply.stdout.contains("\"ask\"") && !matches!(agent, Agent::Codex | Agent::Cursor | Agent::Kimi | Agent::OpenCode | Agent::Kilo | Agent::Antigravity);
             prop_assert!(!asks || is_asked || !runs(agent, name, &reply), "{:?}", reply);
             for event in [Some(name), None] {
                 let reply = agent.failed(event, OnFailure::Block, &failure);

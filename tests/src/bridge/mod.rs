@@ -10,6 +10,7 @@ mod payloads;
 mod permission;
 mod places;
 mod process;
+mod twice;
 mod unseen;
 mod words;
 

@@ -40,6 +40,20 @@ fn a_file_that_takes_the_place_of_the_entries_is_a_failure() {
             "switches every hook off",
         ),
         (
+            Agent::Qoder,
+            "repo/.qoder/settings.json",
+            json!({"hooksConfig": {"enabled": false}}).to_string(),
+            "switch",
+            "switches every hook off",
+        ),
+        (
+            Agent::Grok,
+            "home/.grok/disabled-hooks",
+            "global/hookbox:pre_tool_use[0].hooks[0]\n".to_owned(),
+            "switch",
+            "switches hooks of this file off",
+        ),
+        (
             Agent::Droid,
             "home/.factory/hooks.json",
             json!({"PreToolUse": own}).to_string(),
@@ -75,11 +89,39 @@ fn the_plugin_of_kilo_names_kilo_and_goes_with_its_directories() {
     let env = installed(Agent::Kilo);
     let text = env.read("home/.config/kilo/plugins/hookbox.js").unwrap();
     assert!(text.ends_with("const AGENT = \"kilo\";\n"));
-    for agent in ["kilo", "droid", "vibe", "openhands"] {
+    for agent in ["kilo", "droid", "vibe", "openhands", "auggie", "qoder", "grok", "antigravity"] {
         for level in ["--user", "--project"] {
             assert_eq!(env.hookbox(["install", agent, level]).code, Some(0));
             let rows = env.hookbox(["uninstall", agent, level, "--json"]).json();
             assert_eq!(rows[0]["change"], "deleted", "{agent} {level}");
         }
     }
+}
+
+#[test]
+fn the_hooks_of_antigravity_that_have_other_names_stay_and_a_switch_is_found() {
+    let env = guarded(Agent::Antigravity);
+    let file = "home/.gemini/config/hooks.json";
+    let entry = r#"{"type": "command", "command": "./scripts/lint.sh", "timeout": 10}"#;
+    let group = format!(r#"[{{"matcher": "run_command", "hooks": [{entry}]}}]"#);
+    let own = format!(
+        r#"{{"lint": {{"PostToolUse": {group}}}, "gate": {{"enabled": false, "PreToolUse": {group}}}, "reminder": {{"PreInvocation": [{entry}]}}}}"#
+    );
+    env.file(file, &own);
+    assert_eq!(env.hookbox(["install", "antigravity", "--guards", "none"]).code, Some(0));
+    let installed: Value = serde_json::from_str(&env.read(file).unwrap()).unwrap();
+    let before: Value = serde_json::from_str(&own).unwrap();
+    for name in ["lint", "gate", "reminder"] {
+        assert_eq!(installed[name], before[name]);
+    }
+    // Events about tools have groups, and others have none.
+    assert!(installed["hooks"]["PreToolUse"][0]["hooks"][0]["command"].is_string(), "{installed:#}");
+    assert!(installed["hooks"]["Stop"][0]["command"].is_string(), "{installed:#}");
+    assert_eq!(doctor(&env, &["antigravity"]).code, Some(0));
+    let off = env.read(file).unwrap().replacen("\"hooks\": {", "\"hooks\": {\"enabled\": false,", 1);
+    env.file(file, off);
+    fails(&env, Agent::Antigravity, "switch", "switches every hook off");
+    assert_eq!(env.hookbox(["uninstall", "antigravity"]).code, Some(0));
+    let left: Value = serde_json::from_str(&env.read(file).unwrap()).unwrap();
+    assert_eq!((&left["lint"], &left["gate"]), (&before["lint"], &before["gate"]));
 }

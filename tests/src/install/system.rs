@@ -143,6 +143,9 @@ fn an_agent_without_a_systems_configuration_says_so() {
         Agent::Kilo,
         Agent::Vibe,
         Agent::OpenHands,
+        Agent::Qoder,
+        Agent::Grok,
+        Agent::Antigravity,
     ] {
         refused(&system(&env, "install", agent, &[]), 2, &["no configuration of hooks at the system level"]);
     }

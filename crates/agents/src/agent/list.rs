@@ -54,4 +54,12 @@ agents! {
     Vibe = vibe,
     /// OpenHands (checked with 1.16).
     OpenHands = openhands,
+    /// Auggie (checked with 0.36).
+    Auggie = auggie,
+    /// Qoder CLI (checked with 1.1).
+    Qoder = qoder,
+    /// Grok Build (checked with 1.0).
+    Grok = grok,
+    /// Google Antigravity, by its documentation.
+    Antigravity = antigravity,
 }

@@ -35,12 +35,14 @@ impl Reader {
 
     pub(super) fn context(&mut self, context: &mut Context) -> Result<Session, PayloadError> {
         // Each is taken out, so that the data of an event that is passed on does not repeat it.
-        for id in ["conversation_id", "sessionId", "session_id"] {
+        for id in ["conversation_id", "conversationId", "sessionId", "session_id"] {
             if let Some(id) = self.fields.text(id)? {
                 context.conversation_id = id;
             }
         }
-        let roots = self.unneeded(|fields| fields.texts("workspace_roots")).unwrap_or_default();
+        let roots = self.unneeded(|fields| fields.texts("workspace_roots"));
+        let roots =
+            roots.or_else(|| self.unneeded(|fields| fields.texts("workspacePaths"))).unwrap_or_default();
         let root = roots.into_iter().find(|root| root.starts_with('/'));
         self.root = root.as_ref().map(PathBuf::from);
         let cwd = self.text(&["cwd", "working_dir"])?.filter(|cwd| !cwd.is_empty());
@@ -103,7 +105,7 @@ impl Reader {
 
     /// Reads the user's message: text, or parts of which some have text.
     fn message(&mut self) -> Result<Option<String>, PayloadError> {
-        match self.any(&["prompt", "message"]) {
+        match self.any(&["prompt", "message", "user_prompt"]) {
             Some(Value::Array(parts)) => {
                 let texts: Vec<&str> = parts.iter().filter_map(|part| part.get("text")?.as_str()).collect();
                 Ok(Some(texts.join("\n")))
@@ -115,10 +117,17 @@ impl Reader {
     }
 
     fn call(&mut self) -> Result<ToolCall, PayloadError> {
-        let Some(name) = self.text(&["tool_name", "toolName"])? else {
+        // Antigravity has both in an object.
+        let (name, input) = match self.fields.any("toolCall") {
+            Some(Value::Object(call)) => {
+                let mut call = Fields::new(call);
+                (call.text("name")?, call.any("args"))
+            }
+            _ => (self.text(&["tool_name", "toolName"])?, self.any(&["tool_input", "toolArgs", "toolInput"])),
+        };
+        let Some(name) = name else {
             return Err(self.fields.error("tool_name", "a string", &Value::Null));
         };
-        let input = self.any(&["tool_input", "toolArgs", "toolInput"]);
         let mut call =
             ToolCall::new(name, input.map_or_else(Document::absent, |input| Document::new(as_object(input))));
         call.id = self.unneeded_text(&["tool_use_id", "toolUseId", "tool_call_id"]);
@@ -141,8 +150,11 @@ impl Reader {
         let told = || (self.spec.tools.exit_status)(&output).filter(|_| is_shell);
         let exit_status = exit_status.or(own_status).or_else(told);
         let success = (self.spec.tool_success)(&output, exit_status);
+        // Auggie repeats the output of a call that failed, and Antigravity sends only an error.
+        let error = self.unneeded_text(&["tool_error", "error"]);
+        let has_failed = error.is_some_and(|it| !it.is_empty());
         let mut result = tool_result(call, output);
-        result.success = success.or(result.success);
+        result.success = success.filter(|_| !has_failed).or(has_failed.then_some(false)).or(result.success);
         result.duration_ms = duration_ms;
         result.exit_status = exit_status;
         Ok(result)
@@ -178,7 +190,8 @@ impl Reader {
 
     fn last_messages(&mut self) -> Result<Document, PayloadError> {
         let prompt = self.text(&["prompt"])?;
-        let answer = self.text(&["last_assistant_message", "prompt_response", "response"])?;
+        let answer =
+            self.text(&["last_assistant_message", "lastAssistantMessage", "prompt_response", "response"])?;
         let message = |role: &str, text: String| json!({"role": role, "content": text});
         let prompt = prompt.filter(|_| answer.is_some()).map(|text| message("user", text));
         let messages: Vec<Value> =

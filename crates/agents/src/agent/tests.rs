@@ -139,6 +139,7 @@ fn a_call_that_a_hook_allows_is_written_in_the_words_of_the_agents_that_have_any
                     json!({"permissionDecision": "allow", "permissionDecisionReason": "it only reads"})
                 }
                 (Agent::Cursor, _) => json!({"permission": "allow"}),
+                (Agent::Antigravity, _) => json!({"decision": "allow", "reason": "it only reads"}),
                 // It asks its user as before, and no hook is told of it each time.
                 _ => {
                     assert_eq!(allowed, passed, "{agent}");
@@ -153,6 +154,7 @@ fn a_call_that_a_hook_allows_is_written_in_the_words_of_the_agents_that_have_any
         let words = match agent {
             Agent::Claude | Agent::Copilot | Agent::Droid => "`permissionDecision: \"allow\"`",
             Agent::Cursor => "`permission: \"allow\"`",
+            Agent::Antigravity => "`decision: \"allow\"`",
             _ => "none",
         };
         assert_eq!(takes, words != "none", "{agent}");
@@ -369,7 +371,7 @@ fn a_warning_is_shown_and_nothing_stands_beside_what_must_hold() {
             let (plain, noisy) = (outcome.clone(), outcome.warn("careful"));
             let (plain, noisy) = (replied(&request, [plain]).stdout, replied(&request, [noisy]).stdout);
             // The words of the hook that blocks, where a block may have them beside it.
-            let shows = is_block && [Agent::Claude, Agent::Codex].contains(&agent);
+            let shows = is_block && [Agent::Claude, Agent::Codex, Agent::Auggie].contains(&agent);
             assert_eq!((noisy.contains("careful"), plain == noisy), (shows, !shows), "{agent}: {noisy}");
         }
     }

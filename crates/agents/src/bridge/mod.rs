@@ -15,6 +15,7 @@ mod serve;
 mod session_file;
 mod sessions;
 mod steps;
+mod twice;
 
 pub use self::known::Known;
 pub use self::question::{Approver, ApproverError, Question};

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::known::Known;
 use super::steps::{Answer, Steps};
-use crate::agent::{Agent, ReadError, Request};
+use super::twice::is_judged_by_own_entry;
+use crate::agent::{Agent, ReadError, Request, Surroundings};
 use crate::event::Context;
 use crate::manager::Manager;
 use crate::text;
@@ -81,6 +82,12 @@ impl Bridge {
     {
         let (agent, given) = (self.known.agent(), self.event.as_deref());
         let here = std::env::current_dir().unwrap_or_default();
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let around =
+            Surroundings { home, ..Surroundings::new(&here) }.variables(|name| std::env::var_os(name));
+        if is_judged_by_own_entry(agent, payload, &around) {
+            return agent.nothing().into();
+        }
         let defaults = Context::new("", here.to_string_lossy());
         let own = agent.event_of(payload, given);
         self.known.set(|state| state.event = own);

@@ -1,6 +1,6 @@
 //! Claude Code, checked with 2.1.
 
-mod sessions;
+pub(crate) mod sessions;
 
 use crate::spec::prelude::*;
 
@@ -132,8 +132,6 @@ pub(crate) static SPEC: Spec = Spec {
         failed_output,
         ..ToolNames::BASE
     },
-    tool_success: |_, _| Some(true),
-    counts_follow_ups: false,
     answers: Answers {
         write,
         code: CodePlace::SystemMessage,
@@ -162,7 +160,6 @@ pub(crate) static SPEC: Spec = Spec {
         manifest: Some(".claude-plugin/plugin.json"),
         ..CommandHooks::BASE
     }),
-    plugin: None,
     next_steps: &[
         (&Level::IN_PROJECT, "trust the folder when claude asks: it runs the hooks of a project only then"),
         (&Level::IN_PROJECT, "start claude in ROOT: it does not look above the directory where it starts"),
@@ -172,6 +169,7 @@ pub(crate) static SPEC: Spec = Spec {
         off_words: &["--bare", "--setting-sources"],
         ..DoctorRules::BASE
     },
+    ..Spec::BASE
 };
 
 /// The beginnings of what failed tools say.
@@ -208,7 +206,7 @@ fn encode(_name: &str, event: &Event, session: &Session) -> Option<Value> {
 
 /// Writes the answers to Claude Code. A changed output needs the shape of the tool's own; a block after a tool call
 /// is beside the output.
-fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
+pub(crate) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
     let is_before = event.event == EventKind::BeforeToolCall;
     let key = if is_before { "updatedInput" } else { "updatedToolOutput" };
     let changed = optional(key, plan.changed.clone());
@@ -237,7 +235,7 @@ fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
 }
 
 /// Returns the new output in the shape of the old one, which is the only one that Claude Code takes.
-fn changed_output(_tool: &str, was: &Value, new: &Value) -> ChangedOutput {
+pub(crate) fn changed_output(_tool: &str, was: &Value, new: &Value) -> ChangedOutput {
     shaped(was, new).map_or(ChangedOutput::Stops, ChangedOutput::Whole)
 }
 

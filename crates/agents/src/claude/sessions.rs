@@ -3,16 +3,29 @@
 use hookbox_journal::session_files::{Format, Found, Lines, PastCall, PastHook, text};
 use serde_json::Value;
 
-pub(super) static SESSIONS: Format = Format {
+pub(crate) static SESSIONS: Format = Format {
     name: "claude",
     directories: |home, variable| {
         vec![variable("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")).join("projects")]
     },
     has_line: |line| {
         let has = |key: &str| line.get(key).is_some();
-        has("sessionId") && text(line, "/type").is_some_and(|it| !it.is_empty())
+        has("sessionId") && text(line, "/type").is_some_and(|it| !it.is_empty() && it != QODERS)
             || has("uuid") && has("message")
     },
+    lines: || Box::<Claude>::default(),
+};
+
+/// The type of the first line of a file of Qoder, whose other lines are those of Claude Code.
+const QODERS: &str = "workspace-directories";
+
+/// The session files of Qoder: `~/.qoder/projects/**/*.jsonl`.
+pub(crate) static QODER: Format = Format {
+    name: "qoder",
+    directories: |home, variable| {
+        vec![variable("QODER_CONFIG_DIR").unwrap_or_else(|| home.join(".qoder")).join("projects")]
+    },
+    has_line: |line| text(line, "/type").as_deref() == Some(QODERS),
     lines: || Box::<Claude>::default(),
 };
 

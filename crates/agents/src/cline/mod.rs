@@ -21,7 +21,6 @@ pub(crate) static SPEC: Spec = Spec {
         processes: &["cline", ".cline"],
         packages: &["cline"],
     },
-    project_variable: None,
     places: &[
         at(BOTH, ".cline/plugins", Holds::Plugins),
         at(HOME, "Documents/Cline/Plugins", Holds::Plugins),
@@ -31,8 +30,6 @@ pub(crate) static SPEC: Spec = Spec {
         at(HOME, SETTINGS, Holds::Beside),
     ],
     moved_by: Some(MovedBy { variable: "CLINE_DIR", directory: ".cline", reads_tilde: false }),
-    command_files: &[],
-    sessions: None,
     config: ConfigFormat { parser: None, ..ConfigFormat::BASE },
     wait: Wait::new(Unit::Seconds, 3),
     // The names of a plugin's functions; Cline has no name for a run that failed.
@@ -44,18 +41,14 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::error("runFailed", LeftOut, LeftOut),
         AgentEvent::stop("afterRun").follow_up(LeftOut),
     ],
-    other_events: &[],
-    unserved_events: &[],
     tools: ToolNames { names: &[("Bash", "run_commands")], ..ToolNames::BASE },
     tool_success,
-    counts_follow_ups: false,
     answers: Answers {
         takes_input: |was, new| was.get("commands").is_none() || new.get("commands").is_some_and(is_lines),
         changed_output: |_, _, new| ChangedOutput::Whole(new.clone()),
         ..Answers::TO_PLUGIN
     },
     sample_call: |call| call.to_plugin(json!({"commands": [call.line]})),
-    hooks: None,
     plugin: Some(PluginFile {
         file_name: "hookbox.js",
         text: concat!(include_str!("../../assets/cline/hookbox.js"), include_str!("../../assets/program.js"),),
@@ -70,6 +63,7 @@ pub(crate) static SPEC: Spec = Spec {
         ),
     ],
     doctor: DoctorRules { check, ..DoctorRules::BASE },
+    ..Spec::BASE
 };
 
 /// Returns true for a list of command lines.

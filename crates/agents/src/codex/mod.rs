@@ -27,7 +27,6 @@ pub(crate) static SPEC: Spec = Spec {
         processes: &["codex", "codex-x86_64-unknown-linux-musl", "codex-aarch64-unknown-linux-musl"],
         packages: &["@openai/codex"],
     },
-    project_variable: None,
     places: &[
         at(BOTH, ".codex/hooks.json", Holds::Hooks),
         at(BOTH, ".codex/config.toml", Holds::Settings),
@@ -36,7 +35,6 @@ pub(crate) static SPEC: Spec = Spec {
         at(SYSTEM, "/etc/codex/requirements.toml", Holds::TomlHooks),
     ],
     moved_by: Some(MovedBy { variable: "CODEX_HOME", directory: ".codex", reads_tilde: false }),
-    command_files: &[],
     sessions: Some(&sessions::SESSIONS),
     config: ConfigFormat {
         parser: Some(ParserRules { reads_mark: false, check }),
@@ -73,7 +71,6 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::other("PreModelRequest", "pre_model_request"),
         AgentEvent::other("PostModelRequest", "post_model_request"),
     ],
-    unserved_events: &[],
     tools: ToolNames {
         names: &[("Bash", "Bash")],
         // It knows Edit and Write for its apply_patch.
@@ -88,7 +85,6 @@ pub(crate) static SPEC: Spec = Spec {
         let is_error = output.get("isError").and_then(|it| it.as_bool());
         is_error.map(|is_error| !is_error).or(status.map(|status| status == 0))
     },
-    counts_follow_ups: false,
     answers: Answers {
         write,
         takes_input,
@@ -119,7 +115,6 @@ pub(crate) static SPEC: Spec = Spec {
         manifest: Some(".codex-plugin/plugin.json"),
         ..CommandHooks::BASE
     }),
-    plugin: None,
     next_steps: &[
         (BOTH, "start codex and approve the hooks in /hooks: until then it silently runs none"),
         (PROJECT, "trust the project when codex asks: it reads the project's hooks only then"),
@@ -129,6 +124,7 @@ pub(crate) static SPEC: Spec = Spec {
         off_words: &["--disable hooks", "--disable=hooks", "features.hooks"],
         ..DoctorRules::BASE
     },
+    ..Spec::BASE
 };
 
 const STYLE: Style = Style { input_needs_allow: true, allows: false, text: Text::Context, ..claude::CLAUDE };

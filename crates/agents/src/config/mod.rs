@@ -117,6 +117,32 @@ mod tests {
                 Agent::OpenHands,
                 ["/home/ada/.openhands/hooks.json", "/srv/shop/.openhands/hooks.json", "", ""],
             ),
+            (
+                Agent::Auggie,
+                [
+                    "/home/ada/.augment/settings.json",
+                    "/srv/shop/.augment/settings.json",
+                    "",
+                    "/image/etc/augment/settings.json",
+                ],
+            ),
+            (
+                Agent::Qoder,
+                [
+                    "/home/ada/.qoder/settings.json",
+                    "/srv/shop/.qoder/settings.json",
+                    "/srv/shop/.qoder/settings.local.json",
+                    "",
+                ],
+            ),
+            (
+                Agent::Grok,
+                ["/home/ada/.grok/hooks/hookbox.json", "/srv/shop/.grok/hooks/hookbox.json", "", ""],
+            ),
+            (
+                Agent::Antigravity,
+                ["/home/ada/.gemini/config/hooks.json", "/srv/shop/.agents/hooks.json", "", ""],
+            ),
         ] {
             let found = Level::ALL.map(|level| {
                 file(agent, level, &here).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()

@@ -19,7 +19,6 @@ pub(crate) static SPEC: Spec = Spec {
         processes: &["copilot"],
         packages: &["@github/copilot"],
     },
-    project_variable: None,
     places: &[
         at(HOME, ".copilot/hooks", Holds::Files),
         at(HOME, ".copilot/settings.json", Holds::Hooks),
@@ -31,7 +30,6 @@ pub(crate) static SPEC: Spec = Spec {
         at(LOCAL, ".claude/settings.local.json", Holds::HooksOf(&crate::claude::SPEC)),
     ],
     moved_by: Some(MovedBy { variable: "COPILOT_HOME", directory: ".copilot", reads_tilde: false }),
-    command_files: &[],
     sessions: Some(&sessions::SESSIONS),
     config: ConfigFormat {
         entry: EntryForm {
@@ -90,7 +88,6 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::other("subagentStart", "subagent_start").block(LeftOut).inject(LeftOut),
         AgentEvent::other("SubagentStart", "subagent_start").block(LeftOut).inject(LeftOut),
     ],
-    unserved_events: &[],
     tools: ToolNames {
         names: &[
             ("Bash", "bash"),
@@ -122,7 +119,6 @@ pub(crate) static SPEC: Spec = Spec {
         // A command that fails is a success of the tool.
         if status.is_some_and(|status| status != 0) { Some(false) } else { has_worked }
     },
-    counts_follow_ups: false,
     answers: Answers {
         write,
         follow_up: |event, message| {
@@ -163,9 +159,9 @@ pub(crate) static SPEC: Spec = Spec {
         directory_variable: Some("COPILOT_HOOK_DIR"),
         ..CommandHooks::BASE
     }),
-    plugin: None,
     next_steps: &[(PROJECT, "trust the folder when copilot asks: it reads the repository's hooks only then")],
     doctor: DoctorRules { check, ..DoctorRules::BASE },
+    ..Spec::BASE
 };
 
 fn sample_call(call: &SampleCall<'_>) -> Value {

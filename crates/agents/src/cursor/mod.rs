@@ -19,9 +19,6 @@ pub(crate) static SPEC: Spec = Spec {
     },
     project_variable: Some("CURSOR_PROJECT_DIR"),
     places: &[at(BOTH, ".cursor/hooks.json", Holds::Hooks), at(BOTH, ".cursor/hooks", Holds::Beside)],
-    moved_by: None,
-    command_files: &[],
-    sessions: None,
     config: ConfigFormat {
         reads_comments: true,
         parser: None,
@@ -77,7 +74,6 @@ pub(crate) static SPEC: Spec = Spec {
         mcp_aliases: &["mcp__SERVER__TOOL", "MCP:TOOL"],
         ..ToolNames::BASE
     },
-    tool_success: |_, _| Some(true),
     counts_follow_ups: true,
     answers: Answers {
         write,
@@ -120,9 +116,7 @@ pub(crate) static SPEC: Spec = Spec {
         runs_beside_file: true,
         ..CommandHooks::BASE
     }),
-    plugin: None,
-    next_steps: &[],
-    doctor: DoctorRules::BASE,
+    ..Spec::BASE
 };
 
 const fn on_tools(name: &'static str, event: EventKind, kinds: &'static [ToolKind]) -> ToolEvent {

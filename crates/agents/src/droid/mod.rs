@@ -20,9 +20,6 @@ pub(crate) static SPEC: Spec = Spec {
         at(BOTH, ".factory/hooks", Holds::Beside),
         at(LOCAL, ".factory/settings.local.json", Holds::Beside),
     ],
-    moved_by: None,
-    command_files: &[],
-    sessions: None,
     config: ConfigFormat {
         disable_settings: &[DisableSetting {
             within: Some("hooks"),
@@ -51,8 +48,6 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("PreCompact", EventKind::PreCompact).block(LeftOut).inject(LeftOut),
         AgentEvent::new("Notification", EventKind::Notification),
     ],
-    other_events: &[],
-    unserved_events: &[],
     tools: ToolNames {
         names: &[
             ("Bash", "Execute"),
@@ -66,8 +61,6 @@ pub(crate) static SPEC: Spec = Spec {
         ],
         ..ToolNames::BASE
     },
-    tool_success: |_, _| Some(true),
-    counts_follow_ups: false,
     answers: Answers {
         write,
         // It puts the new fields over the old input.
@@ -81,10 +74,8 @@ pub(crate) static SPEC: Spec = Spec {
             "permission_mode": "auto-low", "tool_input": {"summary": "Run a command", "command": call.line},
         }))
     },
-    hooks: None,
-    plugin: None,
-    next_steps: &[],
     doctor: DoctorRules { check, ..DoctorRules::BASE },
+    ..Spec::BASE
 };
 
 /// The file that Droid's own dialog `/hooks` writes: events without `hooks` around them.

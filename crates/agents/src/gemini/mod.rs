@@ -60,7 +60,6 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::stoppable("BeforeModel", "before_model"),
         AgentEvent::other("BeforeToolSelection", "before_tool_selection"),
     ],
-    unserved_events: &[],
     tools: ToolNames {
         names: &[
             ("Bash", "run_shell_command"),
@@ -82,7 +81,6 @@ pub(crate) static SPEC: Spec = Spec {
         let is_error = output.get("error").is_some_and(|error| !error.is_null());
         if is_error { Some(false) } else { status.map(|status| status == 0) }
     },
-    counts_follow_ups: false,
     answers: Answers {
         write,
         // It puts the new fields over the old ones, so that none can be taken away.
@@ -113,12 +111,12 @@ pub(crate) static SPEC: Spec = Spec {
         manifest: Some("gemini-extension.json"),
         ..CommandHooks::BASE
     }),
-    plugin: None,
     next_steps: &[
         (&Level::ALL, "trust the folder when gemini asks: in an untrusted folder it runs no hooks"),
         (&Level::IN_PROJECT, "start gemini in ROOT: it does not look above the directory where it starts"),
     ],
     doctor: DoctorRules { check: gemini_family::check_gemini, ..DoctorRules::BASE },
+    ..Spec::BASE
 };
 
 const STYLE: Style =

@@ -18,14 +18,11 @@ pub(crate) static SPEC: Spec = Spec {
         processes: &["kimi", "kimi-code"],
         packages: &["@moonshot-ai/kimi-code"],
     },
-    project_variable: None,
     places: &[
         at(HOME, ".kimi-code/config.toml", Holds::Hooks),
         at(HOME, ".kimi-code/plugins", Holds::Beside),
     ],
     moved_by: Some(MovedBy { variable: "KIMI_CODE_HOME", directory: ".kimi-code", reads_tilde: false }),
-    command_files: &[],
-    sessions: None,
     config: ConfigFormat {
         is_toml: true,
         parser: Some(ParserRules { reads_mark: false, check }),
@@ -66,7 +63,6 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::other("SubagentStart", "subagent_start").block(LeftOut).inject(LeftOut),
         AgentEvent::other("TaskStarted", "task_started"),
     ],
-    unserved_events: &[],
     tools: ToolNames {
         names: &[
             ("Bash", "Bash"),
@@ -87,9 +83,6 @@ pub(crate) static SPEC: Spec = Spec {
         mcp_name: Some("mcp__SERVER__TOOL"),
         ..ToolNames::BASE
     },
-    tool_success: |_, _| Some(true),
-    // It asks the hooks once at the end of a turn.
-    counts_follow_ups: false,
     answers: Answers {
         write,
         follow_up: deny,
@@ -114,9 +107,7 @@ pub(crate) static SPEC: Spec = Spec {
         plugin_variables: &[],
         ..CommandHooks::BASE
     }),
-    plugin: None,
-    next_steps: &[],
-    doctor: DoctorRules::BASE,
+    ..Spec::BASE
 };
 
 /// The longest timeout. Kimi Code ignores every hook of a file with a longer one.

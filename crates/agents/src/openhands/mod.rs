@@ -15,9 +15,6 @@ pub(crate) static SPEC: Spec = Spec {
     },
     project_variable: Some("OPENHANDS_PROJECT_DIR"),
     places: &[at(BOTH, HOOKS, Holds::Hooks)],
-    moved_by: None,
-    command_files: &[],
-    sessions: None,
     config: ConfigFormat {
         entry: EntryForm { runs_sh: true, takes_null_matcher: false, ..EntryForm::GROUPED },
         ignores_whole_file: true,
@@ -33,8 +30,6 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::after("PostToolUse", LeftOut, LeftOut).inject(LeftOut),
         AgentEvent::stop("Stop"),
     ],
-    other_events: &[],
-    unserved_events: &[],
     tools: ToolNames {
         names: &[("Bash", "terminal"), ("Edit", "file_editor"), ("Agent", "task")],
         exit_status: |output| i32::try_from(output.get("exit_code")?.as_i64()?).ok(),
@@ -43,7 +38,6 @@ pub(crate) static SPEC: Spec = Spec {
     tool_success: |output, status| {
         Some(status.is_none_or(|status| status == 0) && output.get("is_error") != Some(&Value::Bool(true)))
     },
-    counts_follow_ups: false,
     answers: Answers {
         write,
         follow_up: |_, message| decision("deny", message),
@@ -60,10 +54,8 @@ pub(crate) static SPEC: Spec = Spec {
             "session_id": call.session, "working_dir": call.cwd, "metadata": {},
         })
     },
-    hooks: None,
-    plugin: None,
-    next_steps: &[],
     doctor: DoctorRules { check, ..DoctorRules::BASE },
+    ..Spec::BASE
 };
 
 const HOOKS: &str = ".openhands/hooks.json";

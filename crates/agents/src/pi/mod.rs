@@ -20,7 +20,6 @@ pub(crate) static SPEC: Spec = Spec {
         processes: &["pi"],
         packages: &["pi-coding-agent"],
     },
-    project_variable: None,
     places: &[
         at(HOME, ".pi/agent/extensions", Holds::Plugins),
         at(HOME, SETTINGS, Holds::Beside),
@@ -28,7 +27,6 @@ pub(crate) static SPEC: Spec = Spec {
         at(PROJECT, PROJECT_SETTINGS, Holds::Beside),
     ],
     moved_by: Some(MovedBy { variable: "PI_CODING_AGENT_DIR", directory: ".pi/agent", reads_tilde: true }),
-    command_files: &[],
     sessions: Some(&sessions::SESSIONS),
     config: ConfigFormat { parser: None, ..ConfigFormat::BASE },
     // The time that the plugin waits.
@@ -48,8 +46,6 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("session_before_compact", EventKind::PreCompact).block(Honoured).inject(LeftOut),
         AgentEvent::new("session_compact", EventKind::PostCompact).inject(Honoured),
     ],
-    other_events: &[],
-    unserved_events: &[],
     tools: ToolNames {
         names: &[
             ("Bash", "bash"),
@@ -80,7 +76,6 @@ pub(crate) static SPEC: Spec = Spec {
         }
         sample
     },
-    hooks: None,
     plugin: Some(PluginFile {
         file_name: "hookbox.js",
         text: concat!(include_str!("../../assets/pi/hookbox.js"), include_str!("../../assets/program.js")),
@@ -92,6 +87,7 @@ pub(crate) static SPEC: Spec = Spec {
         "start pi in ROOT: it does not look above the directory where it starts",
     )],
     doctor: DoctorRules { check, off_words: &["--no-extensions", "-ne"], ..DoctorRules::BASE },
+    ..Spec::BASE
 };
 
 /// The settings, which may leave extensions out.

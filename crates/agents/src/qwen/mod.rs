@@ -30,7 +30,6 @@ pub(crate) static SPEC: Spec = Spec {
     ],
     moved_by: Some(MovedBy { variable: "QWEN_HOME", directory: ".qwen", reads_tilde: true }),
     command_files: &[braced(".qwen/commands")],
-    sessions: None,
     config: ConfigFormat {
         reads_comments: true,
         parser: Some(ParserRules { reads_mark: true, check: |_| None }),
@@ -67,7 +66,6 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::stoppable("TodoCompleted", "todo_completed"),
         AgentEvent::other("SessionDelete", "session_delete"),
     ],
-    unserved_events: &[],
     tools: ToolNames {
         names: &[
             ("Bash", "run_shell_command"),
@@ -88,7 +86,6 @@ pub(crate) static SPEC: Spec = Spec {
         ..ToolNames::BASE
     },
     tool_success: |_, status| Some(status.is_none_or(|status| status == 0)),
-    counts_follow_ups: false,
     answers: Answers {
         write,
         stop_replaces_failed: true,
@@ -117,12 +114,12 @@ pub(crate) static SPEC: Spec = Spec {
         manifest: Some("qwen-extension.json"),
         ..CommandHooks::BASE
     }),
-    plugin: None,
     next_steps: &[(
         &Level::IN_PROJECT,
         "start qwen in ROOT: it does not look above the directory where it starts",
     )],
     doctor: DoctorRules { check: gemini_family::check_qwen, ..DoctorRules::BASE },
+    ..Spec::BASE
 };
 
 /// Returns the text of a failed call of a batch.

@@ -32,6 +32,8 @@ pub(crate) struct ConfigFormat {
     pub(crate) repository_switch: Option<&'static str>,
     /// The directories above the working directory whose files the agent reads as well.
     pub(crate) reads_above: Above,
+    /// A field that only its payloads have, if it also runs the hooks of other agents: they pass what its own entry judges.
+    pub(crate) own_field: Option<&'static str>,
 }
 
 impl ConfigFormat {
@@ -50,6 +52,7 @@ impl ConfigFormat {
         keeps_system_hooks: false,
         repository_switch: None,
         reads_above: Above::None,
+        own_field: None,
     };
 }
 
@@ -78,6 +81,8 @@ pub(crate) enum Above {
 pub(crate) struct EntryForm {
     /// The place of an entry in the list of its event.
     pub(crate) groups: Groups,
+    /// True if the entries of events about tools are in groups, and others are not.
+    pub(crate) groups_of_tools: bool,
     /// The key of the event in a `[[hooks]]` table.
     pub(crate) event_key: &'static str,
     /// The key of the pattern of tool names.
@@ -123,6 +128,7 @@ impl EntryForm {
     /// The form of Claude Code, which most agents share.
     pub(crate) const GROUPED: Self = Self {
         groups: Groups::Required,
+        groups_of_tools: false,
         event_key: "event",
         matcher_key: "matcher",
         command_keys: &["command"],

@@ -81,6 +81,32 @@ pub(crate) struct Spec {
 }
 
 impl Spec {
+    /// The answers to the questions that most agents share. Each agent has its own names, places, events and payload.
+    pub(crate) const BASE: Self = Self {
+        name: "",
+        title: "",
+        process: ProcessSigns { variables: &[], commands: &[], processes: &[], packages: &[] },
+        project_variable: None,
+        places: &[],
+        moved_by: None,
+        command_files: &[],
+        sessions: None,
+        config: ConfigFormat::BASE,
+        wait: Wait::new(Unit::Seconds, 60),
+        events: &[],
+        other_events: &[],
+        unserved_events: &[],
+        tools: ToolNames::BASE,
+        tool_success: |_, _| Some(true),
+        counts_follow_ups: false,
+        answers: Answers::BASE,
+        sample_call: |_| Value::Null,
+        hooks: None,
+        plugin: None,
+        next_steps: &[],
+        doctor: DoctorRules::BASE,
+    };
+
     /// Returns the places of a level.
     pub(crate) fn places_at(&self, level: Level) -> impl Iterator<Item = &'static HookPlace> + use<> {
         self.places.iter().filter(move |place| place.levels.contains(&level))

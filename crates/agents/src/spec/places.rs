@@ -16,7 +16,7 @@ pub enum Level {
     User,
     /// The project's, in the repository: others get it as well.
     Project,
-    /// The user's own for one project, which git ignores. Only Claude Code has it.
+    /// The user's own for one project, which git ignores. Only Claude Code and Qoder have it.
     Local,
     /// The system's, for every user. A repository cannot switch its hooks off.
     System,
@@ -224,6 +224,8 @@ mod tests {
             (Agent::Codex, "QWEN_HOME", "/etc/c", ".codex/hooks.json", "/home/ada/.codex/hooks.json"),
             (Agent::Cline, "CLINE_DIR", "/etc/c", ".cline/plugins", "/etc/c/plugins"),
             (Agent::Pi, "PI_CODING_AGENT_DIR", "/etc/c", ".pi/agent/extensions", "/etc/c/extensions"),
+            (Agent::Grok, "GROK_HOME", "/etc/c", ".grok/hooks", "/etc/c/hooks"),
+            (Agent::Qoder, "QODER_CONFIG_DIR", "/etc/c", ".qoder/settings.json", "/etc/c/settings.json"),
             (Agent::Vibe, "VIBE_HOME", "~/v", ".vibe/hooks.toml", "/home/ada/v/hooks.toml"),
             (Agent::Kimi, "KIMI_CODE_HOME", "/etc/c", ".kimi-code/config.toml", "/etc/c/config.toml"),
             (Agent::Cursor, "CODEX_HOME", "/etc/c", ".cursor/hooks.json", "/home/ada/.cursor/hooks.json"),

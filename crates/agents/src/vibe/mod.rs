@@ -16,15 +16,12 @@ pub(crate) static SPEC: Spec = Spec {
         processes: &["vibe"],
         packages: &[],
     },
-    project_variable: None,
     places: &[
         at(BOTH, HOOKS, Holds::Hooks),
         at(BOTH, ".vibe/config.toml", Holds::Beside),
         at(HOME, ".vibe/trusted_folders.toml", Holds::Beside),
     ],
     moved_by: Some(MovedBy { variable: "VIBE_HOME", directory: ".vibe", reads_tilde: true }),
-    command_files: &[],
-    sessions: None,
     config: ConfigFormat {
         is_toml: true,
         parser: Some(ParserRules { reads_mark: false, check: |toml| table(toml).err() }),
@@ -48,8 +45,6 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::after("post_tool", Honoured, Blocks),
         AgentEvent::stop("post_agent"),
     ],
-    other_events: &[],
-    unserved_events: &[],
     tools: ToolNames {
         names: &[
             ("Bash", "file_system.bash"),
@@ -61,7 +56,6 @@ pub(crate) static SPEC: Spec = Spec {
         ..ToolNames::BASE
     },
     tool_success: |output, status| Some(output.is_object() && status.is_none_or(|status| status == 0)),
-    counts_follow_ups: false,
     answers: Answers {
         write,
         follow_up: |_, message| decision("deny", message),
@@ -75,13 +69,12 @@ pub(crate) static SPEC: Spec = Spec {
             "parent_session_id": null, "tool_call_id": "call_0", "tool_input": {"command": call.line},
         }))
     },
-    hooks: None,
-    plugin: None,
     next_steps: &[(
         &Level::IN_PROJECT,
         "trust the folder when vibe asks: it runs the hooks of a project only then",
     )],
     doctor: DoctorRules { check, ..DoctorRules::BASE },
+    ..Spec::BASE
 };
 
 const HOOKS: &str = ".vibe/hooks.toml";

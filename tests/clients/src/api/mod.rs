@@ -2,6 +2,7 @@
 //! interface.
 
 mod anthropic;
+mod augment;
 mod chat;
 mod gemini;
 mod responses;
@@ -47,6 +48,8 @@ pub(crate) fn answer(path: &str, body: &Value, wish: &Wish) -> Option<Answer> {
         "streamGenerateContent" => Some(gemini::answer(body, wish, true)),
         "countTokens" => Some(whole(&json!({"totalTokens": 10}))),
         "count_tokens" => Some(whole(&json!({"input_tokens": 10}))),
+        "get-models" => Some(augment::models()),
+        "chat-stream" => Some(augment::answer(body, wish)),
         "messages" => Some(anthropic::answer(body, wish, streams == Some(true))),
         "models" => Some(whole(&json!({
             "object": "list", "models": [], "data": [{"id": "mock-model", "object": "model"}],
@@ -69,7 +72,9 @@ impl Asked<'_> {
 }
 
 /// The shell tools of the clients.
-const SHELLS: [&str; 9] = [
+const SHELLS: [&str; 11] = [
+    "run_terminal_command",
+    "launch-process",
     "Execute",
     "terminal",
     "run_commands",
@@ -94,8 +99,10 @@ fn input(schema: &Value, line: &str) -> Value {
     for name in required.filter_map(Value::as_str).filter(|name| *name != field) {
         let kind = property(name).and_then(|it| it.get("type")).and_then(Value::as_str).unwrap_or_default();
         let value = match kind.to_ascii_lowercase().as_str() {
-            "boolean" => json!(false),
+            // Auggie waits for the end of the line only if it is told to.
+            "boolean" => json!(name == "wait"),
             "number" | "integer" => json!(10_000),
+            _ if name == "cwd" => json!("."),
             // One of the words that the schema lists, if it does.
             _ => property(name)
                 .and_then(|it| it.pointer("/enum/0"))

@@ -14,7 +14,7 @@ use crate::place::Place;
 const PROMPT: &str = "please run the command";
 
 /// Every client. The first two are run where nobody says which.
-pub(crate) const ALL: [Client; 13] = [
+pub(crate) const ALL: [Client; 15] = [
     Client {
         name: "codex",
         package: "@openai/codex",
@@ -226,6 +226,38 @@ pub(crate) const ALL: [Client; 13] = [
         changes_input: false,
         shows_warnings: false,
     },
+    Client {
+        name: "auggie",
+        package: "@augmentcode/auggie",
+        version: "0.36.0",
+        configure: nothing,
+        command: run_auggie,
+        frees: &[],
+        switch: None,
+        runs_unguarded: true,
+        trust: None,
+        node: None,
+        injects_at_start: false,
+        waits_for_output: false,
+        changes_input: true,
+        shows_warnings: false,
+    },
+    Client {
+        name: "grok",
+        package: "@xai-official/grok",
+        version: "1.0.41",
+        configure: grok,
+        command: run_grok,
+        frees: &[],
+        switch: None,
+        runs_unguarded: true,
+        trust: None,
+        node: None,
+        injects_at_start: false,
+        waits_for_output: true,
+        changes_input: true,
+        shows_warnings: false,
+    },
 ];
 
 /// Returns the npm package that has node for this machine.
@@ -290,6 +322,15 @@ pub(super) fn variables(name: &str, place: &Place, trust: Trust) -> Vec<(&'stati
             ("LLM_BASE_URL", v1),
             ("LLM_MODEL", text("openai/mock-model")),
         ],
+        "auggie" => vec![
+            ("AUGMENT_DISABLE_AUTO_UPDATE", text("1")),
+            (
+                "AUGMENT_SESSION_AUTH",
+                json!({"accessToken": "test", "tenantURL": format!("{url}/"), "scopes": ["read", "write"]})
+                    .to_string(),
+            ),
+        ],
+        "grok" => Vec::new(),
         "kilo" => vec![
             ("KILO_DISABLE_AUTOUPDATE", text("1")),
             ("KILO_DISABLE_MODELS_FETCH", text("1")),
@@ -563,6 +604,32 @@ fn run_vibe(place: &Place, _: Trust) -> Command {
 fn run_openhands(place: &Place, _: Trust) -> Command {
     let mut command = Command::new(place.client.join("bin/openhands"));
     command.args(["--headless", "--override-with-envs", "-t", PROMPT]);
+    command
+}
+
+fn run_auggie(place: &Place, _: Trust) -> Command {
+    let mut command = Command::new(place.client.join("node_modules/.bin/auggie"));
+    command.args(["--print", PROMPT]);
+    command
+}
+
+fn grok(place: &Place, _: Trust) -> io::Result<()> {
+    let url = &place.url;
+    let config = format!(
+        r#"[model.mock]
+model = "mock-model"
+base_url = "{url}/v1"
+name = "mock"
+api_key = "test"
+api_backend = "chat_completions"
+"#
+    );
+    place.home_file(".grok/config.toml", &config)
+}
+
+fn run_grok(place: &Place, _: Trust) -> Command {
+    let mut command = Command::new(place.client.join("node_modules/.bin/grok"));
+    command.args(["-p", PROMPT, "--always-approve", "-m", "mock"]);
     command
 }
 

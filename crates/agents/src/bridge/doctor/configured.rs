@@ -117,6 +117,8 @@ impl Look<'_> {
                         files(&path, self.found).iter().for_each(|path| self.hooks(level, place, path));
                     }
                     Holds::Settings => self.toml_settings(level, &path),
+                    // Its own entry judges what reaches that of the other agent.
+                    Holds::HooksOf(_) if spec.config.own_field.is_some() => {}
                     Holds::HooksOf(other) => {
                         let other = Agent::ALL.into_iter().find(|it| it.as_str() == other.name);
                         other.into_iter().for_each(|other| self.also(other, level, &path));

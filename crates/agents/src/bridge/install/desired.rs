@@ -157,7 +157,12 @@ fn one(agent: Agent, options: &InstallOptions, event: &'static AgentEvent) -> De
     }
     entry.extend(says.clone());
     let entry = Value::Object(entry);
-    let fresh = if form.is_grouped() { serde_json::json!({ "hooks": [entry] }) } else { entry };
+    let is_of_tool = matches!(event.event, EventKind::BeforeToolCall | EventKind::AfterToolCall);
+    let fresh = if form.is_grouped() || form.groups_of_tools && is_of_tool {
+        serde_json::json!({ "hooks": [entry] })
+    } else {
+        entry
+    };
     DesiredEntry { event: event.name, says, fresh }
 }
 
