@@ -15,6 +15,7 @@ mod bare;
 mod calls;
 mod charts;
 mod extism;
+mod fleet;
 mod growth;
 mod guards;
 mod past;
@@ -61,6 +62,12 @@ fn main() -> ExitCode {
     {
         let failures = guards::lines(path.as_ref(), &Place::find());
         return if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    if let [first, wasmtime, service, component, sessions] = args.as_slice()
+        && first == "fleet"
+    {
+        let sessions = sessions.parse().expect("the number of sessions");
+        return fleet::run(wasmtime.as_ref(), service.as_ref(), component.as_ref(), sessions);
     }
     let only_guards = args.iter().any(|it| it == "--guards");
     let (quick, save) = (args.iter().any(|it| it == "--quick"), args.iter().any(|it| it == "--save"));

@@ -18,7 +18,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Guard an agent", &["setup", "doctor", "guard", "install", "uninstall", "upgrade", "remove"]),
     ("Hooks and plugins", &["list", "allow", "approve", "trust", "untrust", "grants", "plugin", "cache"]),
     ("See what happened", &["log", "replay", "backtest", "report"]),
-    ("Write and test hooks", &["new", "build", "run", "explain", "test", "inspect", "schema"]),
+    ("Write and test hooks", &["new", "build", "run", "explain", "test", "inspect", "compose", "schema"]),
     ("Called by other programs", &["bridge", "mcp", "exec"]),
     ("Shell", &["completions", "man"]),
 ];

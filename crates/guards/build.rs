@@ -13,6 +13,9 @@ use std::{env, fs};
 /// The guards, by the names of their crates.
 const GUARDS: [&str; 5] = ["destructive", "git", "injection", "secrets", "supply-chain"];
 
+/// The components around a hook in a service, by the names of their crates in `guards/service`.
+const PARTS: [&str; 3] = ["adapter", "provider", "surroundings"];
+
 fn main() -> ExitCode {
     match embed() {
         Ok(()) => ExitCode::SUCCESS,
@@ -33,12 +36,14 @@ fn embed() -> Result<(), Box<dyn Error>> {
     if is_repository {
         nested::require_target()?;
     }
-    for name in GUARDS {
+    let parts = PARTS.map(|name| (name, format!("service/{name}")));
+    let guards = GUARDS.map(|name| (name, name.to_owned()));
+    for (name, directory) in guards.into_iter().chain(parts) {
         let file = format!("{name}.wasm");
         let from = if is_repository {
             let target = guests(&out)?;
             let built = nested::component(&sources, &target, name)?;
-            watch(&sources, &built, name);
+            watch(&sources, &built, &directory);
             built
         } else {
             let carried = package.join("carried").join(&file);
@@ -63,7 +68,7 @@ fn guests(out: &Path) -> Result<PathBuf, String> {
 }
 
 /// Runs this again after a change of a file from which cargo has built a component.
-fn watch(sources: &Path, built: &Path, name: &str) {
+fn watch(sources: &Path, built: &Path, directory: &str) {
     let listed = fs::read_to_string(built.with_extension("d")).unwrap_or_default();
     let files = listed.split_once(".wasm: ").map(|(_, files)| files.trim()).unwrap_or_default();
     // A space in a path has a backslash before it.
@@ -75,7 +80,7 @@ fn watch(sources: &Path, built: &Path, name: &str) {
     {
         changed(&sources.join(file));
     }
-    changed(&sources.join(name).join("Cargo.toml"));
+    changed(&sources.join(directory).join("Cargo.toml"));
 }
 
 fn changed(path: &Path) {

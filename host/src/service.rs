@@ -13,12 +13,14 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use serde::de::IgnoredAny;
+use serde_json::{Map, Value, json};
 
 use crate::capability::Origin;
 use crate::dialect::exact::Exact;
+use crate::dialect::fields::Written;
 use crate::dialect::{Condition, Wire, base_coat, kodelet};
-use crate::event::Event;
-use crate::hook::{Budget, Cause, Descriptor, Hook, HookError};
+use crate::event::{Event, EventData, InvokedBy};
+use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, Settings};
 use crate::native::combine::on_wire;
 use crate::native::command::passes_over;
 use crate::native::process::Printed;
@@ -41,6 +43,8 @@ pub(crate) struct ServiceHook {
     pub(crate) verify: Option<Verify>,
     /// The events that are sent.
     pub(crate) condition: Option<Condition>,
+    /// The settings that a service gets with the facts of a call.
+    pub(crate) settings: Settings,
 }
 
 impl fmt::Debug for ServiceHook {
@@ -91,7 +95,29 @@ impl ServiceHook {
             wire,
             verify,
             condition,
+            settings: Settings::new(),
         })
+    }
+
+    /// Returns what the envelope of a tool call has no field for, and a service cannot find out.
+    fn facts(&self, event: &Event) -> Option<Map<String, Value>> {
+        let (call, error) = match &event.data {
+            EventData::BeforeToolCall(call) => (call, None),
+            EventData::AfterToolCall(result) => (&result.call, result.error.as_deref()),
+            _ => return None,
+        };
+        let (context, mut facts) = (&event.context, Written::default());
+        facts.put("cwd", Some(context.cwd.as_str()));
+        facts.put("timestampMs", Some(context.timestamp_ms));
+        facts.put("subagent", Some(context.invoked_by == InvokedBy::Subagent));
+        facts.put("recipeName", context.recipe_name.as_deref().filter(|it| !it.is_empty()));
+        facts.put("callId", call.id.as_deref());
+        facts.put("error", error);
+        facts.put("kind", Some(call.facts.kind.as_str()));
+        facts.put("command", call.facts.command.as_deref());
+        facts.put("paths", Some(json!(call.facts.paths)));
+        facts.put("settings", Some(json!(self.settings)));
+        Some(facts.0)
     }
 
     /// Sends the JSON of an event, and returns the body of the answer.
@@ -171,7 +197,10 @@ impl Hook for ServiceHook {
             let end = |payload, left| async move { Ok(Some((0, self.send(payload, left).await?))) };
             return on_wire(&**wire, event, budget, end).await;
         }
-        let payload = base_coat::encode(event).unwrap_or_else(|| kodelet::encode(event));
+        let mut payload = base_coat::encode(event).unwrap_or_else(|| kodelet::encode(event));
+        if let (Some(facts), Some(payload)) = (self.facts(event), payload.as_object_mut()) {
+            payload.insert("facts".to_owned(), Value::Object(facts));
+        }
         let printed = self.send(Exact { value: &payload, event }.text(), *budget).await?;
         answer(event, &printed.stdout)
     }

@@ -19,6 +19,7 @@ mod chain;
 mod clients;
 mod command_line;
 mod compiling;
+mod composed;
 mod declared;
 mod dependency_rules;
 mod digits;

@@ -285,6 +285,7 @@ fn every_command_of_the_program_is_one_that_reads_or_one_for_the_user() {
         "build",
         "cache",
         "completions",
+        "compose",
         "doctor",
         "exec",
         "explain",

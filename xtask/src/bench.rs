@@ -4,8 +4,9 @@ use std::env;
 use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
+use crate::tools::require;
 use crate::{Tree, cargo, run};
 
 /// The wheel with Extism's library, and the package of a guard for agents.
@@ -39,6 +40,27 @@ impl Tree {
             }
         }
         run(&mut self.bench_program(args)?, "measure")
+    }
+
+    /// Composes a guard into a service, and sends it the calls of many sessions: 2,000, or as many as the last argument says.
+    pub(crate) fn fleet(&self, args: &[&str]) -> Result<(), Box<dyn Error>> {
+        require("haproxy", "-v", "apt-get install haproxy")?;
+        let wasmtime = self.root.join("target/tools/wasmtime/wasmtime_cli/wasmtime");
+        if !wasmtime.is_file() {
+            return Err(format!("{} is missing\nhint: cargo xtask tools", wasmtime.display()).into());
+        }
+        let sessions = args.iter().find(|it| **it != UNOPTIMIZED).unwrap_or(&"2000");
+        self.component("guards", "guards", "secrets")?;
+        self.programs(&["hookbox"])?;
+        let (guard, service) =
+            (self.target.join("guards/secrets.wasm"), self.target.join("bench/service.wasm"));
+        fs::create_dir_all(self.target.join("bench"))?;
+        let mut compose = Command::new(self.target.join("debug/hookbox"));
+        compose.args(["--quiet", "compose", "--http", "-o"]).args([&service, &guard]).stdout(Stdio::null());
+        run(&mut compose, "compose the service")?;
+        let how: &[&str] = if args.contains(&UNOPTIMIZED) { &[UNOPTIMIZED] } else { &[] };
+        let mut program = self.bench_program(how)?;
+        run(program.arg("fleet").args([&wasmtime, &service, &guard]).arg(sessions), "get every verdict right")
     }
 
     /// Builds the crate `bench`, and returns its program with these arguments.

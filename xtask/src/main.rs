@@ -37,6 +37,7 @@ usage: cargo run -p xtask -- COMMAND
   test-hooks  build the hooks of the tests into target/test-hooks/NAME.wasm
   test-clients  run real agents against a mock model, with hookbox as their hook command
   bench       measure hookbox beside what people would use instead (`--quick`: in two minutes, without the network; `--unoptimized`: only to see that it works; `--guards`: the guards only)
+  fleet       test three servers of a composed service under load, of which one dies, one hangs and one is slow (`N`: the number of sessions; `--unoptimized`)
   tables      write what is generated: docs/src/wit.md and the events of the SDKs from wit/, the keys of hookbox.toml in the book and as a schema
   guards      build every guard into target/guards/NAME.wasm
   corpus      measure the guards with labelled commands (`--misses`, `--dir DIR`, `--write`, `--check`, `--preset PRESET`, `--peer`, `--generate N`)
@@ -44,7 +45,7 @@ usage: cargo run -p xtask -- COMMAND
   dist        build the program as packages have it, into target/dist/hookbox
   release     make the files of a release in target/release-files, for each target that can be built here (`TARGET…`: for these; `--check`: the packages of this system with the program of the tests, installed and used; `--join DIR`: with the programs of archives below a directory)
   screenshots  draw the pictures of the terminal in the book, and record one, with the program of the tests (`--check`: compare them)
-  tools       install what the tests of Python, TypeScript and the report need into target/tools
+  tools       install what the tests of Python, TypeScript, the report and composed services need into target/tools
   package     package every published crate, and compile the packages together, outside the repository's tree";
 
 /// The sample that is the component of the sample plugin.
@@ -74,6 +75,7 @@ fn main() -> ExitCode {
         ["test-hooks"] => tree.test_hooks(),
         ["test-clients", args @ ..] => tree.test_clients(args),
         ["bench", args @ ..] => tree.bench(args),
+        ["fleet", args @ ..] => tree.fleet(args),
         ["tables"] => tree.tables(),
         ["guards"] => tree.components("guards", "guards"),
         ["corpus", args @ ..] => tree.corpus(args),

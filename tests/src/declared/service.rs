@@ -185,6 +185,13 @@ fn an_event_is_posted_in_the_form_of_its_entry_and_the_answer_counts() {
         (&requests[0].body["hook"], &requests[1].body["hook_event_name"]),
         (&json!("PreToolUse"), &json!("PreToolUse"))
     );
+    let facts = &requests[0].body["facts"];
+    assert_eq!(
+        (&facts["cwd"], &facts["kind"], &facts["command"], &facts["paths"]),
+        (&json!(env.path("repo")), &json!("shell"), &json!("ls"), &json!([])),
+        "{facts:#}"
+    );
+    assert!(requests[1].body.get("facts").is_none(), "the payload of another agent has its own fields only");
 }
 
 #[test]

@@ -143,6 +143,7 @@ impl Builder<'_> {
         hook.wire.clone_from(&it.wire);
         hook.verify = judged.verify();
         hook.condition = judged.declared().and_then(|it| it.condition.clone());
+        hook.settings.clone_from(&judged.table.settings);
         Ok(Arc::new(hook))
     }
 
