@@ -1,4 +1,4 @@
-"""Packs programs as people get them: archives, wheels for PyPI, packages for npm, a formula for Homebrew, checksums.
+"""Packs programs as people get them: archives, Debian packages, wheels for PyPI, packages for npm, a formula for Homebrew.
 
 The same programs give the same bytes: every file has one time, one owner and one mode.
 
@@ -37,6 +37,8 @@ TARGETS = {
     "aarch64-unknown-linux-gnu": (["linux_aarch64"], "linux", "arm64"),
 }
 LICENSES = ["LICENSE-APACHE", "LICENSE-MIT"]
+# The processors of Debian packages.
+DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 class Release:
@@ -51,6 +53,7 @@ class Release:
         self.out.mkdir(parents=True)
         for target, program in self.programs.items():
             self.archive(target, program)
+            self.debian(target, program)
             self.wheel(target, program)
             self.npm_program(target, program)
         self.npm()
@@ -73,6 +76,47 @@ class Release:
                 with tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as archive:
                     for path in sorted([tree, *tree.rglob("*")]):
                         archive.add(path, path.relative_to(tree.parent), recursive=False, filter=plain)
+        shutil.rmtree(tree.parent)
+
+    def debian(self, target: str, program: Path) -> None:
+        """A Debian package. An administrator switches its timer on: `systemctl enable --now hookbox-sync.timer`."""
+        processor, _, system = target.split("-")[:3]
+        if system != "linux":
+            return
+        if shutil.which("dpkg-deb") is None:
+            print(f"left out: the Debian package for {target}: dpkg-deb is not here", file=sys.stderr)
+            return
+        tree = self.tree("debian")
+        install(program, tree / "usr/bin/hookbox")
+        share, texts = tree / "usr/share", self.texts / "completions"
+        install(texts / "hookbox.bash", share / "bash-completion/completions/hookbox", 0o644)
+        install(texts / "_hookbox", share / "zsh/vendor-completions/_hookbox", 0o644)
+        install(texts / "hookbox.fish", share / "fish/vendor_completions.d/hookbox.fish", 0o644)
+        for page in (self.texts / "man").iterdir():
+            write(share / f"man/man1/{page.name}.gz", gzip.compress(page.read_bytes(), mtime=0))
+        about = share / "doc/hookbox"
+        write(about / "changelog.gz", gzip.compress((self.root / "CHANGELOG.md").read_bytes(), mtime=0))
+        licenses = "\n".join((self.root / file).read_text() for file in LICENSES)
+        write(about / "copyright", f"{HOME}\nLicensed under Apache-2.0 or MIT, at your option.\n\n{licenses}".encode())
+        for unit in ["hookbox-sync.service", "hookbox-sync.timer"]:
+            install(self.root / "xtask/release" / unit, tree / "usr/lib/systemd/system" / unit, 0o644)
+        size = sum(path.stat().st_size for path in tree.rglob("*") if path.is_file()) // 1024
+        write(
+            tree / "DEBIAN/control",
+            (
+                f"Package: hookbox\nVersion: {self.version}\nArchitecture: {DEBIAN[processor]}\nSection: utils\n"
+                f"Priority: optional\nInstalled-Size: {size}\nHomepage: {HOME}\nMaintainer: The hookbox authors <{HOME}>\n"
+                f"Recommends: ca-certificates, git\nDescription: {SUMMARY}\n"
+                " hookbox blocks a dangerous tool call of a coding agent before it runs, and tells the model why.\n"
+            ).encode(),
+        )
+        for path in [tree, *tree.rglob("*")]:
+            if path.is_dir():
+                path.chmod(0o755)
+        os.environ["SOURCE_DATE_EPOCH"] = str(TIME)
+        out = self.out / f"hookbox_{self.version}_{DEBIAN[processor]}.deb"
+        command = ["dpkg-deb", "--root-owner-group", "--build", str(tree), str(out)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         shutil.rmtree(tree.parent)
 
     def wheel(self, target: str, program: Path) -> None:
@@ -192,6 +236,12 @@ def install(file: Path, path: Path, mode: int = 0o755) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(file, path)
     path.chmod(mode)
+
+
+def write(path: Path, text: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text)
+    path.chmod(0o644)
 
 
 def copy(source: Path, to: Path, patterns: list[str]) -> None:

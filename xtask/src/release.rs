@@ -76,7 +76,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Makes the wheel and the packages of npm with the program of the tests, installs them, and uses them.
+    /// Makes the wheel and the packages of npm and Debian with the program of the tests, installs them, and uses them.
     pub(super) fn check_release(&self) -> Result<(), Box<dyn Error>> {
         let venv = self.release_venv()?;
         let program = self.target.join("debug/hookbox");
@@ -104,6 +104,13 @@ impl Tree {
         let code = "import hookbox; hooks = hookbox.Hookbox(); hooks.start(); hooks.close(); \
                     assert not hooks.problems, hooks.problems";
         try_client(Command::new(python.join("bin/python")).args(["-c", code]), &home.join("of-python"))?;
+
+        for package in files(&out, "deb")? {
+            let debian = home.join("debian");
+            let mut unpack = Command::new("dpkg-deb");
+            run(unpack.arg("--extract").arg(package).arg(&debian), "unpack the Debian package")?;
+            try_out(&debian.join("usr/bin/hookbox"), &home.join("of-debian"))?;
+        }
 
         let node = home.join("node");
         fs::create_dir_all(&node)?;
