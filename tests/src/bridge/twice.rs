@@ -1,9 +1,12 @@
 //! Grok Build runs the hooks of Claude Code and Cursor, too: what its own entry judges reaches no hook a second time.
 
+use std::fs;
+
 use hookbox_agents::Agent;
 use serde_json::json;
 
 use super::{args, call, guard};
+use crate::environment::program;
 
 #[test]
 fn an_event_that_its_own_entry_judges_passes_the_entry_of_another_agent() {
@@ -23,6 +26,23 @@ fn an_event_that_its_own_entry_judges_passes_the_entry_of_another_agent() {
     own["tool_input"]["workspaceRoot"] = json!("/");
     let output = env.hookbox_with(args(Agent::Claude, Some("PreToolUse"), &[]), own.to_string());
     assert!(output.stdout.contains("not here"), "{output:#?}");
+    // A repository may be able to set variables, and a home directory with such an entry.
+    let others = env.path("repo");
+    env.copy("repo/.grok/hooks/hookbox.json", &env.path("home/.grok/hooks/hookbox.json"));
+    for (name, value) in [("HOME", &others), ("GROK_HOME", &env.path("home/.grok"))] {
+        let mut command = env.command(program());
+        let home = env.path("home");
+        command.args(args(Agent::Claude, Some("PreToolUse"), &["--home", home.to_str().unwrap()]));
+        let output = env.run(command.env(name, value), &payload);
+        assert!(output.stdout.contains("\"deny\""), "{name}: {output:#?}");
+    }
+    // An entry whose program is gone judges nothing.
+    let path = env.path("home/.grok/hooks/hookbox.json");
+    let entry = fs::read_to_string(&path).unwrap();
+    let line = entry.split("\"command\": \"").nth(1).unwrap().split(' ').next().unwrap();
+    env.file("home/.grok/hooks/hookbox.json", entry.replace(line, "/gone/hookbox"));
+    assert!(blocks(Agent::Claude, "PreToolUse"));
+    env.file("home/.grok/hooks/hookbox.json", entry);
     // An entry that its user has switched off judges nothing.
     env.file("home/.grok/disabled-hooks", "global/hookbox:pre_tool_use[0].hooks[0]\n");
     assert!(blocks(Agent::Claude, "PreToolUse"));

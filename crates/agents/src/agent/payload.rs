@@ -154,7 +154,7 @@ impl Reader {
         let error = self.unneeded_text(&["tool_error", "error"]);
         let has_failed = error.is_some_and(|it| !it.is_empty());
         let mut result = tool_result(call, output);
-        result.success = success.filter(|_| !has_failed).or(has_failed.then_some(false)).or(result.success);
+        result.success = if has_failed { Some(false) } else { success.or(result.success) };
         result.duration_ms = duration_ms;
         result.exit_status = exit_status;
         Ok(result)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::known::Known;
 use super::steps::{Answer, Steps};
 use super::twice::is_judged_by_own_entry;
-use crate::agent::{Agent, ReadError, Request, Surroundings};
+use crate::agent::{Agent, ReadError, Request};
 use crate::event::Context;
 use crate::manager::Manager;
 use crate::text;
@@ -82,12 +82,6 @@ impl Bridge {
     {
         let (agent, given) = (self.known.agent(), self.event.as_deref());
         let here = std::env::current_dir().unwrap_or_default();
-        let home = std::env::var_os("HOME").map(PathBuf::from);
-        let around =
-            Surroundings { home, ..Surroundings::new(&here) }.variables(|name| std::env::var_os(name));
-        if is_judged_by_own_entry(agent, payload, &around) {
-            return agent.nothing().into();
-        }
         let defaults = Context::new("", here.to_string_lossy());
         let own = agent.event_of(payload, given);
         self.known.set(|state| state.event = own);
@@ -102,7 +96,7 @@ impl Bridge {
                 Err(error)
             }
         };
-        let answer = self.answer_request(request, &here, manager);
+        let answer = self.answer_request(payload, request, &here, manager);
         let answer = tokio::time::timeout(self.known.left(), answer).await;
         answer.unwrap_or_else(|_| {
             let what = format!("no answer of the hooks within {:?}", self.known.whole());
@@ -112,6 +106,7 @@ impl Bridge {
 
     async fn answer_request<M, E>(
         &self,
+        payload: &[u8],
         request: Result<Request, ReadError>,
         here: &Path,
         manager: M,
@@ -131,6 +126,10 @@ impl Bridge {
         };
         let event = self.known.event().map(|event| event.event.event_name());
         self.known.set(|state| state.policy = manager.on_failure(event.as_ref()));
+        // Not if the user's hooks may be elsewhere: this entry then says so.
+        if manager.problems().is_empty() && is_judged_by_own_entry(self.known.agent(), payload) {
+            return self.known.agent().nothing().into();
+        }
         let request = match request {
             Ok(request) => request,
             Err(error) => return self.known.failed(&error.to_string()).into(),
