@@ -1,14 +1,21 @@
-//! Writing data: JSON and tables on standard output.
+//! Writing data: JSON and tables on standard output, and files that the user named.
 
+use std::fs::File;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyhow::Context as _;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
 use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, Table};
+use hookbox::escape;
+use hookbox_system::files::NewFile;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::is_coloured;
+use crate::error::{InputError, is_coloured};
 use crate::screen;
 
 /// Writes one line to standard output. A reader that has ended (`| head`) is not an error.
@@ -160,6 +167,36 @@ fn colour(status: &str) -> Option<Color> {
         "untrusted" | "lacks grants" | "updated" => Some(Color::Yellow),
         _ => None,
     }
+}
+
+/// Writes a file that the user named. Until it is whole, an older file of this name stays.
+///
+/// # Errors
+///
+/// If the path is one of a directory, a device or a link, or cannot be written; and those of `fill`.
+pub(crate) fn file<T>(
+    path: &Path,
+    mode: u32,
+    fill: impl FnOnce(&File) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let path = std::path::absolute(path)?;
+    let shown = || escape(&path.to_string_lossy(), 4096);
+    let (parent, name) = path.parent().zip(path.file_name()).filter(|_| !path.is_dir()).ok_or_else(|| {
+        InputError::new(format!("{}: expected a file, found a directory", shown()), "name a file")
+    })?;
+    if std::fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file()) {
+        let what = format!("{}: expected a regular file, found something else", shown());
+        return Err(InputError::new(what, "name a new file").into());
+    }
+    let dir = Dir::open_ambient_dir(parent, ambient_authority()).map_err(|error| {
+        InputError::new(format!("{}: cannot be written: {error}", shown()), "give a directory that exists")
+    })?;
+    NewFile::sweep(&dir, Path::new(name));
+    let cannot = || format!("{}: cannot be written", shown());
+    let new = NewFile::create(&dir, Path::new(name), mode).with_context(cannot)?;
+    let filled = fill(new.file())?;
+    new.replace().with_context(cannot)?;
+    Ok(filled)
 }
 
 #[cfg(test)]

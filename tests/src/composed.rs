@@ -232,3 +232,14 @@ fn a_hook_that_needs_more_than_the_call_is_refused() {
         assert!(!env.path("service.wasm").exists());
     }
 }
+
+#[test]
+fn only_a_regular_file_is_replaced() {
+    let env = TestEnvironment::new();
+    let hook = guard(&env, "secrets");
+    env.file("target", "precious").symlink("service.wasm", "target");
+    let output = compose(&env, &[&hook], &[]);
+    assert_eq!(output.code, Some(2), "{output:#?}");
+    assert!(output.stderr.contains("expected a regular file"), "{output:#?}");
+    assert_eq!(fs::read_to_string(env.path("target")).unwrap(), "precious");
+}

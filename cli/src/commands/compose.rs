@@ -1,19 +1,16 @@
 //! `hookbox compose`.
 
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use cap_std::ambient_authority;
-use cap_std::fs::Dir;
 use clap::Args;
 use hookbox::hook::{Digest, Manifest};
 use hookbox::manager::Progress;
 use hookbox::{OnFailure, Subscription, escape};
 use hookbox_authoring::service::{Parts, compose};
 use hookbox_guards::parts;
-use hookbox_system::files::NewFile;
 use serde_json::{Value, json};
 
 use crate::error::{InputError, hint, note};
@@ -61,7 +58,10 @@ impl Compose {
             let file = self.hooks.get(place).map(|it| it.display().to_string()).unwrap_or_default();
             InputError::refused(format!("{file}: {error}"), error.hint())
         })?;
-        write(&self.output, &service).with_context(|| format!("cannot write {}", self.output.display()))?;
+        // Any program may read it.
+        output::file(&self.output, 0o666, |mut file| {
+            file.write_all(&service).with_context(|| format!("{}: cannot be written", self.output.display()))
+        })?;
         let manifests: Vec<_> = hooks.iter().map(|(hook, _)| hook.manifest()).collect();
         for manifest in manifests.iter().filter(|it| !it.capabilities.is_empty()) {
             let name = escape(&manifest.name, 100);
@@ -83,18 +83,6 @@ impl Compose {
         hint(format_args!("to serve it, see {}", page("http.md#a-guard-as-a-service")));
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// Writes a file in one step, as any program may read it.
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let path = std::path::absolute(path)?;
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(io::ErrorKind::IsADirectory.into());
-    };
-    let dir = Dir::open_ambient_dir(parent, ambient_authority())?;
-    let new = NewFile::create(&dir, Path::new(name), 0o666)?;
-    new.file().write_all(bytes)?;
-    new.replace()
 }
 
 fn path(manifest: &Manifest) -> String {

@@ -5,14 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::Context as _;
-use cap_std::ambient_authority;
-use cap_std::fs::Dir;
 use clap::{Args, ValueHint};
 use hookbox::escape;
 use hookbox_journal::backtest::Source;
 use hookbox_journal::journal::{DIRECTORY, Entry, Filter, Reader};
 use hookbox_journal::report::{self, Counts, Options};
-use hookbox_system::files::NewFile;
 use hookbox_system::files::private_dir;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -131,34 +128,22 @@ fn write(
     since: Option<Timestamp>,
     tried: Option<Value>,
 ) -> anyhow::Result<Counts> {
-    let shown = || escape(&path.to_string_lossy(), 4096);
-    let (parent, name) = path.parent().zip(path.file_name()).filter(|_| !path.is_dir()).ok_or_else(|| {
-        InputError::new(format!("{}: expected a file, found a directory", shown()), "name a file")
-    })?;
-    if std::fs::symlink_metadata(path).is_ok_and(|about| !about.is_file()) {
-        let what = format!("{}: expected a regular file, found something else", shown());
-        return Err(InputError::new(what, "name a new file").into());
-    }
-    let dir = Dir::open_ambient_dir(parent, ambient_authority()).map_err(|error| {
-        InputError::new(format!("{}: cannot be written: {error}", shown()), "give a directory that exists")
-    })?;
-    NewFile::sweep(&dir, Path::new(name));
-    let new = NewFile::create(&dir, Path::new(name), 0o600);
-    let new = new.with_context(|| format!("{}: cannot be written", shown()))?;
     let options = Options { version: env!("CARGO_PKG_VERSION").to_owned(), made: Timestamp::now(), since };
     let filter = Filter { since, ..Filter::default() };
-    let mut failed = None;
-    let records = entries.map_while(|entry| {
-        // A line that is not whole counts as unread.
-        entry.map(|it| it.record().unwrap_or_default()).map_err(|error| failed = Some(error)).ok()
-    });
-    let records = records.filter(|record| record.is_null() || filter.wants(record));
-    let written = report::write(&mut BufWriter::new(new.file()), records, tried, &options);
-    if let Some(error) = failed {
-        return Err(error).context("the records cannot be read");
-    }
-    let counts = written.and_then(|counts| new.replace().map(|()| counts));
-    counts.with_context(|| format!("{}: cannot be written", shown()))
+    output::file(path, 0o600, |file| {
+        let mut failed = None;
+        let records = entries.map_while(|entry| {
+            // A line that is not whole counts as unread.
+            entry.map(|it| it.record().unwrap_or_default()).map_err(|error| failed = Some(error)).ok()
+        });
+        let records = records.filter(|record| record.is_null() || filter.wants(record));
+        let written = report::write(&mut BufWriter::new(file), records, tried, &options);
+        match failed {
+            Some(error) => Err(error).context("the records cannot be read"),
+            None => written
+                .with_context(|| format!("{}: cannot be written", escape(&path.to_string_lossy(), 4096))),
+        }
+    })
 }
 
 /// Opens the file in the user's browser. It does not wait for it: some systems end their program with the browser.
