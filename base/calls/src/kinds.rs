@@ -122,7 +122,6 @@ const ALIASES: [Tool; 21] = [
             // Droid: Execute; Mistral Vibe: file_system.bash
             "execute",
             "filesystembash",
-            // Auggie: launch-process, write-process
             "launchprocess",
             "writeprocess",
             "terminal",
@@ -203,7 +202,6 @@ const ALIASES: [Tool; 21] = [
             // OpenHands: file_editor; Mistral Vibe: file_system.edit
             "fileeditor",
             "filesystemedit",
-            // Antigravity: replace_file_content, multi_replace_file_content
             "replacefilecontent",
             "multireplacefilecontent",
         ],
