@@ -24,13 +24,27 @@ const MAX_ENTRIES: usize = 4096;
 ///
 /// The system's own; the old file is unchanged then.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write(path, bytes, |new| new.replace())
+}
+
+/// Replaces a file as [`write_atomic`] does, but does not wait until it is on the disk. For a file that a crash of the
+/// system makes worthless, or that is made again.
+///
+/// # Errors
+///
+/// The system's own; the old file is unchanged then.
+pub fn write_passing(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write(path, bytes, |new| new.rename())
+}
+
+fn write(path: &Path, bytes: &[u8], put: fn(NewFile<'_>) -> io::Result<()>) -> io::Result<()> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let dir = Dir::open_ambient_dir(parent, ambient_authority())?;
     let new = NewFile::create(&dir, Path::new(name), 0o600)?;
     new.file().write_all(bytes)?;
-    new.replace()
+    put(new)
 }
 
 /// A temporary file beside the file that it replaces. Dropping it removes it.
@@ -76,8 +90,12 @@ impl<'a> NewFile<'a> {
     /// The system's own.
     pub fn replace(self) -> io::Result<()> {
         self.file.sync_all()?;
-        self.dir.rename(&self.temporary, self.dir, &self.name)?;
+        self.rename()?;
         sync_directory(self.dir)
+    }
+
+    fn rename(&self) -> io::Result<()> {
+        self.dir.rename(&self.temporary, self.dir, &self.name)
     }
 
     /// Puts the file on the disk, if no file has its name.
@@ -91,7 +109,7 @@ impl<'a> NewFile<'a> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
             // Some file systems have no hard links.
             Err(_) if self.dir.symlink_metadata(&self.name).is_err() => {
-                self.dir.rename(&self.temporary, self.dir, &self.name)?;
+                self.rename()?;
             }
             linked => linked?,
         }
@@ -164,8 +182,10 @@ mod tests {
         let (file, victim) = (temp.path().join("file"), temp.path().join("victim"));
         fs::write(&victim, "whole").unwrap();
         symlink(&victim, &file).unwrap();
-        for text in ["one", "two"] {
-            write_atomic(&file, text.as_bytes()).unwrap();
+        let writers: [(fn(&Path, &[u8]) -> io::Result<()>, _); 2] =
+            [(write_atomic, "one"), (write_passing, "two")];
+        for (write, text) in writers {
+            write(&file, text.as_bytes()).unwrap();
             assert_eq!(fs::read_to_string(&file).unwrap(), text);
             assert_eq!(fs::symlink_metadata(&file).unwrap().permissions().mode() & 0o7777, 0o600);
         }
