@@ -199,6 +199,8 @@ func differs(v RawVerdict, key string, want any) string {
 		have = append([]string{}, v.Context...)
 	case "follow_ups":
 		have = append([]string{}, v.FollowUps...)
+	case "dropped_follow_ups":
+		have = append([]string{}, v.DroppedFollowUps...)
 	case "messages":
 		have = v.Messages
 	case "callback":

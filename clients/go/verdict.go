@@ -43,14 +43,15 @@ type Callback struct {
 
 // A Verdict is the part that every verdict has.
 type Verdict struct {
-	Context   []string                  // Text for the model's next step.
-	Warnings  []string                  // Notes for the user. Never for the model.
-	Modified  bool                      // True if a hook changed the value.
-	FollowUps []string                  // Messages of the user with which the agent goes on, after AgentStop.
-	Messages  []Message                 // The conversation that replaces the agent's, if not nil.
-	Callback  *Callback                 // The recipe to run, if not nil.
-	Metadata  map[string]map[string]any // The data of each hook, by its name.
-	Failure   *Ruling                   // Why the hooks could not be asked, if not nil.
+	Context          []string                  // Text for the model's next step.
+	Warnings         []string                  // Notes for the user. Never for the model.
+	Modified         bool                      // True if a hook changed the value.
+	FollowUps        []string                  // Messages of the user with which the agent goes on, after AgentStop.
+	DroppedFollowUps []string                  // Those that are not applied: hooks made the agent go on too often in a row.
+	Messages         []Message                 // The conversation that replaces the agent's, if not nil.
+	Callback         *Callback                 // The recipe to run, if not nil.
+	Metadata         map[string]map[string]any // The data of each hook, by its name.
+	Failure          *Ruling                   // Why the hooks could not be asked, if not nil.
 }
 
 // An Action is what the agent does after a decision. The empty action is a block.
@@ -272,6 +273,7 @@ func parse(event string, text json.RawMessage) (RawVerdict, failure) {
 			Context  []string                   `json:"context"`
 			Warnings []string                   `json:"warnings"`
 			Follow   []string                   `json:"follow_ups"`
+			Dropped  []string                   `json:"dropped_follow_ups"`
 			Messages []Message                  `json:"messages"`
 			Callback *Callback                  `json:"callback"`
 			Metadata map[string]map[string]any  `json:"metadata"`
@@ -298,7 +300,7 @@ func parse(event string, text json.RawMessage) (RawVerdict, failure) {
 		return RawVerdict{}, failure{CauseVersion, fmt.Sprintf("the verdict is not of version %d", verdictVersion)}
 	}
 	verdict := RawVerdict{Verdict: Verdict{
-		Context: it.Context, Warnings: it.Warnings, Modified: it.Modified, FollowUps: it.Follow,
+		Context: it.Context, Warnings: it.Warnings, Modified: it.Modified, FollowUps: it.Follow, DroppedFollowUps: it.Dropped,
 		Messages: it.Messages, Callback: it.Callback, Metadata: it.Metadata,
 	}}
 	kind, decides := kinds[event]

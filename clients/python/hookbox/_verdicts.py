@@ -8,6 +8,9 @@ from typing import Any, Generic, TypeVar, cast
 #: The JSON form of a verdict that this package reads.
 VERSION = 1
 
+#: The parts of a verdict that are lists of texts.
+TEXTS = ("context", "warnings", "follow_ups", "dropped_follow_ups")
+
 #: The key of the value that an event goes on with, or ``None``, for each event with a decision.
 SUBJECTS: dict[str, str | None] = {
     "user_message_send": "message",
@@ -109,6 +112,8 @@ class Verdict(Generic[D]):
     warnings: list[str] = field(default_factory=list[str])
     #: Messages of the user with which the agent goes on (``agent_stop``).
     follow_ups: list[str] = field(default_factory=list[str])
+    #: Messages that are not applied, because hooks made the agent go on too often in a row.
+    dropped_follow_ups: list[str] = field(default_factory=list[str])
     #: The conversation that replaces the present one.
     messages: list[dict[str, str]] | None = None
     #: A recipe to run.
@@ -167,7 +172,7 @@ def check(event: str, raw: object) -> dict[str, Any]:
         raise Failure("malformed", "the answer has no verdict")
     if verdict.get("version") != VERSION or verdict.get("version") is True:
         raise Failure("version", f"the verdict has version {verdict.get('version')!r:.40}, expected {VERSION}")
-    lists: list[Any] = [verdict.get(key, []) for key in ("context", "warnings", "follow_ups")]
+    lists: list[Any] = [verdict.get(key, []) for key in TEXTS]
     if not all(
         isinstance(texts, list) and all(isinstance(it, str) for it in cast("list[object]", texts)) for texts in lists
     ):
@@ -199,6 +204,7 @@ def typed(event: str, raw: dict[str, Any]) -> Verdict[Any]:
         context=list(raw.get("context", [])),
         warnings=list(raw.get("warnings", [])),
         follow_ups=list(raw.get("follow_ups", [])),
+        dropped_follow_ups=list(raw.get("dropped_follow_ups", [])),
         messages=raw.get("messages"),
         callback=_callback(raw.get("callback")),
         allowed=_allowed(raw.get("decision")),

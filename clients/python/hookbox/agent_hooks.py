@@ -20,9 +20,6 @@ Json = dict[str, Any]
 #: ``result_labels``.
 METADATA = "agent_hooks"
 
-#: The warning of hookbox for follow-ups that it does not apply. It has no other sign of them.
-FOLLOW_UPS_DROPPED = "hooks made the agent go on "
-
 #: A name that a path can have.
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -115,7 +112,7 @@ class Interceptor:
         answer = {"role": "assistant", "content": _text(context["output"]["content"])}
         verdict = await session.agent_stop(messages=[answer])
         # A session applies eight follow-ups in a row. The hooks still do not want the answer to go out.
-        reasons = verdict.follow_ups or [it for it in verdict.warnings if it.startswith(FOLLOW_UPS_DROPPED)]
+        reasons = verdict.follow_ups or verdict.dropped_follow_ups
         if verdict.messages is not None:
             reasons = [*reasons, "hookbox: a hook would change the conversation, which this host cannot do"]
         if reasons:

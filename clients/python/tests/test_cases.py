@@ -50,6 +50,7 @@ def shown(event: str, raw: dict[str, Any]) -> dict[str, Any]:
         "context": verdict.context,
         "warnings": len(verdict.warnings),
         "follow_ups": verdict.follow_ups,
+        "dropped_follow_ups": verdict.dropped_follow_ups,
         "messages": verdict.messages,
         "callback": callback,
         "metadata": verdict.metadata,

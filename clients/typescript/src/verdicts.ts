@@ -70,6 +70,8 @@ export interface Verdict {
   readonly modified: boolean;
   /** Messages with which the agent goes on instead of stopping. */
   readonly followUps: readonly string[];
+  /** Messages that are not applied, because hooks made the agent go on too often in a row. */
+  readonly droppedFollowUps: readonly string[];
   /** The hooks' own data, by hook. */
   readonly metadata: JsonObject;
   /** The messages that replace the conversation. */
@@ -133,7 +135,7 @@ export const EVENTS = [...Object.keys(DECIDING), ...TELLING] as EventName[];
 /** Returns the verdict for an event that hookbox has not judged. */
 export function failed(name: EventName, failure: Failure): AnyVerdict {
   const reason = `hookbox: ${failure.message}`;
-  const empty = { context: [], warnings: [], modified: false, followUps: [], metadata: {} };
+  const empty = { context: [], warnings: [], modified: false, followUps: [], droppedFollowUps: [], metadata: {} };
   if (name === "on_error" || !(name in DECIDING)) return { ...empty, warnings: [reason] };
   return { ...empty, decision: { action: "block", reason, by: "hookbox", cause: failure.kind } };
 }
@@ -157,6 +159,7 @@ export function read(name: EventName, answer: JsonObject): AnyVerdict {
     warnings: texts(verdict.warnings),
     modified,
     followUps: texts(verdict.follow_ups),
+    droppedFollowUps: texts(verdict.dropped_follow_ups),
     metadata,
     ...(messages !== undefined && { messages: conversation(messages) }),
     ...(callback !== undefined && { callback: recipe(callback) }),

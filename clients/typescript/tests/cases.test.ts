@@ -61,12 +61,12 @@ async function send(hookbox: Hookbox, step: Step): Promise<void> {
 
 /** Returns a verdict with the keys of `expect`. */
 function seen(verdict: AnyVerdict): Record<string, unknown> {
-  const { decision, followUps, warnings, messages = null, callback = null, ...more } = verdict;
+  const { decision, followUps, droppedFollowUps, warnings, messages = null, callback = null, ...more } = verdict;
   const fields: Record<string, unknown> = { ...decision };
   const value = fields.input ?? fields.proposed ?? fields.output ?? fields.message ?? fields.error ?? null;
   const { action = null, reason = null, by = null, cause = null } = fields;
   const of = { action, reason, by, cause, value };
-  return { ...of, ...more, follow_ups: followUps, warnings: warnings.length, messages, callback };
+  return { ...of, ...more, follow_ups: followUps, dropped_follow_ups: droppedFollowUps, warnings: warnings.length, messages, callback };
 }
 
 /** Returns a value in which each `{"$repeat": [TEXT, N]}` is that text. */

@@ -361,6 +361,8 @@ pub struct Verdict {
     pub follow_ups: Vec<String>,
     /// The name of the hook of each of them, in the same order, escaped.
     pub follow_ups_by: Vec<String>,
+    /// Messages that the session does not apply, because hooks made the agent go on too often in a row.
+    pub dropped_follow_ups: Vec<String>,
     /// The new conversation.
     pub mutate: Option<Vec<Message>>,
     /// The recipe to run.

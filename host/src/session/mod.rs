@@ -8,6 +8,7 @@ mod told;
 mod tool;
 mod verdict;
 
+use std::mem::take;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -401,7 +402,7 @@ impl Session {
         if fired.verdict.follow_ups.is_empty() {
             self.follow_ups.store(0, Ordering::Relaxed);
         } else if so_far >= MAX_FOLLOW_UPS {
-            fired.verdict.follow_ups.clear();
+            fired.verdict.dropped_follow_ups = take(&mut fired.verdict.follow_ups);
             fired.verdict.follow_ups_by.clear();
             let text = format!(
                 "hooks made the agent go on {so_far} times in a row: no further follow-up is applied"

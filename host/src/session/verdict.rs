@@ -237,6 +237,8 @@ verdict! {
         follow_ups: Vec<String>,
         /// The name of the hook of each of them, in the same order, for the user.
         follow_ups_by: Vec<String>,
+        /// Messages that are not applied, because hooks made the agent go on too often in a row.
+        dropped_follow_ups: Vec<String>,
         /// The change of the conversation that comes first.
         turn: Option<Turn>,
     }
@@ -335,6 +337,7 @@ impl TypedVerdict for StopVerdict {
         Self {
             follow_ups: take(&mut verdict.follow_ups),
             follow_ups_by: take(&mut verdict.follow_ups_by),
+            dropped_follow_ups: take(&mut verdict.dropped_follow_ups),
             turn: turn(verdict),
             notes: notes(verdict, report),
         }

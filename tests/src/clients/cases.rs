@@ -63,6 +63,7 @@ fn shown(fired: &Fired) -> Map<String, Value> {
         "context": verdict.context,
         "warnings": verdict.warnings.len(),
         "follow_ups": verdict.follow_ups,
+        "dropped_follow_ups": verdict.dropped_follow_ups,
         "messages": verdict.mutate,
         "callback": verdict.callback.as_ref().map(|it| json!({"name": it.name, "args": it.args.iter().cloned().collect::<std::collections::BTreeMap<_, _>>()})),
         "metadata": metadata,

@@ -46,11 +46,14 @@ pub(super) fn of(fired: &Fired) -> Value {
             callback.args.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
         put("callback", json!({ "name": callback.name, "args": args }));
     }
-    if !verdict.follow_ups.is_empty() {
-        put("follow_ups", json!(verdict.follow_ups));
-    }
-    if !verdict.context.is_empty() {
-        put("context", json!(verdict.context));
+    for (name, texts) in [
+        ("follow_ups", &verdict.follow_ups),
+        ("dropped_follow_ups", &verdict.dropped_follow_ups),
+        ("context", &verdict.context),
+    ] {
+        if !texts.is_empty() {
+            put(name, json!(texts));
+        }
     }
     if !verdict.warnings.is_empty() {
         put("warnings", verdict.warnings.iter().map(|it| json!(it.text)).collect());
@@ -134,6 +137,7 @@ pub(super) fn schema(name: &EventName) -> Value {
             "messages": { "type": "array" },
             "callback": { "type": "object" },
             "follow_ups": texts,
+            "dropped_follow_ups": texts,
             "context": texts,
             "warnings": texts,
             "metadata": { "type": "object" },
