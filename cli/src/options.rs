@@ -303,8 +303,9 @@ impl Discover {
         engine: Option<Runtime>,
     ) -> Result<Manager, InputError> {
         let limits = Limits { timeout, ..Limits::default() };
+        let builder = self.configure(Manager::builder())?.limits(limits).reread(false);
         // A client that stops waiting and starts this again joins the same compilation.
-        let builder = self.configure(Manager::builder())?.limits(limits).reread(false).compile_wait(STARTING);
+        let builder = builder.allocation(Allocation::Pooled).compile_wait(STARTING);
         let builder = engine.into_iter().fold(builder, Builder::runtime);
         Ok(recording(telemetry::attach(builder).build().await, None))
     }
