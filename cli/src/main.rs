@@ -33,6 +33,10 @@ use clap::{ArgAction, Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::error::report;
 
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 /// Guardrails for coding agents: run hooks, sandboxed components and plain scripts.
 #[derive(Debug, Parser)]
 #[command(name = "hookbox", version = version(), max_term_width = 100)]
