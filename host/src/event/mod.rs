@@ -183,6 +183,18 @@ impl EventData {
         }
     }
 
+    /// Returns the value that hooks may change, after its [name](EventName::changeable).
+    pub fn changeable(&self) -> Option<(&'static str, Value)> {
+        let value = match self {
+            Self::BeforeToolCall(call) => call.input.value().clone(),
+            Self::AfterToolCall(result) => result.output.value().clone(),
+            Self::UserMessageSend { message } => json!(message),
+            Self::OnError(error) => json!(error.message),
+            _ => return None,
+        };
+        Some((self.name().changeable()?, value))
+    }
+
     /// Returns the token usage, if the event has one.
     pub fn usage(&self) -> Option<Usage> {
         match self {
