@@ -2,7 +2,14 @@
 
 pub use hookbox_shell::quoted as shell_word;
 
+use std::path::Path;
+
 use crate::limits;
+
+/// Shows a path to a person: escaped, and whole.
+pub fn shown_path(path: &Path) -> String {
+    escape(&path.to_string_lossy(), limits::PATH)
+}
 
 /// Makes text that a hook wrote safe for a terminal or a log. Control characters (terminal escapes among
 /// them) and the invisible characters that reorder a line (CVE-2021-42574) are written as `\u{…}`, newlines

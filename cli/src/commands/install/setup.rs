@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use hookbox::shown_path;
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::doctor::Examination;
 use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure, InstallOptions, Installer};
@@ -186,9 +187,9 @@ fn show(planned: &[Planned], agents: &[Agent], guards: &Plan, is_recorded: bool,
     say("agents:");
     for Planned { agent, change, .. } in planned {
         let change = match change {
-            Ok(it) if it.change == Change::Created => format!("create {}", shown(&it.path)),
-            Ok(it) if it.change == Change::Unchanged => format!("{} stays", shown(&it.path)),
-            Ok(it) => format!("add hookbox to {}", shown(&it.path)),
+            Ok(it) if it.change == Change::Created => format!("create {}", shown_path(&it.path)),
+            Ok(it) if it.change == Change::Unchanged => format!("{} stays", shown_path(&it.path)),
+            Ok(it) => format!("add hookbox to {}", shown_path(&it.path)),
             Err(failure) => format!("cannot be set up: {failure}"),
         };
         say(format_args!("  {:<12}  {change}", agent.title()));
@@ -206,7 +207,7 @@ fn show(planned: &[Planned], agents: &[Agent], guards: &Plan, is_recorded: bool,
             "journal: record each event with its verdict on this machine, without secrets, for `hookbox log`",
         );
     }
-    say(format_args!("program: copy hookbox to {}", shown(&copies.path())));
+    say(format_args!("program: copy hookbox to {}", shown_path(&copies.path())));
 }
 
 /// Prints one line for each agent, and the next steps.

@@ -12,7 +12,7 @@ use hookbox::event::ToolKind;
 use hookbox::internal::chain::{self, ChainOptions};
 use hookbox::internal::facts;
 use hookbox::session::Fired;
-use hookbox::{Context, Event, EventData, Hook, Status, ToolCall, escape, prefix};
+use hookbox::{Context, Event, EventData, Hook, Status, ToolCall, escape, prefix, shown_path};
 use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
@@ -78,7 +78,7 @@ impl Worker<'_> {
             Ok(_) => "it is not a session file of a known format, nor of the journal".to_owned(),
             Err(error) => error.to_string(),
         };
-        let path = escape(&file.path.to_string_lossy(), 4096);
+        let path = shown_path(&file.path);
         work.tally().problems.push(FileProblem { path, reason });
     }
 

@@ -9,11 +9,10 @@ use std::path::PathBuf;
 use super::Table;
 use crate::builtin::{self, Builtin, BuiltinSettings};
 use crate::discovery::Problem;
-use crate::discovery::find::Options;
-use crate::discovery::find::absolute;
 use crate::discovery::find::files::Files;
 use crate::discovery::find::managed::PluginPolicy;
 use crate::discovery::find::roots::RootDir;
+use crate::discovery::find::{Options, absolute};
 use crate::hook::{Origin, Settings};
 use crate::journal_settings::{DAY, JournalSettings};
 use crate::thresholds::{AtThreshold, Thresholds};
@@ -140,7 +139,7 @@ impl fmt::Display for SwitchedOff {
         match self {
             Self::Asked => f.write_str("no hook runs: hooks are switched off"),
             Self::Settings(file) => {
-                let file = text::escape(&file.to_string_lossy(), 4096);
+                let file = text::shown_path(file);
                 write!(f, "no hook runs: no_hooks is true in {file}")
             }
             Self::Command(name) => {
