@@ -110,7 +110,6 @@ mod inputs;
 #[doc(hidden)]
 pub mod internal;
 pub mod journal;
-mod journal_settings;
 mod live;
 pub mod lockfile;
 pub mod manager;
