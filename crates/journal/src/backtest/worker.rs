@@ -6,7 +6,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use hookbox::event::ToolKind;
 use hookbox::internal::chain::{self, ChainOptions};
@@ -37,11 +37,11 @@ impl Work<'_> {
     fn is_first(&self, format: &str, id: Option<&String>) -> bool {
         let Some(id) = id else { return true };
         let hash = self.hasher.hash_one((format, id));
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(hash)
+        hookbox_system::mutex::lock(&self.seen).insert(hash)
     }
 
     fn tally(&self) -> MutexGuard<'_, Backtest> {
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+        hookbox_system::mutex::lock(&self.tally)
     }
 }
 
