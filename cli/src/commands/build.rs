@@ -86,12 +86,8 @@ async fn build(project: &Project, runtime: &Runtime) -> Result<Built, BuildError
 
 /// Returns the message of an error, with its causes.
 fn message(error: &BuildError) -> String {
-    let (mut text, mut cause) = (error.to_string(), error.source());
-    while let Some(error) = cause {
-        text += &format!(": {error}");
-        cause = error.source();
-    }
-    text
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// Returns a failure as JSON.
