@@ -18,7 +18,7 @@ use crate::{human, named, options, output};
 const SYSTEM_DATA: &str = "var/lib/hookbox";
 
 /// The selection of agents and files.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(super) struct Which {
     #[arg(
         help = format!("The agents: {}", options::names(Agent::ALL)),
@@ -60,18 +60,7 @@ pub(super) struct Which {
 impl Which {
     /// Selects these agents, at the user's level.
     pub(super) fn of_user(agents: Vec<Agent>, dry_run: bool, json: bool, locate: options::Locate) -> Self {
-        Self {
-            agents,
-            all: false,
-            user: true,
-            project: false,
-            local: false,
-            system: false,
-            system_root: None,
-            dry_run,
-            json,
-            locate,
-        }
+        Self { agents, user: true, dry_run, json, locate, ..Self::default() }
     }
 
     pub(super) fn level(&self) -> Level {
