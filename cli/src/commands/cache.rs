@@ -14,7 +14,7 @@ use indicatif::HumanBytes;
 use jiff::{Timestamp, Unit};
 use serde_json::{Value, json};
 
-use crate::error::{EXIT_FAILED, InputError, hint, warn, warn_with_hint};
+use crate::error::{EXIT_FAILED, InputError, hint, warn, warn_of_problems};
 use crate::interrupt::unless_interrupted;
 use crate::progress::looking;
 use crate::{compiler, input, options, output};
@@ -181,9 +181,7 @@ async fn warm(files: &[PathBuf], discover: &options::Discover, as_json: bool) ->
 /// Loads the components that are found here.
 async fn load_found(discover: &options::Discover) -> anyhow::Result<Tried> {
     let manager = unless_interrupted(discover.manager()).await??;
-    for problem in manager.problems().iter() {
-        warn_with_hint(problem, problem.hint.as_ref());
-    }
+    warn_of_problems(&manager);
     if let Some(why) = manager.switched_off() {
         warn(why);
     }

@@ -19,7 +19,7 @@ use hookbox_agents::Agent;
 use hookbox_agents::bridge::Bridge;
 use hookbox_agents::bridge::install::{FileChange, InstallOptions, wanted_events};
 use hookbox_agents::config::{Level, Surroundings};
-use hookbox_system::units::show_duration;
+use hookbox_system::units::{parse_duration, show_duration};
 use serde_json::json;
 
 use self::offers::{Offer, Recording};
@@ -50,7 +50,7 @@ pub(crate) struct Install {
     #[arg(long = "event", value_name = "NAME")]
     events: Vec<String>,
     /// Maximum time to answer, such as 10s, up to 10m; the agent is told to wait 15 s longer [default: 15s].
-    #[arg(long, value_name = "D", value_parser = options::duration)]
+    #[arg(long, value_name = "D", value_parser = parse_duration)]
     deadline: Option<Duration>,
     #[arg(
         help = format!(
