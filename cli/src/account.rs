@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use hookbox::escape;
 use hookbox::manager::Tightened;
+use hookbox::{escape, shown_path};
 use hookbox_journal::journal::{StoredChange, StoredDenial, StoredHook};
 use hookbox_system::limits;
 use indicatif::HumanBytes;
@@ -61,7 +61,7 @@ pub(crate) fn used(hook: &StoredHook) -> String {
 
 /// Returns a place in a file, for a person.
 pub(crate) fn place(file: &Path, line: Option<usize>, spot: Option<&str>) -> String {
-    let mut place = escape(&file.to_string_lossy(), 4096);
+    let mut place = shown_path(file);
     match (line, spot) {
         (Some(line), _) => place.push_str(&format!(", line {line}")),
         (None, Some(spot)) => place.push_str(&format!(", {spot}")),

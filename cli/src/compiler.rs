@@ -4,9 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use hookbox::MAX_COMPONENT;
 use hookbox::discovery::{self, Options};
-use hookbox::{Allocation, Compiler, Runtime, compile_here};
+use hookbox::{Allocation, Compiler, MAX_COMPONENT, Runtime, compile_here};
 use hookbox_system::files::private_dir;
 
 use crate::error::say;

@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hookbox::discovery;
-use hookbox::escape;
+use hookbox::{discovery, escape};
 use hookbox_agents::bridge::above::{self, Sign, sign};
 use hookbox_system::files::private_dir;
 use hookbox_system::text::shell_word;

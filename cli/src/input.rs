@@ -10,7 +10,8 @@ use std::time::Duration;
 use anyhow::anyhow;
 use hookbox::rules::{Rules, RulesHook};
 use hookbox::{
-    Component, ComponentHook, Descriptor, Hook, HookError, Kind, Manifest, Runtime, Settings, escape, native,
+    Component, ComponentHook, Descriptor, Hook, HookError, Kind, Manifest, Runtime, Settings, native,
+    shown_path,
 };
 use hookbox_system::json;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -220,7 +221,7 @@ pub(crate) fn hook_files(
     }
     files.sort();
     if files.is_empty() {
-        let directory = escape(&directory.to_string_lossy(), 4096);
+        let directory = shown_path(directory);
         let what = format!("{directory}: expected {wanted}, found none");
         return Err(InputError::new(what, format!("give a directory with {wanted}")).into());
     }

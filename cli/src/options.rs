@@ -218,17 +218,9 @@ impl Locate {
         let builder = builder.allocation(Allocation::OnDemand).protect(hookbox_agents::protection());
         // A command that shows hooks or asks about them reads their files.
         let builder = builder.whole_paths(self.cwd.is_some()).reread(true);
-        let mut builder = match compiler::own() {
-            Some(compiler) => builder.compiler(compiler),
-            None => builder,
-        };
-        if let Some(home) = self.given_home()? {
-            builder = builder.home(home);
-        }
-        Ok(match self.roots()? {
-            Some(roots) => builder.roots(roots),
-            None => builder,
-        })
+        let builder = compiler::own().into_iter().fold(builder, Builder::compiler);
+        let builder = self.given_home()?.into_iter().fold(builder, Builder::home);
+        Ok(self.roots()?.into_iter().fold(builder, Builder::roots))
     }
 
     /// Returns the roots, if the user names any.
@@ -340,10 +332,7 @@ impl Discover {
             Trust::All => TrustPolicy::All,
         };
         let builder = self.find.configure(builder)?.trust(trust).no_hooks(self.no_hooks);
-        Ok(match &self.command {
-            Some(name) => builder.command(name),
-            None => builder,
-        })
+        Ok(self.command.iter().fold(builder, Builder::command))
     }
 }
 
@@ -362,12 +351,7 @@ pub(crate) fn system_root(given: Option<&Path>) -> Result<PathBuf, InputError> {
     })
 }
 
-/// Reads a duration such as `200ms`, `2s` or `1m`.
-pub(crate) fn duration(text: &str) -> Result<Duration, UnitError> {
-    parse_duration(text)
-}
-
-/// Reads a duration as [`duration`] does, or in hours, such as `1h`.
+/// Reads a duration as [`parse_duration`] does, or in hours, such as `1h`.
 pub(crate) fn long_duration(text: &str) -> Result<Duration, UnitError> {
     let hours = text.strip_suffix('h').and_then(|number| number.trim_end().parse::<u32>().ok());
     match hours {

@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, Table};
-use hookbox::escape;
+use hookbox::shown_path;
 use hookbox_system::files::NewFile;
 use serde::Serialize;
 use serde_json::Value;
@@ -180,7 +180,7 @@ pub(crate) fn file<T>(
     fill: impl FnOnce(&File) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let path = std::path::absolute(path)?;
-    let shown = || escape(&path.to_string_lossy(), 4096);
+    let shown = || shown_path(&path);
     let (parent, name) = path.parent().zip(path.file_name()).filter(|_| !path.is_dir()).ok_or_else(|| {
         InputError::new(format!("{}: expected a file, found a directory", shown()), "name a file")
     })?;

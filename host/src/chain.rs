@@ -21,11 +21,10 @@ pub use self::options::ChainOptions;
 pub(crate) use self::options::TextRules;
 use crate::capability::{Capability, Denial};
 use crate::event::{Context, Event, EventData, EventName, ToolCall};
-use crate::facts;
 use crate::hook::{Cause, Descriptor, Hook, Kind, OnFailure, Origin, Subscription};
 use crate::outcome::{Action, Answers, Author, Fold, Outcome, Spent, Verdict, Warning};
-use crate::redact;
 use crate::report::{HookReport, Report, Status};
+use crate::{facts, redact};
 use hookbox_system::{limits, text};
 
 /// The name of the tool for shell lines that no tool of the agent runs: hooks for Claude Code's shell tool see them, and all

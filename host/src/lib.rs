@@ -110,7 +110,6 @@ mod inputs;
 #[doc(hidden)]
 pub mod internal;
 pub mod journal;
-mod journal_settings;
 mod live;
 pub mod lockfile;
 pub mod manager;
@@ -162,4 +161,4 @@ pub use crate::wasm::{Access, Component, ComponentHook, MAX_COMPONENT, Places, R
 #[cfg(feature = "component")]
 pub use crate::wasm::{Allocation, CachedCode, Compiler, Known, RemovedCode, WIT_VERSIONS, compile_here};
 pub use hookbox_system::Hint;
-pub use hookbox_system::text::{escape, escape_lines, prefix};
+pub use hookbox_system::text::{escape, escape_lines, prefix, shown_path};

@@ -100,11 +100,7 @@ pub(crate) fn at(text: &str, at: usize, before: Before) -> Option<Range<usize>> 
 
 /// Returns the first bytes of a text, whole characters only.
 pub(crate) fn prefix(text: &str, max: usize) -> &str {
-    let mut end = max.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
+    text.get(..text.floor_char_boundary(max)).unwrap_or_default()
 }
 
 pub(crate) fn is_name(c: char) -> bool {

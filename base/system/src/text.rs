@@ -2,7 +2,14 @@
 
 pub use hookbox_shell::quoted as shell_word;
 
+use std::path::Path;
+
 use crate::limits;
+
+/// Shows a path to a person: escaped, and whole.
+pub fn shown_path(path: &Path) -> String {
+    escape(&path.to_string_lossy(), limits::PATH)
+}
 
 /// Makes text that a hook wrote safe for a terminal or a log. Control characters (terminal escapes among
 /// them) and the invisible characters that reorder a line (CVE-2021-42574) are written as `\u{…}`, newlines
@@ -77,20 +84,13 @@ pub fn last_lines(printed: &str) -> String {
 
 /// Returns the root cause of an error, escaped: the rest of a client's message repeats the address, which may have a key.
 pub fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut at = error;
-    while let Some(source) = at.source() {
-        at = source;
-    }
-    escape(&at.to_string(), limits::EXCERPT)
+    let root = std::iter::successors(Some(error), |at| at.source()).last().unwrap_or(error);
+    escape(&root.to_string(), limits::EXCERPT)
 }
 
 /// Returns the longest prefix of `text` that has at most `max` bytes and ends between two characters.
 pub fn prefix(text: &str, max: usize) -> &str {
-    let mut end = text.len().min(max);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
+    text.get(..text.floor_char_boundary(max)).unwrap_or_default()
 }
 
 /// Returns the name among these that was probably meant by `name`: the first one that begins with it, or the nearest one

@@ -68,7 +68,7 @@ pub(crate) fn find_plugin(manager: &Manager, word: &str) -> Result<Option<Vec<En
         .collect();
     let dirs: BTreeSet<&Path> = of_plugin.iter().map(|(dir, _)| dir.as_path()).collect();
     if dirs.len() > 1 {
-        let dirs: Vec<String> = dirs.iter().map(|dir| escape(&dir.to_string_lossy(), 1024)).collect();
+        let dirs: Vec<String> = dirs.iter().map(|dir| text::shown_path(dir)).collect();
         let what = format!("{}: expected one plugin, found {}", escape(word, 1024), dirs.join(" and "));
         return Err(InputError::new(what, "give the paths of its hooks, one by one"));
     }
@@ -144,7 +144,7 @@ pub(crate) fn find_record(manager: &Manager, records: &Records, word: &str) -> R
 }
 
 fn ambiguous<'a>(word: &str, paths: impl Iterator<Item = &'a Path>) -> InputError {
-    let paths: Vec<String> = paths.map(|path| escape(&path.to_string_lossy(), 1024)).collect();
+    let paths: Vec<String> = paths.map(text::shown_path).collect();
     let what = format!("{}: expected one hook, found {}", escape(word, 1024), paths.len());
     InputError::new(what, format!("give one of the paths: {}", paths.join(", ")))
 }

@@ -12,7 +12,7 @@ use hookbox::manager::{Entry, Manager};
 use hookbox::trust::{
     Contents, PrivateFile, PrivateFileError, PrivateFileErrorKind, Record, Scope, TrustFile,
 };
-use hookbox::{Digest, OnFailure, escape};
+use hookbox::{Digest, OnFailure, escape, shown_path};
 
 pub(crate) use self::find::{find, find_plugin, find_record, records_of_plugin};
 use crate::error::{InputError, say};
@@ -132,7 +132,7 @@ pub(crate) fn grantable(manager: &Manager, hook: &Entry, rights: &[Capability]) 
 pub(crate) fn never_grantable(manager: &Manager, right: &Capability) -> Option<InputError> {
     let protected = manager.protected();
     let path = protected.conflict(right)?;
-    let (right, path) = (escape(&right.to_string(), 1024), escape(&path.to_string_lossy(), 1024));
+    let (right, path) = (escape(&right.to_string(), 1024), shown_path(path));
     let what = format!("{right}: cannot be granted: with it a hook could write {path}");
     let hint = "grant a directory that contains neither hookbox's own files nor hooks, or --no-grants";
     Some(InputError::new(what, hint))
@@ -244,7 +244,7 @@ const SENDS: &str = "  sends its events there, with all that they contain";
 pub(crate) fn show(hook: &Entry, digest: &Digest, asked: &[Capability], grants: &[Capability]) {
     say(format_args!("{} ({}, {})", escape(&hook.name, 200), hook.kind.as_str(), hook.tier.as_str()));
     if let Some(path) = &hook.path {
-        say(format_args!("  file    {}", escape(&path.to_string_lossy(), 4096)));
+        say(format_args!("  file    {}", shown_path(path)));
     }
     if let Some(runs) = &hook.found.runs {
         say(format_args!("  runs    {}", whole(runs)));
@@ -271,7 +271,7 @@ pub(crate) fn show(hook: &Entry, digest: &Digest, asked: &[Capability], grants: 
                 say("  runs with all your rights, with every file in its directory");
             }
             for path in hook.names() {
-                say(format_args!("  with    {}", escape(&path.to_string_lossy(), 1024)));
+                say(format_args!("  with    {}", shown_path(&path)));
             }
             if !matches!(hook.kind, Kind::Native | Kind::Http) {
                 say(
@@ -314,8 +314,7 @@ pub(crate) fn show(hook: &Entry, digest: &Digest, asked: &[Capability], grants: 
 pub(crate) fn show_namesakes(hook: &Entry, replaces: &[(Scope, PathBuf)]) {
     for it in &hook.found.namesakes {
         let blocks = if it.on_failure == Some(OnFailure::Block) { ", blocks if it fails" } else { "" };
-        let shown =
-            format!("{} ({}{blocks})", escape(&it.reference.to_string_lossy(), 4096), it.tier.as_str());
+        let shown = format!("{} ({}{blocks})", shown_path(&it.reference), it.tier.as_str());
         if replaces.contains(&it.key) {
             say(format_args!("  takes the place of {shown}, which does not run then"));
         } else {

@@ -14,6 +14,7 @@ use clap::Args;
 use hookbox_agents::Agent;
 use hookbox_agents::agent::Reply;
 use hookbox_agents::bridge::Bridge;
+use hookbox_system::units::parse_duration;
 
 use crate::input::{MAX_EVENT, has_input};
 use crate::reply_output::print;
@@ -50,7 +51,7 @@ pub(crate) struct ServeAgent {
     #[arg(long, value_name = "NAME")]
     event: Option<String>,
     /// Maximum time to answer, such as 10s: less than the agent waits [default: 15s].
-    #[arg(long, value_name = "D", value_parser = options::duration)]
+    #[arg(long, value_name = "D", value_parser = parse_duration)]
     deadline: Option<Duration>,
     /// Block also if this process is stopped or killed: another process does the work.
     #[arg(long)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use hookbox::{Runtime, escape};
+use hookbox::{Runtime, escape, shown_path};
 use hookbox_authoring::project::{BuildError, Built, Hook, Project, Sources};
 use serde_json::{Value, json};
 
@@ -86,12 +86,8 @@ async fn build(project: &Project, runtime: &Runtime) -> Result<Built, BuildError
 
 /// Returns the message of an error, with its causes.
 fn message(error: &BuildError) -> String {
-    let (mut text, mut cause) = (error.to_string(), error.source());
-    while let Some(error) = cause {
-        text += &format!(": {error}");
-        cause = error.source();
-    }
-    text
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// Returns a failure as JSON.
@@ -158,5 +154,5 @@ fn account(built: &Built) -> String {
 /// Returns a path as the user writes it from the working directory.
 fn shown(path: &Path) -> String {
     let cwd = std::env::current_dir().and_then(|it| it.canonicalize()).unwrap_or_default();
-    escape(&path.strip_prefix(cwd).unwrap_or(path).to_string_lossy(), 4096)
+    shown_path(path.strip_prefix(cwd).unwrap_or(path))
 }

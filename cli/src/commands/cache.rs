@@ -8,13 +8,13 @@ use std::time::{Duration, SystemTime};
 use clap::{Args, Subcommand, ValueHint};
 use hookbox::discovery::{self, FoundComponent};
 use hookbox::manager::{EntryStatus, Progress};
-use hookbox::{CachedCode, Digest, Kind, Runtime, escape};
+use hookbox::{CachedCode, Digest, Kind, Runtime, escape, shown_path};
 use hookbox_system::files::private_dir;
 use indicatif::HumanBytes;
 use jiff::{Timestamp, Unit};
 use serde_json::{Value, json};
 
-use crate::error::{EXIT_FAILED, InputError, hint, warn, warn_with_hint};
+use crate::error::{EXIT_FAILED, InputError, hint, warn, warn_of_problems};
 use crate::interrupt::unless_interrupted;
 use crate::progress::looking;
 use crate::{compiler, input, options, output};
@@ -181,9 +181,7 @@ async fn warm(files: &[PathBuf], discover: &options::Discover, as_json: bool) ->
 /// Loads the components that are found here.
 async fn load_found(discover: &options::Discover) -> anyhow::Result<Tried> {
     let manager = unless_interrupted(discover.manager()).await??;
-    for problem in manager.problems().iter() {
-        warn_with_hint(problem, problem.hint.as_ref());
-    }
+    warn_of_problems(&manager);
     if let Some(why) = manager.switched_off() {
         warn(why);
     }
@@ -206,7 +204,7 @@ async fn load_files(place: &Place, files: &[PathBuf]) -> anyhow::Result<Tried> {
     let mut tried = Tried::default();
     for file in files {
         let bytes = input::component(file)?;
-        let name = escape(&file.to_string_lossy(), 4096);
+        let name = shown_path(file);
         let progress = Progress::default();
         match unless_interrupted(looking(&progress, place.runtime.load(bytes))).await? {
             Ok(component) => tried.loaded.push((name, component.digest().clone())),
@@ -261,7 +259,7 @@ impl Names {
             return names.join(", ");
         }
         match self.elsewhere.get(digest) {
-            Some(path) => escape(&path.to_string_lossy(), 1024),
+            Some(path) => shown_path(path),
             None => format!("sha256:{}…", digest.hex().get(..12).unwrap_or_default()),
         }
     }

@@ -18,7 +18,7 @@ use hookbox_agents::config::Surroundings;
 use hookbox_plugins::{Hosts, PluginName, Source};
 
 use crate::commands::guard::warn_of_no_git;
-use crate::error::{EXIT_FAILED, hint, is_coloured, warn_with_hint};
+use crate::error::{EXIT_FAILED, hint, is_coloured, warn_of_problems, warn_with_hint};
 use crate::{named, options, output};
 
 /// The column of the messages.
@@ -66,9 +66,7 @@ impl Doctor {
             }
             return Ok(ExitCode::from(policy.state.exit));
         }
-        for problem in manager.problems().iter() {
-            warn_with_hint(problem, problem.hint.as_ref());
-        }
+        warn_of_problems(&manager);
         if manager.git().is_none() {
             warn_of_no_git();
         }

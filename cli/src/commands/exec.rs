@@ -15,11 +15,10 @@ use hookbox::{
     Outcome,
 };
 
-use crate::compiler;
 use crate::error::{InputError, say, warn};
 use crate::given::event_name;
 use crate::options::Locate;
-use crate::{input, named, output};
+use crate::{compiler, input, named, output};
 
 /// Call one hook through the kodelet protocol.
 ///

@@ -10,7 +10,7 @@ use clap::Args;
 use hookbox::dialect::{Dialect, exact};
 use hookbox::report::HookReport;
 use hookbox::session::{Asked, ExplainedHook, Explanation};
-use hookbox::{Context, Event, EventData, EventName, Kind, ToolCall, escape};
+use hookbox::{Context, Event, EventData, EventName, Kind, ToolCall, escape, shown_path};
 use serde_json::{Value, json};
 
 use self::account::account;
@@ -127,7 +127,7 @@ fn why_not(
             ("disabled", format!("switched off{}", at.unwrap_or_default()))
         }
         Asked::Shadowed(by) => {
-            let by = by.as_ref().map(|by| format!(": {}", escape(&by.to_string_lossy(), 4096)));
+            let by = by.as_ref().map(|by| format!(": {}", shown_path(by)));
             ("shadowed", format!("another hook of its name runs in its place{}", by.unwrap_or_default()))
         }
         Asked::Invalid => ("invalid", problem(hook, "it cannot be used")),

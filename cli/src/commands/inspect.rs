@@ -4,20 +4,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use hookbox::Component;
 use hookbox::capability::{Capability, Rights};
 use hookbox::manager::Progress;
 use hookbox::rules::Rules;
 use hookbox::trust::{Record, Records, TrustFile};
-use hookbox::{Kind, Subscription, escape};
+use hookbox::{Component, Kind, Subscription, escape};
 use hookbox_system::files::private_dir;
 use serde_json::{Value, json};
 
-use crate::compiler;
 use crate::error::warn;
 use crate::options::Locate;
 use crate::progress::looking;
-use crate::{account, input, output};
+use crate::{account, compiler, input, output};
 
 /// Show the metadata of a component or a rules file.
 ///

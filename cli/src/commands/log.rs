@@ -266,7 +266,7 @@ impl Verify {
             for it in &found.faults {
                 warn(format_args!(
                     "{}, line {}: {}",
-                    escape(&it.path.to_string_lossy(), 4096),
+                    text::shown_path(&it.path),
                     it.line,
                     explained(it.kind)
                 ));
@@ -309,7 +309,7 @@ fn directory(locate: &options::Locate) -> Result<PathBuf, InputError> {
 
 /// Returns the error for a journal that cannot be read.
 fn unreadable(directory: &Path) -> impl Fn(std::io::Error) -> InputError + use<> {
-    let shown = escape(&directory.to_string_lossy(), 4096);
+    let shown = text::shown_path(directory);
     move |error| {
         InputError::new(
             format!("{shown}: the journal cannot be read: {error}"),

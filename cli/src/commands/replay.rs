@@ -6,8 +6,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::{Args, ValueHint};
-use hookbox::Component;
-use hookbox::{Digest, Kind, Runtime, escape};
+use hookbox::{Component, Digest, Kind, Runtime, escape, shown_path};
 use hookbox_guards::GUARDS;
 use hookbox_journal::journal::{DIRECTORY, Entry, Filter, Reader};
 use hookbox_journal::replay::{self, Difference, Outcome, Reason};
@@ -78,7 +77,7 @@ impl Replay {
         let size = |path: &Path| std::fs::metadata(path).map_or(0, |about| about.len());
         if let Some(file) = file {
             let wrong =
-                |error| InputError::new(format!("{}: {error}", shown(file)), "give a file of a journal");
+                |error| InputError::new(format!("{}: {error}", shown_path(file)), "give a file of a journal");
             return Ok((Reader::of_file(file).map_err(wrong)?, size(file)));
         }
         let directory = self.discover.find.locate.data()?.join(DIRECTORY);
@@ -86,7 +85,7 @@ impl Replay {
         let bytes = files.map(|file| size(&file.path())).sum();
         let since = self.since.filter(|_| self.records.is_none());
         let wrong = |error| {
-            let what = format!("{}: {error}", shown(&directory));
+            let what = format!("{}: {error}", shown_path(&directory));
             InputError::new(what, "give a directory that you may read")
         };
         Ok((Reader::open(&directory, since).map_err(wrong)?, bytes))
@@ -170,17 +169,14 @@ impl Replay {
         for path in files {
             let digest = Digest::of(&input::component(&path)?);
             if !input::is_wasm(&path) {
-                let what = format!("{}: expected a component (.wasm), found something else", shown(&path));
+                let what =
+                    format!("{}: expected a component (.wasm), found something else", shown_path(&path));
                 return Err(InputError::new(what, "only components run again").into());
             }
             components.add(&input::hook_name(&path), digest, Bytes::File(path));
         }
         Ok(components)
     }
-}
-
-fn shown(path: &Path) -> String {
-    escape(&path.to_string_lossy(), 4096)
 }
 
 /// The components that may run again, each loaded when a record first names it.

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::Context as _;
 use clap::{Args, ValueHint};
-use hookbox::escape;
+use hookbox::shown_path;
 use hookbox_journal::backtest::Source;
 use hookbox_journal::journal::{DIRECTORY, Entry, Filter, Reader};
 use hookbox_journal::report::{self, Counts, Options};
@@ -100,7 +100,7 @@ fn named(paths: Vec<PathBuf>) -> anyhow::Result<Option<Vec<PathBuf>>> {
             InputError::new(error.to_string(), "name a file with records, or a directory with files *.jsonl")
         })?;
         if found.is_empty() {
-            let shown = escape(&path.to_string_lossy(), 4096);
+            let shown = shown_path(&path);
             return Err(
                 InputError::new(format!("{shown}: has no files *.jsonl"), "name another directory").into()
             );
@@ -115,7 +115,7 @@ fn entries_of(path: PathBuf) -> Box<dyn Iterator<Item = io::Result<Entry>>> {
     match Reader::of_file(&path) {
         Ok(reader) => Box::new(reader),
         Err(error) => {
-            let shown = escape(&path.to_string_lossy(), 4096);
+            let shown = shown_path(&path);
             Box::new(std::iter::once(Err(io::Error::new(error.kind(), format!("{shown}: {error}")))))
         }
     }
@@ -140,8 +140,7 @@ fn write(
         let written = report::write(&mut BufWriter::new(file), records, tried, &options);
         match failed {
             Some(error) => Err(error).context("the records cannot be read"),
-            None => written
-                .with_context(|| format!("{}: cannot be written", escape(&path.to_string_lossy(), 4096))),
+            None => written.with_context(|| format!("{}: cannot be written", shown_path(path))),
         }
     })
 }

@@ -10,6 +10,7 @@ use hookbox::dialect::exact::{self, Exact};
 use hookbox::outcome::Warning;
 use hookbox::report::Report;
 use hookbox_agents::bridge::above;
+use hookbox_system::units::parse_duration;
 use serde_json::{Value, json};
 
 use crate::error::{InputError, note};
@@ -32,7 +33,7 @@ pub(crate) struct Run {
     #[arg(value_parser = named::event(), hide_possible_values = true)]
     event: String,
     /// The timeout of each hook, such as 500ms or 2s.
-    #[arg(long, value_name = "D", value_parser = options::duration)]
+    #[arg(long, value_name = "D", value_parser = parse_duration)]
     timeout: Option<Duration>,
     /// The dialect of the printed verdict.
     #[arg(long, value_enum, default_value = "kodelet")]

@@ -14,7 +14,7 @@ use clap::Args;
 use hookbox::dialect::{Wire as _, claude};
 use hookbox::internal::facts;
 use hookbox::outcome::Verdict;
-use hookbox::{Event, Outcome, escape, escape_lines};
+use hookbox::{Event, Outcome, escape, escape_lines, shown_path};
 use hookbox_agents::Agent;
 use hookbox_agents::agent::Request;
 use hookbox_agents::agent_hooks::AgentHook;
@@ -174,7 +174,7 @@ fn refuse_missing_answers(found: &[Found]) -> anyhow::Result<()> {
 /// Refuses to write through a symlink: it may lead out of the repository whose hooks are tested.
 fn refuse_symlink(file: &Path) -> Result<(), InputError> {
     if file.is_symlink() {
-        let what = format!("{} is a symlink", escape(&file.to_string_lossy(), 4096));
+        let what = format!("{} is a symlink", shown_path(file));
         return Err(InputError::new(what, "give --junit the file itself"));
     }
     Ok(())
@@ -256,7 +256,7 @@ fn shown(played: &[Played], failed: usize, updated: Option<usize>) -> String {
 
 /// The place of a case that failed, its differences, and the problems of its hook.
 fn failure(played: &Played, is_coloured: bool) -> String {
-    let (file, case) = (escape(&played.file.to_string_lossy(), 4096), &played.case);
+    let (file, case) = (shown_path(&played.file), &played.case);
     let mut text = format!("{file}, line {}: {}", case.line, escape(&case.name, 200));
     for difference in &played.differences {
         text.push_str(&difference_lines(difference, is_coloured));

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use hookbox::capability::Capability;
-use hookbox::escape;
 use hookbox::manager::{Entry, Manager};
 use hookbox::trust::{Record, Scope};
+use hookbox::{escape, shown_path};
 use serde_json::json;
 
 use crate::error::{InputError, hint, say};
@@ -277,7 +277,7 @@ async fn show_grants(find: &options::Find, as_json: bool) -> anyhow::Result<Exit
             escape(&record.name, 200),
             match &record.scope {
                 Scope::Global => "global".to_owned(),
-                Scope::Repository(path) => format!("repo {}", escape(&path.to_string_lossy(), 1024)),
+                Scope::Repository(path) => format!("repo {}", shown_path(path)),
             },
             if record.trusted { "yes" } else { "no" }.to_owned(),
             approval::list(&record.grants),

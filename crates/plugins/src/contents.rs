@@ -19,8 +19,7 @@ use hookbox::discovery::{self, Discovery};
 use hookbox::event::EventName;
 use hookbox::hook::{Digest, Kind, OnFailure, Subscription, Tier};
 use hookbox::internal::tree;
-use hookbox::manager::PluginFile;
-use hookbox::manager::{Entry, EntryStatus, Problem};
+use hookbox::manager::{Entry, EntryStatus, PluginFile, Problem};
 use hookbox_system::files::{EntryKind, FileAccess};
 use hookbox_system::{limits, text};
 
@@ -399,7 +398,7 @@ fn beneath(dir: &Path, problem: Problem) -> Problem {
 
 /// Removes the path of the plugin from a message.
 fn within(dir: &Path, message: &str) -> String {
-    message.replace(&format!("{}/", text::escape(&dir.to_string_lossy(), 4096)), "")
+    message.replace(&format!("{}/", text::shown_path(dir)), "")
 }
 
 #[cfg(test)]

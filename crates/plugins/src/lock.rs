@@ -1,12 +1,11 @@
 //! The lock of a plugins directory: one process at a time changes plugins.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::time::Duration;
 
 use cap_std::fs::Dir;
-use rustix::fs::{FlockOperation, OFlags};
-use rustix::io::Errno;
+use rustix::fs::OFlags;
 
 use super::{PluginError, PluginErrorKind, Plugins, dir_ops};
 use hookbox_system::files::{FileLock, LockError as FileLockError};
@@ -66,10 +65,10 @@ impl Plugins {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             file => file.map_err(wrong)?,
         };
-        match rustix::fs::flock(file, FlockOperation::NonBlockingLockShared) {
+        match file.try_lock_shared() {
             Ok(()) => Ok(false),
-            Err(Errno::WOULDBLOCK) => Ok(true),
-            Err(error) => Err(wrong(error.into())),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(error)) => Err(wrong(error)),
         }
     }
 

@@ -3,12 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::{Contents, Decision, KnownPlugin, Location, PluginError, PluginErrorKind, Plugins, digest};
-use hookbox::Hint;
 use hookbox::capability::Capability;
-use hookbox::escape;
-use hookbox::manager::Entry;
-use hookbox::manager::{EntryStatus, Manager};
+use hookbox::manager::{Entry, EntryStatus, Manager};
 use hookbox::trust::{PrivateFileError, PrivateFileErrorKind, Record, Scope};
+use hookbox::{Hint, escape, shown_path};
 
 /// The next step after a change that the user has not seen.
 const AGAIN: &str = "look at what has changed, then `hookbox trust`";
@@ -62,7 +60,7 @@ pub(super) fn record(
     })?;
     for (name, key, other) in namesakes {
         if records.iter().any(|it| it.name == *name && !it.replaces.contains(key)) {
-            let other = escape(&other.to_string_lossy(), 1024);
+            let other = shown_path(other);
             let kind = PluginErrorKind::SameName(format!("{other} has the same name, and both run"));
             let warning = PluginError::new(name, kind);
             warnings
@@ -117,7 +115,7 @@ fn record_of(
         match manager.protected().conflict(right) {
             None => grants.push(right.clone()),
             Some(path) => {
-                let (right, path) = (escape(&right.to_string(), 1024), escape(&path.to_string_lossy(), 1024));
+                let (right, path) = (escape(&right.to_string(), 1024), shown_path(path));
                 let why = format!("{right}: cannot be granted: with it a hook could write {path}");
                 let hint =
                     "grant a directory that contains neither hookbox's own files nor hooks, or nothing";
@@ -206,7 +204,7 @@ pub(super) fn forget(
 
 impl From<PrivateFileError> for PluginError {
     fn from(error: PrivateFileError) -> Self {
-        let path = escape(&error.path.to_string_lossy(), 4096);
+        let path = shown_path(&error.path);
         let hint = match error.kind {
             PrivateFileErrorKind::Io(_) | PrivateFileErrorKind::Locked(_) => None,
             _ => Some(Hint::from(error.advice())),

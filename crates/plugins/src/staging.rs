@@ -1,12 +1,12 @@
 //! Staging directories: a new plugin is written into one, and an old plugin is moved there. A process locks
 //! its staging directories, so that others remove only those of dead processes.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _};
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::{PluginError, dir_ops};
@@ -52,8 +52,7 @@ impl StagingDirectory {
                 made => made.map_err(wrong)?,
             }
             // Until the lock is taken, a repair by another process may remove the new directory.
-            let Some(lock) = lock(&plugins, &name, FlockOperation::NonBlockingLockShared).map_err(wrong)?
-            else {
+            let Some(lock) = lock(&plugins, &name, File::try_lock_shared).map_err(wrong)? else {
                 drop(plugins.remove_dir(&name));
                 continue;
             };
@@ -93,20 +92,24 @@ fn random_name() -> String {
 /// Locks a staging directory whose process is dead; returns `None` if the process lives or the directory is
 /// gone.
 pub(super) fn lock_abandoned(plugins: &Dir, name: &str) -> io::Result<Option<File>> {
-    lock(plugins, name, FlockOperation::NonBlockingLockExclusive)
+    lock(plugins, name, File::try_lock)
 }
 
 /// The owner's lock is a shared one because NFS gives no other on a directory.
-fn lock(plugins: &Dir, name: &str, operation: FlockOperation) -> io::Result<Option<File>> {
+fn lock(
+    plugins: &Dir,
+    name: &str,
+    try_lock: fn(&File) -> Result<(), TryLockError>,
+) -> io::Result<Option<File>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = match rustix::fs::openat(plugins, name, flags, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(None),
         file => File::from(file?),
     };
-    match rustix::fs::flock(&file, operation) {
+    match try_lock(&file) {
         Ok(()) => Ok(Some(file)),
-        Err(Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(error.into()),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 

@@ -10,10 +10,9 @@ use hookbox_calls::{RUNS, directories, lines, name_words, texts};
 use hookbox_shell::{Known, is_in, runs};
 
 use super::command::{self, Finding};
-use super::hookbox_process;
 use super::protected::{Patterns, Protected};
 use super::realpath_cache::RealpathCache;
-use super::{Builtin, BuiltinSettings, Surroundings};
+use super::{Builtin, BuiltinSettings, Surroundings, hookbox_process};
 use crate::event::{Event, EventName, Facts, ToolCall, ToolKind};
 use crate::facts;
 use crate::hook::{Budget, Descriptor, Hook, HookError, Kind, OnFailure};

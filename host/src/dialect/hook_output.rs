@@ -8,8 +8,7 @@ use serde_json::{Deserializer, Map, Value};
 use crate::dialect::reply::malformed;
 use crate::hook::HookError;
 use crate::outcome::{Action, Outcome};
-use hookbox_system::text;
-use hookbox_system::{json, limits};
+use hookbox_system::{json, limits, text};
 
 /// The readable fields of the object that a hook printed.
 pub struct HookOutput {

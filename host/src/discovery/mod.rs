@@ -116,7 +116,7 @@ impl Problem {
 impl fmt::Display for Problem {
     /// Writes one line without the hint, safe to show: `PATH: MESSAGE`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", text::escape(&self.path.to_string_lossy(), 4096), self.message)
+        write!(f, "{}: {}", text::shown_path(&self.path), self.message)
     }
 }
 

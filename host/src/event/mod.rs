@@ -13,7 +13,7 @@ mod tool;
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 pub use context::{AbsentTokens, AgentPayload, Context, InvokedBy, TokenBudget, Usage};
 pub(crate) use context::{now_ms, rfc3339};
@@ -23,8 +23,7 @@ pub use message::{Message, Role};
 pub use name::{Allows, EventName, UnknownEvent};
 #[cfg(feature = "component")]
 pub(crate) use readings::Readings;
-pub use tool::kind_of_pattern;
-pub use tool::{Facts, ResolvedPath, ToolCall, ToolResult};
+pub use tool::{Facts, ResolvedPath, ToolCall, ToolResult, kind_of_pattern};
 
 /// The thing that failed.
 #[derive(Clone, Debug, PartialEq)]
@@ -181,6 +180,18 @@ impl EventData {
             Self::OnBudgetExceeded { .. } => EventName::OnBudgetExceeded,
             Self::Other { name, .. } => EventName::Other(name.clone()),
         }
+    }
+
+    /// Returns the value that hooks may change, after its [name](EventName::changeable).
+    pub fn changeable(&self) -> Option<(&'static str, Value)> {
+        let value = match self {
+            Self::BeforeToolCall(call) => call.input.value().clone(),
+            Self::AfterToolCall(result) => result.output.value().clone(),
+            Self::UserMessageSend { message } => json!(message),
+            Self::OnError(error) => json!(error.message),
+            _ => return None,
+        };
+        Some((self.name().changeable()?, value))
     }
 
     /// Returns the token usage, if the event has one.

@@ -208,6 +208,17 @@ impl EventName {
         }
     }
 
+    /// Returns the name of the value that hooks may change at this event: `input`, `output`, `message` or `error`.
+    pub fn changeable(&self) -> Option<&'static str> {
+        match self {
+            Self::BeforeToolCall => Some("input"),
+            Self::AfterToolCall => Some("output"),
+            Self::UserMessageSend => Some("message"),
+            Self::OnError => Some("error"),
+            _ => None,
+        }
+    }
+
     /// Returns the known name that was probably meant by `name`, for a hint.
     pub fn nearest(name: &str) -> Option<&'static str> {
         let known = Self::ALL.iter().flat_map(|event| [Some(event.known_str()), event.base_coat()]);

@@ -9,8 +9,7 @@ mod read;
 
 use std::path::Path;
 
-use hookbox_system::Hint;
-use hookbox_system::text;
+use hookbox_system::{Hint, text};
 
 pub use entry::{InstalledFiles, Locked, LockedHook};
 pub use name::{NameError, PluginName};

@@ -7,20 +7,19 @@ use std::time::Duration;
 use super::{Manager, Plan};
 use crate::builtin::Protection;
 use crate::chain::ChainOptions;
-use crate::discovery;
 use crate::discovery::HookSource;
 use crate::event::{Event, EventName};
 use crate::function::FunctionHook;
 use crate::hook::{GRACE, Hook, HookError, Kind, Limits};
 use crate::journal::Journal;
 use crate::live::Live;
-use crate::native;
 use crate::outcome::Outcome;
 use crate::session::Thresholds;
 use crate::trust::TrustPolicy;
 #[cfg(feature = "component")]
 use crate::wasm::{Allocation, Compiler};
 use crate::wasm::{EngineOptions, Runtime};
+use crate::{discovery, native};
 use hookbox_system::text;
 
 /// Builds a [`Manager`].

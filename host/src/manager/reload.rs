@@ -111,7 +111,7 @@ impl fmt::Display for Reload {
         lines.extend(self.problems.iter().map(|problem| format!("problem: {problem}")));
         lines.extend(self.solved.iter().map(|problem| format!("solved: {problem}")));
         if let Some(path) = &self.storm {
-            let path = text::escape(&path.to_string_lossy(), 4096);
+            let path = text::shown_path(path);
             lines.push(format!("{path}: files here change all the time; hooks are looked for once a second"));
         }
         f.write_str(&lines.join("\n"))

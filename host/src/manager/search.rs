@@ -9,9 +9,8 @@ use crate::discovery::{self, Discovery, Entry, EntryStatus, GlobalSettings, Last
 use crate::hook::Hook;
 use crate::live::Snapshot;
 use crate::trust::{AllowanceFile, TrustFile};
-use hookbox_system::account;
 use hookbox_system::files::private_dir::{self, PrivateError};
-use hookbox_system::text;
+use hookbox_system::{account, text};
 
 impl Builder {
     /// Searches for the hooks. `last` is the working state of the last search. The second value is the state for the
@@ -100,7 +99,7 @@ impl Builder {
         let cache = open(cache).unwrap_or_else(|error| {
             let consequence = match &second {
                 Some(second) => {
-                    format!("compiled code is kept in {}", text::escape(&second.to_string_lossy(), 1024))
+                    format!("compiled code is kept in {}", text::shown_path(second))
                 }
                 None => "compiled code is not kept".to_owned(),
             };
@@ -140,7 +139,7 @@ impl Builder {
 
     /// Returns the reason why the user's hooks may be elsewhere than in this home directory.
     fn home_problem(&self) -> Option<Problem> {
-        let shown = |path: &Path| text::escape(&path.to_string_lossy(), 4096);
+        let shown = |path: &Path| text::shown_path(path);
         let Some(home) = &self.discovery.home else {
             let message = "HOME is not an absolute path, so hookbox cannot find your own hooks";
             return Some(Problem::new("the home directory", message).hint("set HOME to your home directory"));

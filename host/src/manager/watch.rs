@@ -16,8 +16,7 @@ use self::watched_dirs::WatchedDirs;
 use super::{Manager, Reload};
 use crate::discovery::Problem;
 use hookbox_system::files::changes::WatchedDirectories;
-use hookbox_system::mutex;
-use hookbox_system::text;
+use hookbox_system::{mutex, text};
 
 /// The shortest time between two reloads: a hook that writes into its own directory at every event must not
 /// keep the host busy.

@@ -18,8 +18,7 @@ use crate::mcp::ServerConfig;
 use crate::mcp::connection::{Connection, Failed};
 use crate::mcp::process::ServerProcess;
 use crate::outcome::Spent;
-use hookbox_system::mutex;
-use hookbox_system::text;
+use hookbox_system::{mutex, text};
 
 /// The longest start of a server. A call waits only for its own limit; the start goes on, so that a slow
 /// server serves a later event.

@@ -15,9 +15,8 @@ use serde_json::Value;
 use super::combine::on_wire;
 use super::process::{Ended, Process};
 use super::{SETTINGS_VARIABLE, Verify, answer, as_json, checkout, no_bytecode, verified_within, with_log};
-use crate::dialect::Condition;
 use crate::dialect::exact::Exact;
-use crate::dialect::{Wire, base_coat, kodelet};
+use crate::dialect::{Condition, Wire, base_coat, kodelet};
 use crate::event::Event;
 use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, OnFailure, Settings};
 use crate::outcome::Outcome;
@@ -127,7 +126,7 @@ impl CommandLine {
             return Err(HookError::new(Cause::NotFound, message));
         }
         if let Some(script) = self.script(values).map(|it| directory.join(it)).filter(|it| is_missing(it)) {
-            let path = text::escape(&script.to_string_lossy(), 1024);
+            let path = text::shown_path(&script);
             return Err(HookError::new(Cause::NotFound, format!("its script does not exist: {path}")));
         }
         match self {
@@ -232,7 +231,7 @@ fn resolve(program: &str, directory: &Path) -> Result<PathBuf, HookError> {
         return match path.try_exists() {
             Ok(true) => Ok(path),
             _ => {
-                let path = text::escape(&path.to_string_lossy(), 1024);
+                let path = text::shown_path(&path);
                 Err(HookError::new(Cause::NotFound, format!("its command does not exist: {path}")))
             }
         };
@@ -365,7 +364,7 @@ impl CommandHook {
         if let Some(data) = &self.data {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(data);
             made.map_err(|error| {
-                let shown = text::escape(&data.to_string_lossy(), 1024);
+                let shown = text::shown_path(data);
                 HookError::new(Cause::Spawn, format!("its data directory {shown} cannot be made: {error}"))
             })?;
         }

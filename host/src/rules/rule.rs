@@ -9,8 +9,7 @@ use super::path::CallPath;
 use super::read::{Read, Table};
 use super::view::{Given, Line, View};
 use crate::event::EventName;
-use hookbox_system::units;
-use hookbox_system::{limits, text};
+use hookbox_system::{limits, text, units};
 
 /// The keys of a rule beside those of its conditions, as they are shown.
 const SHOWN: [&str; 5] = ["unless", "count", "answer", "reason", "suggest"];

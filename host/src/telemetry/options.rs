@@ -6,8 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use percent_encoding::percent_decode_str;
 
 use crate::redact;
-use hookbox_system::text;
-use hookbox_system::{Hint, limits};
+use hookbox_system::{Hint, limits, text};
 
 /// The signals to send, and their addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,21 @@
-//! Allowances: what the user lets through although a guard blocks it. Pure data and rules.
+//! Allowances: what the user lets through although a guard blocks it. They are kept in `allowances.json` in the private data
+//! directory, beside the trust file.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Code;
-use super::private_file::Version;
-use crate::event::{Document, rfc3339};
+use super::private_file::{Contents, PrivateFile, PrivateFileError, Version};
+use crate::event::{Document, now_ms, rfc3339};
 use crate::hook::{Cause, Digest};
+use hookbox_system::{limits, text};
+
+/// The longest wait for another process during an event: the agent waits as well.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The time in which a code can be used, in milliseconds.
 pub(crate) const PENDING: u64 = 10 * 60 * 1000;
@@ -355,6 +364,54 @@ impl Allowances {
     }
 }
 
+/// The file of allowances of a private data directory. If it cannot be read, nothing is allowed.
+pub type AllowanceFile = PrivateFile<Allowances>;
+
+impl Contents for Allowances {
+    const FILE: &'static str = "allowances.json";
+    const TITLE: &'static str = "allowances";
+}
+
+impl AllowanceFile {
+    /// Adds a call that was blocked now for this reason, and returns its code. `shown` is its input; `None` if that is longer
+    /// than a user can read.
+    pub(crate) fn note(
+        &self,
+        call: BlockedCall,
+        shown: &str,
+        reason: &str,
+    ) -> Result<Option<Code>, PrivateFileError> {
+        if shown.len() > MAX_SHOWN {
+            return Ok(None);
+        }
+        let (shown, reason) = (shown.to_owned(), text::prefix(reason, limits::MESSAGE).to_owned());
+        self.try_update(PATIENCE, |all| {
+            let random = || random().map_err(|error| self.error(error));
+            let mut code = random()?;
+            while all.has(&code) {
+                code = random()?;
+            }
+            Ok(Some(all.note(Pending { code, call, shown, reason, when_ms: now_ms() })))
+        })
+    }
+
+    /// Uses the allowances for all of these calls, in one step. `None` if one of them is not allowed any more.
+    pub(crate) fn take(&self, calls: &[BlockedCall]) -> Result<Option<Vec<Term>>, PrivateFileError> {
+        self.try_update(PATIENCE, |all| Ok(all.take(calls, now_ms())))
+    }
+}
+
+/// Draws a code from the system's random numbers.
+fn random() -> io::Result<Code> {
+    let mut bytes = [0; 8];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(Code::from_random(bytes))
+}
+
 #[cfg(test)]
 #[path = "allowance_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "allowance_file_tests.rs"]
+mod file_tests;

@@ -2,7 +2,6 @@
 //! digests that they hold for.
 
 mod allowance;
-mod allowance_file;
 mod code;
 mod command_line_files;
 #[cfg(test)]
@@ -17,8 +16,9 @@ pub(crate) mod tree_digest;
 use std::path::Path;
 
 pub(crate) use self::allowance::MAX_SHOWN;
-pub use self::allowance::{AllowError, Allowance, Allowances, BlockedCall, LONGEST, Pending, Term};
-pub use self::allowance_file::AllowanceFile;
+pub use self::allowance::{
+    AllowError, Allowance, AllowanceFile, Allowances, BlockedCall, LONGEST, Pending, Term,
+};
 pub use self::code::{Code, CodeError};
 #[doc(hidden)]
 pub use self::inventory::{Inventory, Written};

@@ -193,7 +193,7 @@ impl DigestInput {
             if dir == root {
                 let is_hook = real(&self.file).is_ok_and(|file| file.parent() == Some(&*root));
                 if self.declared.is_empty() && is_hook {
-                    return Err(TreeError::AtRoot { path: text::escape(&self.file.to_string_lossy(), 1024) });
+                    return Err(TreeError::AtRoot { path: text::shown_path(&self.file) });
                 }
                 continue;
             }

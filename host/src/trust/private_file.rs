@@ -64,7 +64,7 @@ pub struct PrivateFileError {
 impl PrivateFileError {
     /// Returns the advice for a broken file. An unreadable file trusts and allows nothing, so that nothing is lost.
     pub fn advice(&self) -> String {
-        let path = text::shell_word(&text::escape(&self.path.to_string_lossy(), 4096));
+        let path = text::shell_word(&text::shown_path(&self.path));
         format!("move it aside: mv {path} {path}.old")
     }
 }

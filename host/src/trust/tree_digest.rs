@@ -276,9 +276,9 @@ pub(super) fn leads_out(files: &FileAccess, base: &Path, path: &Path) -> TreeErr
             break;
         }
     }
-    TreeError::LeadsOut { path: text::escape(&at.to_string_lossy(), 1024) }
+    TreeError::LeadsOut { path: text::shown_path(&at) }
 }
 
 pub(super) fn unreadable(path: &Path, error: &io::Error) -> TreeError {
-    TreeError::Unreadable { path: text::escape(&path.to_string_lossy(), 1024), why: files::explain(error) }
+    TreeError::Unreadable { path: text::shown_path(path), why: files::explain(error) }
 }

@@ -18,7 +18,7 @@ enum Exposed {
     Owner(u32),
     #[error("it is a symlink")]
     Link,
-    #[error("{}, above it: {why}", text::escape(&directory.to_string_lossy(), 4096))]
+    #[error("{}, above it: {why}", text::shown_path(directory))]
     Above { directory: PathBuf, why: Box<Exposed> },
 }
 
@@ -58,7 +58,7 @@ pub fn is_exposed(error: &io::Error) -> bool {
 
 /// Returns the command that takes the right to write this file or directory from others.
 pub(super) fn permission_hint(error: &io::Error, path: &Path) -> Option<String> {
-    let path = text::shell_word(&text::escape(&path.to_string_lossy(), 4096));
+    let path = text::shell_word(&text::shown_path(path));
     Some(match exposed(error)? {
         Exposed::Mode(_) => format!("check its contents, then: chmod go-w {path}"),
         _ => format!("check its contents, then make it yours: chown \"$(id -u)\" {path}"),

@@ -58,24 +58,14 @@ impl Deed {
         }
     }
 
-    fn as_str(self) -> &'static str {
+    /// Returns the word for a deed of the plan, and the word for one that is done, as in JSON.
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Add => "add",
-            Self::Update => "update",
-            Self::Replace => "replace",
-            Self::Stay => "stay",
-            Self::Keep => "keep",
-        }
-    }
-
-    /// Returns the word for a deed that is done, as in JSON.
-    fn done(self) -> &'static str {
-        match self {
-            Self::Add => "added",
-            Self::Update => "updated",
-            Self::Replace => "replaced",
-            Self::Stay => "unchanged",
-            Self::Keep => "kept",
+            Self::Add => ("add", "added"),
+            Self::Update => ("update", "updated"),
+            Self::Replace => ("replace", "replaced"),
+            Self::Stay => ("stay", "unchanged"),
+            Self::Keep => ("keep", "kept"),
         }
     }
 
@@ -181,7 +171,7 @@ impl Plan {
     pub(crate) fn show(&self) {
         say(format_args!("guards in {}:", self.own.directory()));
         for it in self.wanted() {
-            let (name, deed, from) = (it.guard.name, it.deed.as_str(), it.guard.protects_from);
+            let (name, (deed, _), from) = (it.guard.name, it.deed.words(), it.guard.protects_from);
             say(format_args!("  {name:<12}  {deed:<7}  {:<8}  {from}", it.preset));
             if it.mode == Mode::Observe {
                 say(format_args!(
@@ -300,7 +290,7 @@ fn row(own: &Own, it: &Added) -> Value {
     json!({
         "name": it.guard.name,
         "path": own.path(it.guard),
-        "change": it.deed.done(),
+        "change": it.deed.words().1,
         "preset": it.preset,
         "mode": it.mode,
         "digest": it.guard.digest(),
@@ -311,7 +301,7 @@ fn show_done(own: &Own, added: &[Added]) -> anyhow::Result<()> {
     for it in added.iter().filter(|it| !it.is_kept()) {
         let path = own.shown(&own.path(it.guard));
         let mode = if it.mode == Mode::Observe { ", in shadow mode" } else { "" };
-        output::text(&format!("{} {path} (preset {}{mode})", it.deed.done(), it.preset))?;
+        output::text(&format!("{} {path} (preset {}{mode})", it.deed.words().1, it.preset))?;
     }
     if added.iter().any(|it| it.mode == Mode::Observe) {
         hint("shadow mode ends with: hookbox guard enforce --all");

@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use hookbox::trust::PrivateFileErrorKind;
-use hookbox::{discovery, escape};
+use hookbox::{discovery, escape, shown_path};
 use hookbox_guards::{GUARDS, Guard, GuardsError, GuardsErrorKind, Preset, SettingsFile, Shelf, Status};
 use hookbox_system::files::{private_dir, program};
 
@@ -95,7 +95,7 @@ impl Own {
     /// Returns a path to be shown: below `~`, if it is in the home directory.
     pub(super) fn shown(&self, path: &Path) -> String {
         let short = path.strip_prefix(&self.home).map(|rest| Path::new("~").join(rest));
-        escape(&short.as_deref().unwrap_or(path).to_string_lossy(), 4096)
+        shown_path(short.as_deref().unwrap_or(path))
     }
 }
 
@@ -106,7 +106,7 @@ pub(super) fn preset_of(settings: &SettingsFile, guard: &Guard) -> String {
 
 /// Adds the next step to an error.
 pub(crate) fn explained(error: GuardsError) -> anyhow::Error {
-    let path = escape(&error.path.to_string_lossy(), 4096);
+    let path = shown_path(&error.path);
     let hint = match &error.kind {
         GuardsErrorKind::Settings(_) => "correct the file".to_owned(),
         GuardsErrorKind::Changed | GuardsErrorKind::Inventory(PrivateFileErrorKind::Locked(_)) => {

@@ -14,12 +14,12 @@ use std::time::Duration;
 
 use clap::Args;
 use hookbox::manager::{Entry, EntryStatus};
-use hookbox::{EventName, Kind};
+use hookbox::{EventName, Kind, shown_path};
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::Bridge;
 use hookbox_agents::bridge::install::{FileChange, InstallOptions, wanted_events};
 use hookbox_agents::config::{Level, Surroundings};
-use hookbox_system::units::show_duration;
+use hookbox_system::units::{parse_duration, show_duration};
 use serde_json::json;
 
 use self::offers::{Offer, Recording};
@@ -27,7 +27,7 @@ use self::program::{Copies, on_path};
 pub(crate) use self::remove::Remove;
 pub(crate) use self::setup::Setup;
 pub(crate) use self::upgrade::Upgrade;
-use self::which::{Which, shown};
+use self::which::Which;
 use crate::commands::guard::{Own, fix_git};
 use crate::error::{InputError, hint, warn};
 use crate::interrupt::unless_interrupted;
@@ -50,7 +50,7 @@ pub(crate) struct Install {
     #[arg(long = "event", value_name = "NAME")]
     events: Vec<String>,
     /// Maximum time to answer, such as 10s, up to 10m; the agent is told to wait 15 s longer [default: 15s].
-    #[arg(long, value_name = "D", value_parser = options::duration)]
+    #[arg(long, value_name = "D", value_parser = parse_duration)]
     deadline: Option<Duration>,
     #[arg(
         help = format!(
@@ -259,7 +259,7 @@ fn warn_of_owner(program: &str) {
     if let Some(owner) = owner {
         warn(format_args!(
             "{}: user {owner} can replace this program, which every user's agent runs",
-            shown(Path::new(program))
+            shown_path(Path::new(program))
         ));
         hint("install hookbox for the system, such as in /usr/local/bin");
     }
@@ -283,7 +283,7 @@ fn keep(locate: &options::Locate, copies: &Copies) -> anyhow::Result<String> {
     Own::find(locate)?.open(locate)?;
     if let Err(error) = copies.keep() {
         let own = program::own()?;
-        let path = shown(&copies.path());
+        let path = shown_path(&copies.path());
         warn(format_args!("{path}: the program cannot be copied there: {error}; agents run {own}"));
         hint(
             "if this program is moved or removed, the agents are no longer guarded: run `hookbox setup` again",

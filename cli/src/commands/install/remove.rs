@@ -6,13 +6,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
+use hookbox::shown_path;
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::install::{Change, InstallFailure};
 use hookbox_journal::journal;
 use hookbox_system::files::private_dir;
 use serde_json::{Value, json};
 
-use super::which::{Row, Which, of_users, row_of, shown, tell};
+use super::which::{Row, Which, of_users, row_of, tell};
 use crate::commands::guard;
 use crate::error::{EXIT_FAILED, hint, note, say, warn};
 use crate::{approval, options, output};
@@ -54,8 +55,8 @@ impl Remove {
         say(format_args!(
             "hookbox is taken out of every agent, and these are removed: the guards with their settings,"
         ));
-        say(format_args!("  {}{}", shown(&data), if keep_journal { ", but the journal" } else { "" }));
-        cache.iter().for_each(|cache| say(format_args!("  {}", shown(cache))));
+        say(format_args!("  {}{}", shown_path(&data), if keep_journal { ", but the journal" } else { "" }));
+        cache.iter().for_each(|cache| say(format_args!("  {}", shown_path(cache))));
         approval::confirm("Remove hookbox from this account?", yes)?;
 
         let all = of_users().map(|(agent, level)| (agent, level, installer.uninstall(agent, level)));
@@ -73,7 +74,7 @@ impl Remove {
                 Ok(true) => gone.push(directory),
                 Ok(false) => {}
                 Err(error) => {
-                    warn(format_args!("{}: {error}", shown(&directory)));
+                    warn(format_args!("{}: {error}", shown_path(&directory)));
                     has_failed = true;
                 }
             }
@@ -82,16 +83,17 @@ impl Remove {
             let agents: Vec<Value> = rows.iter().map(row_of).collect();
             output::json(&json!({ "agents": agents, "guards_kept": kept, "removed": gone, "left": others }))?;
         } else {
-            rows.iter()
-                .try_for_each(|row| tell(row, |done| format!("took hookbox out of {}", shown(&done.path))))?;
-            gone.iter().try_for_each(|it| output::text(&format!("removed {}", shown(it))).map(drop))?;
+            rows.iter().try_for_each(|row| {
+                tell(row, |done| format!("took hookbox out of {}", shown_path(&done.path)))
+            })?;
+            gone.iter().try_for_each(|it| output::text(&format!("removed {}", shown_path(it))).map(drop))?;
         }
         for path in &others {
-            warn(format_args!("{} still calls hookbox", shown(path)));
+            warn(format_args!("{} still calls hookbox", shown_path(path)));
             hint("in its project: hookbox uninstall AGENT --local, or --project");
         }
         if let Ok(own) = std::env::current_exe() {
-            note(format_args!("the program itself stays: {}", shown(&own)));
+            note(format_args!("the program itself stays: {}", shown_path(&own)));
         }
         let is_whole = !has_failed && others.is_empty() && kept.is_empty();
         Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })

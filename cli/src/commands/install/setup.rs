@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use hookbox::shown_path;
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::doctor::Examination;
 use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure, InstallOptions, Installer};
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::offers::{Recording, note_left_out};
 use super::program::{self, Copies};
-use super::which::{Which, complain, row_of, shown};
+use super::which::{Which, complain, row_of};
 use super::{entries, home_of, keep, with_program, with_wanted_events};
 use crate::commands::doctor;
 use crate::commands::guard::{Added, Chosen, Own, Plan, fix_git};
@@ -51,16 +52,10 @@ pub(crate) struct Setup {
     locate: options::Locate,
 }
 
-/// The plan for an agent.
-struct Planned {
+/// An agent that is set up: the plan for its file, and later what became of it.
+struct Guarded {
     agent: Agent,
     options: InstallOptions,
-    change: Result<FileChange, InstallFailure>,
-}
-
-/// The result for an agent.
-struct Done {
-    agent: Agent,
     change: Result<FileChange, InstallFailure>,
     examined: Option<Examination>,
 }
@@ -87,23 +82,27 @@ impl Setup {
         let guards = Plan::new(&which.locate, &Chosen { guards, preset, observe: false, force: false })?;
         let is_recorded = !no_journal && !own.settings()?.has_journal();
         let planner = installer.clone().dry(true);
-        let planned: Vec<Planned> = agents
+        let mut all: Vec<Guarded> = agents
             .iter()
             .map(|agent| {
                 let options = options(*agent);
                 let change = planner.install(*agent, Level::User, &options);
-                Planned { agent: *agent, options, change }
+                Guarded { agent: *agent, options, change, examined: None }
             })
             .collect();
         // Guards alone guard nothing.
-        if planned.iter().all(|it| it.change.is_err()) {
-            return refused(planned, json);
+        if all.iter().all(|it| it.change.is_err()) {
+            if json {
+                output::json(&as_json(None, &[], false, &all))?;
+            }
+            all.into_iter().filter_map(|it| it.change.err()).map(complain).for_each(drop);
+            return Ok(ExitCode::from(EXIT_FAILED));
         }
         if !json || !yes {
-            show(&planned, &agents, &guards, is_recorded, &copies);
+            show(&all, &agents, &guards, is_recorded, &copies);
         }
         if dry_run {
-            let rows = planned.into_iter().map(|it| row_of(&(it.agent, Level::User, it.change)));
+            let rows = all.into_iter().map(|it| row_of(&(it.agent, Level::User, it.change)));
             return if json { output::json(&rows.collect::<Vec<_>>()) } else { Ok(ExitCode::SUCCESS) };
         }
         if yes || !approval::has_terminal() {
@@ -117,49 +116,33 @@ impl Setup {
         fix_git(&which.locate)?;
         let is_recorded = is_recorded && Recording::on().accept(&which, false)?;
         let hooks = entries(&which.locate).await;
-        let mut done = Vec::new();
-        for Planned { agent, options, .. } in planned {
+        for it in &mut all {
             // The copy may not be possible.
-            let options = with_program(&program, options, &surroundings);
-            let options = with_wanted_events(agent, &options, Some(&hooks));
-            done.push(Done {
-                agent,
-                change: installer.install(agent, Level::User, &options),
-                examined: None,
-            });
+            let options = with_program(&program, it.options.clone(), &surroundings);
+            let options = with_wanted_events(it.agent, &options, Some(&hooks));
+            it.change = installer.install(it.agent, Level::User, &options);
         }
         let manager = unless_interrupted(which.locate.manager()).await??;
         // Without a cache, for example, an event may take too long for the doctor.
         warn_of_problems(&manager);
         let doctor = doctor::of(&which.locate, None, doctor::LINE)?;
-        for it in done.iter_mut().filter(|it| it.change.is_ok()) {
+        for it in all.iter_mut().filter(|it| it.change.is_ok()) {
             it.examined = Some(unless_interrupted(doctor.examine(it.agent, &manager)).await?);
         }
         if json {
             let guards: Vec<&str> =
                 added.iter().filter(|it| it.is_written()).map(|it| it.guard.name).collect();
-            output::json(&as_json(Some(&program), &guards, is_recorded, &done))?;
+            output::json(&as_json(Some(&program), &guards, is_recorded, &all))?;
         } else {
-            tell(&done, &added)?;
+            tell(&all, &added)?;
         }
-        let is_well = done.iter().all(Done::is_guarded);
+        let is_well = all.iter().all(Guarded::is_guarded);
         Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILED) })
     }
 }
 
-/// Reports that no agent can be set up: nothing was changed.
-fn refused(planned: Vec<Planned>, json: bool) -> anyhow::Result<ExitCode> {
-    let done = planned.into_iter().map(|it| Done { agent: it.agent, change: it.change, examined: None });
-    let done: Vec<Done> = done.collect();
-    if json {
-        output::json(&as_json(None, &[], false, &done))?;
-    }
-    done.into_iter().filter_map(|it| it.change.err()).map(complain).for_each(drop);
-    Ok(ExitCode::from(EXIT_FAILED))
-}
-
-fn as_json(program: Option<&str>, guards: &[&str], is_recorded: bool, done: &[Done]) -> Value {
-    let agents: Vec<Value> = done.iter().map(Done::row).collect();
+fn as_json(program: Option<&str>, guards: &[&str], is_recorded: bool, all: &[Guarded]) -> Value {
+    let agents: Vec<Value> = all.iter().map(Guarded::row).collect();
     json!({ "program": program, "guards_added": guards, "journal_enabled": is_recorded, "agents": agents })
 }
 
@@ -182,13 +165,13 @@ fn found(which: &Which, installer: &Installer) -> anyhow::Result<Vec<Agent>> {
 }
 
 /// Shows what is going to be done.
-fn show(planned: &[Planned], agents: &[Agent], guards: &Plan, is_recorded: bool, copies: &Copies) {
+fn show(all: &[Guarded], agents: &[Agent], guards: &Plan, is_recorded: bool, copies: &Copies) {
     say("agents:");
-    for Planned { agent, change, .. } in planned {
+    for Guarded { agent, change, .. } in all {
         let change = match change {
-            Ok(it) if it.change == Change::Created => format!("create {}", shown(&it.path)),
-            Ok(it) if it.change == Change::Unchanged => format!("{} stays", shown(&it.path)),
-            Ok(it) => format!("add hookbox to {}", shown(&it.path)),
+            Ok(it) if it.change == Change::Created => format!("create {}", shown_path(&it.path)),
+            Ok(it) if it.change == Change::Unchanged => format!("{} stays", shown_path(&it.path)),
+            Ok(it) => format!("add hookbox to {}", shown_path(&it.path)),
             Err(failure) => format!("cannot be set up: {failure}"),
         };
         say(format_args!("  {:<12}  {change}", agent.title()));
@@ -206,16 +189,16 @@ fn show(planned: &[Planned], agents: &[Agent], guards: &Plan, is_recorded: bool,
             "journal: record each event with its verdict on this machine, without secrets, for `hookbox log`",
         );
     }
-    say(format_args!("program: copy hookbox to {}", shown(&copies.path())));
+    say(format_args!("program: copy hookbox to {}", shown_path(&copies.path())));
 }
 
 /// Prints one line for each agent, and the next steps.
-fn tell(done: &[Done], added: &[Added]) -> anyhow::Result<()> {
+fn tell(all: &[Guarded], added: &[Added]) -> anyhow::Result<()> {
     let names: Vec<&str> = added.iter().filter(|it| it.is_written()).map(|it| it.guard.name).collect();
     if !names.is_empty() {
         output::text(&format!("guards: added {}", names.join(", ")))?;
     }
-    for it in done {
+    for it in all {
         let state = if it.is_guarded() { "guarded" } else { "NOT guarded" };
         output::text(&format!("{}: {state}", it.agent.title()))?;
         match &it.change {
@@ -231,14 +214,14 @@ fn tell(done: &[Done], added: &[Added]) -> anyhow::Result<()> {
             }
         }
     }
-    let failed: Vec<&str> = done.iter().filter(|it| !it.is_guarded()).map(|it| it.agent.as_str()).collect();
+    let failed: Vec<&str> = all.iter().filter(|it| !it.is_guarded()).map(|it| it.agent.as_str()).collect();
     if !failed.is_empty() {
         hint(format_args!("to see why: hookbox doctor {}", failed.join(" ")));
     }
     Ok(())
 }
 
-impl Done {
+impl Guarded {
     fn is_guarded(&self) -> bool {
         self.examined.as_ref().is_some_and(|it| it.guarded)
     }

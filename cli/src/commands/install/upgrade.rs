@@ -3,13 +3,14 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use hookbox::shown_path;
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure};
 use hookbox_guards::Status;
 use serde_json::json;
 
 use super::program::Copies;
-use super::which::{Row, Which, of_users, row_of, shown, tell};
+use super::which::{Row, Which, of_users, row_of, tell};
 use super::{entries, keep, with_program, with_wanted_events};
 use crate::commands::guard::{Chosen, Own, Plan};
 use crate::error::{EXIT_FAILED, InputError};
@@ -103,5 +104,5 @@ impl Upgrade {
 
 fn sentence(done: &FileChange) -> String {
     let what = if done.change == Change::Unchanged { "is up to date" } else { "changed" };
-    format!("{} {what}", shown(&done.path))
+    format!("{} {what}", shown_path(&done.path))
 }

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use hookbox::discovery;
-use hookbox::escape;
+use hookbox::{discovery, shown_path};
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure, InstallOptions, Installer};
 use hookbox_agents::config::{Level, Surroundings};
@@ -19,7 +18,7 @@ use crate::{human, named, options, output};
 const SYSTEM_DATA: &str = "var/lib/hookbox";
 
 /// The selection of agents and files.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(super) struct Which {
     #[arg(
         help = format!("The agents: {}", options::names(Agent::ALL)),
@@ -61,18 +60,7 @@ pub(super) struct Which {
 impl Which {
     /// Selects these agents, at the user's level.
     pub(super) fn of_user(agents: Vec<Agent>, dry_run: bool, json: bool, locate: options::Locate) -> Self {
-        Self {
-            agents,
-            all: false,
-            user: true,
-            project: false,
-            local: false,
-            system: false,
-            system_root: None,
-            dry_run,
-            json,
-            locate,
-        }
+        Self { agents, user: true, dry_run, json, locate, ..Self::default() }
     }
 
     pub(super) fn level(&self) -> Level {
@@ -212,7 +200,7 @@ impl Which {
 
     /// Prints a change for a person.
     fn show(&self, agent: Agent, done: &FileChange) -> anyhow::Result<()> {
-        let (title, path) = (agent.title(), shown(&done.path));
+        let (title, path) = (agent.title(), shown_path(&done.path));
         let is_install = !done.next.is_empty();
         if self.dry_run && done.change == Change::Created && !agent.runs_commands() {
             let lines = done.after.iter().flatten().filter(|byte| **byte == b'\n').count();
@@ -242,10 +230,10 @@ impl Which {
         }
         match &done.original {
             Some(original) if is_install => {
-                output::text(&format!("  the original: {}", shown(original)))?;
+                output::text(&format!("  the original: {}", shown_path(original)))?;
             }
             Some(original) => {
-                let original = shown(original);
+                let original = shown_path(original);
                 note(format_args!(
                     "the original of {path}, from before hookbox was installed, is kept as {original}"
                 ));
@@ -253,7 +241,7 @@ impl Which {
             None => {}
         }
         if let Some(earlier) = &done.earlier {
-            note(format_args!("an earlier original of {path} is kept as {}", shown(earlier)));
+            note(format_args!("an earlier original of {path} is kept as {}", shown_path(earlier)));
         }
         for switch in &done.switches {
             warn(format_args!("{path}: {switch}"));
@@ -296,11 +284,6 @@ pub(super) fn tell((agent, _, done): &Row, sentence: impl Fn(&FileChange) -> Str
             Ok(())
         }
     }
-}
-
-/// Returns a path as a terminal may show it.
-pub(super) fn shown(path: &Path) -> String {
-    escape(&path.to_string_lossy(), 4096)
 }
 
 fn failed_row(agent: Agent, level: Level, failure: &InstallFailure) -> Value {

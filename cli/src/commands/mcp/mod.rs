@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use hookbox_system::units::parse_duration;
 use tokio::sync::mpsc;
 
 use crate::compiler::pooled_runtime;
@@ -29,7 +30,7 @@ use server::{Client, Server};
 #[derive(Args, Debug)]
 pub(crate) struct Mcp {
     /// The timeout of each hook, such as 500ms or 2s.
-    #[arg(long, value_name = "D", value_parser = options::duration)]
+    #[arg(long, value_name = "D", value_parser = parse_duration)]
     timeout: Option<Duration>,
     /// Serve on a new Unix socket instead, for several agents of yours. Other users cannot connect.
     #[arg(long, value_name = "PATH")]

@@ -38,7 +38,7 @@ impl Drop for Bound {
 /// Makes the socket, readable and writable for the user alone. It replaces one that a killed process has left.
 pub(super) fn bind(path: &Path) -> Result<Bound, InputError> {
     let failed = |error: io::Error| {
-        let what = format!("cannot serve on {}: {error}", text::escape(&path.to_string_lossy(), 4096));
+        let what = format!("cannot serve on {}: {error}", text::shown_path(path));
         InputError::new(what, "give a new file in a directory of yours, such as $XDG_RUNTIME_DIR/hookbox")
     };
     let listener = match UnixListener::bind(path) {

@@ -1,6 +1,5 @@
 //! The verdict of an event as `structuredContent`: typed, and versioned.
 
-use hookbox::event::EventData;
 use hookbox::outcome::Ruling;
 use hookbox::session::Fired;
 use hookbox::{EventName, Report};
@@ -24,14 +23,8 @@ pub(super) fn of(fired: &Fired) -> Value {
         };
         let mut decision = ruling.map(|it| why(it, action, report)).unwrap_or_default();
         decision.insert("action".to_owned(), json!(action));
-        let value = match &event.data {
-            EventData::BeforeToolCall(call) => call.input.value().clone(),
-            EventData::AfterToolCall(result) => result.output.value().clone(),
-            EventData::UserMessageSend { message } => json!(message),
-            EventData::OnError(error) => json!(error.message),
-            _ => Value::Null,
-        };
-        decision.extend(subject(&name).filter(|_| is_needed).map(|name| (name.to_owned(), value)));
+        let value = is_needed.then(|| event.data.changeable()).flatten();
+        decision.extend(value.map(|(name, value)| (name.to_owned(), value)));
         if let Some(allowed) = &verdict.allowed {
             decision.insert("allowed".to_owned(), Value::Object(why(allowed, "allow", report)));
         }
@@ -70,17 +63,6 @@ pub(super) fn of(fired: &Fired) -> Value {
 /// Returns true if the verdicts of an event have a decision.
 fn decides(name: &EventName) -> bool {
     name.allows().block || *name == EventName::OnError
-}
-
-/// Returns the name of the value that an event goes on with.
-fn subject(name: &EventName) -> Option<&'static str> {
-    match name {
-        EventName::BeforeToolCall => Some("input"),
-        EventName::AfterToolCall => Some("output"),
-        EventName::UserMessageSend => Some("message"),
-        EventName::OnError => Some("error"),
-        _ => None,
-    }
 }
 
 /// The action of an event that goes on.
@@ -126,7 +108,7 @@ pub(super) fn schema(name: &EventName) -> Value {
     if let Some(decision) = decision.as_object_mut() {
         decision.insert("action".to_owned(), json!({ "enum": actions }));
         decision.insert("allowed".to_owned(), json!({ "type": "object", "properties": ruling }));
-        decision.extend(subject(name).map(|name| (name.to_owned(), json!({}))));
+        decision.extend(name.changeable().map(|name| (name.to_owned(), json!({}))));
     }
     json!({
         "type": "object",

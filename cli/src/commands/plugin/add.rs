@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use hookbox::escape;
+use hookbox::{escape, shown_path};
 use hookbox_plugins::{Decision, Hosts, PluginError, PluginErrorKind, Preview, Replace, Request, Source};
 use hookbox_system::text::shell_word;
 
@@ -142,7 +142,7 @@ impl Add {
         locations::repair(&plugins);
         let lock = plugins.lock()?;
         if lock.iter().next().is_none() {
-            let path = escape(&plugins.lock_path().to_string_lossy(), 4096);
+            let path = shown_path(&plugins.lock_path());
             say(format_args!("{path} names no plugin, so that there is nothing to install"));
         }
         let mut all = Vec::new();

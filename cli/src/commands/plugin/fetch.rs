@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use hookbox::discovery::{ManagedDir, PluginPolicy};
-use hookbox::{Digest, escape};
+use hookbox::{Digest, escape, shown_path};
 use hookbox_plugins::registry::PublicKey;
 use hookbox_plugins::{Accepted, Decision, Locked, PluginError, PluginErrorKind, Plugins, Preview, Request};
 use hookbox_system::text::shell_word;
@@ -178,7 +178,7 @@ impl FetchOptions {
     pub(super) fn new(plain_http: bool, key: Option<&Path>) -> anyhow::Result<Self> {
         let Some(file) = key else { return Ok(Self { plain_http, key: None }) };
         let wrong = |what: String| {
-            let what = format!("--key {}: {what}", escape(&file.to_string_lossy(), 1024));
+            let what = format!("--key {}: {what}", shown_path(file));
             InputError::new(what, "give the public key in PEM, such as cosign.pub")
         };
         let text = String::from_utf8(crate::input::text(file)?)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hookbox::discovery::{self, Options};
 use hookbox::manager::Manager;
-use hookbox::{Runtime, escape};
+use hookbox::{Runtime, escape, shown_path};
 use hookbox_plugins::{
     Hosts, KnownPlugin, Location, PluginError, PluginErrorKind, PluginName, Plugins, known, needs_repair,
 };
@@ -162,8 +162,7 @@ pub(super) fn find<'p>(all: &'p [Plugins], word: &str) -> anyhow::Result<(&'p Pl
         );
     }
     if found.len() > 1 {
-        let paths: Vec<String> =
-            found.iter().map(|(_, it)| escape(&it.path.to_string_lossy(), 1024)).collect();
+        let paths: Vec<String> = found.iter().map(|(_, it)| shown_path(&it.path)).collect();
         let what = format!("{}: expected one plugin, found {}", escape(word, 200), paths.join(" and "));
         let hint = "give --project or --global, or --root NAME if that is not enough";
         return Err(InputError::new(what, hint).into());

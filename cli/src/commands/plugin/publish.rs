@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use hookbox::{Digest, escape};
+use hookbox::{Digest, escape, shown_path};
 use hookbox_plugins::registry::{Description, Options, Registry};
 use hookbox_plugins::{
     Contents, Hosts, Location, OciReference, PluginName, Plugins, Silent, Source, Stage, Staged, fetch,
@@ -57,7 +57,7 @@ impl Publish {
             return Err(self.no_reference());
         };
         if let Err(error) = self.path.metadata() {
-            let path = escape(&self.path.to_string_lossy(), 1024);
+            let path = shown_path(&self.path);
             let what = format!("{path}: expected a component or a directory, found: {error}");
             let hint = "give a component (.wasm), or a directory with skills/, recipes/ or hooks/";
             return Err(InputError::new(what, hint).into());
@@ -116,7 +116,7 @@ async fn staged(path: &Path, name: &PluginName, scratch: &Path) -> anyhow::Resul
     let mut stage = Stage::new(&plugins, &Silent)?;
     let path = path.canonicalize()?;
     fetch::directory(&path, &mut stage, &Silent)?;
-    let shown = escape(&path.to_string_lossy(), 1024);
+    let shown = shown_path(&path);
     let staged = stage.finish().map_err(|error| error.of_source(&shown))?;
     let hooks = staged.path().join("hooks");
     let mut components = Vec::new();

@@ -4,11 +4,10 @@
 use hookbox::internal::tool_result;
 use serde_json::{Map, Value};
 
-use super::Reply;
 use super::answer::{Decision, Plan};
 use super::event::AgentEvent;
 use super::output::filled;
-use super::reply;
+use super::{Reply, reply};
 use crate::dialect::fields::Fields;
 use crate::event::{Document, Event, EventData, ToolCall, ToolResult};
 use crate::hook::OnFailure;

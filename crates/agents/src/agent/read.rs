@@ -13,9 +13,8 @@ use crate::dialect::claude::Session;
 use crate::dialect::exact;
 use crate::dialect::fields::{Fields, PayloadError, describe};
 use crate::event::{AgentPayload, Context, Event, EventData, ToolResult};
-use crate::json;
 use crate::outcome::Verdict;
-use crate::text;
+use crate::{json, text};
 
 /// The event that an agent sent to its hook command.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! The facts about one event, and its clock.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::agent::{Agent, AgentEvent, EventKind, Reply};
@@ -36,11 +36,11 @@ impl Known {
     }
 
     pub(super) fn set(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut hookbox_system::mutex::lock(&self.state));
     }
 
     fn get(&self) -> State {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        hookbox_system::mutex::lock(&self.state).clone()
     }
 
     /// Returns the agent.

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::config::entry::Entry;
-use crate::finding::Examination;
-use crate::finding::{contents_of, real, repository_root, shown};
+use crate::finding::{Examination, contents_of, real, repository_root, shown};
 use crate::hook::Digest;
 use crate::spec::Conditions;
 use crate::spec::places::Level;

@@ -9,9 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::document::{ConfigText, DocumentError, json, last};
 use super::entry::Entry;
-use crate::Agent;
 use crate::spec::{DisableSetting, EntryForm, Groups, LeavesOut, Spec};
-use crate::text;
+use crate::{Agent, text};
 use hookbox_system::limits;
 
 /// The other types of an entry.

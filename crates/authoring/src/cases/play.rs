@@ -283,13 +283,7 @@ impl Playing<'_> {
     }
 
     fn new_value(&self, data: &EventData) -> Option<Changed> {
-        let (name, value) = match data {
-            EventData::BeforeToolCall(call) => ("input", call.input.value().clone()),
-            EventData::AfterToolCall(result) => ("output", result.output.value().clone()),
-            EventData::UserMessageSend { message } => ("message", Value::from(message.clone())),
-            EventData::OnError(error) => ("error", Value::from(error.message.clone())),
-            _ => return None,
-        };
+        let (name, value) = data.changeable()?;
         Some(Changed { name: name.to_owned(), value: self.place.neutral_value(&value) })
     }
 

@@ -49,7 +49,7 @@ struct CaseWire {
     settings: Map<String, Value>,
     on_failure: Option<OnFailure>,
     #[serde(default)]
-    grants: Vec<Spanned<String>>,
+    grants: Vec<Capability>,
     #[serde(default)]
     files: BTreeMap<String, Spanned<String>>,
     #[serde(default)]
@@ -170,11 +170,6 @@ fn read_case(case: CaseWire, line: usize) -> Result<Case, Fault> {
         let (event, data) = read_event(earlier.into_inner(), &at)?;
         before.push(Earlier { event, data });
     }
-    let mut grants = Vec::new();
-    for grant in case.grants {
-        let right: Result<Capability, _> = grant.get_ref().parse();
-        grants.push(right.map_err(|error| Fault::new(grant.span(), error.to_string()))?);
-    }
     let mut files = BTreeMap::new();
     for (path, content) in case.files {
         check_path(&path, content.span())?;
@@ -212,7 +207,7 @@ fn read_case(case: CaseWire, line: usize) -> Result<Case, Fault> {
         every,
         settings: case.settings,
         on_failure: case.on_failure,
-        grants,
+        grants: case.grants,
         files,
         environment: case.environment,
         store: case.store,

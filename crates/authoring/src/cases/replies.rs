@@ -1,7 +1,7 @@
 //! Answers to the HTTP requests of components: those of the case, and never those of the network.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use hookbox::Network;
 use hookbox_system::limits;
@@ -64,7 +64,7 @@ struct Request {
 impl Requests {
     /// Returns the requests, and the problems of those that have no recorded answer.
     pub(super) fn take(&self) -> (Vec<String>, Vec<String>) {
-        let all = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let all = std::mem::take(&mut *hookbox_system::mutex::lock(&self.0));
         let unanswered = all.iter().filter(|it| !it.is_answered);
         let problems =
             unanswered.map(|it| format!("no recorded answer for the request {}", it.text)).collect();
@@ -72,7 +72,7 @@ impl Requests {
     }
 
     fn push(&self, text: String, is_answered: bool) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Request { text, is_answered });
+        hookbox_system::mutex::lock(&self.0).push(Request { text, is_answered });
     }
 }
 

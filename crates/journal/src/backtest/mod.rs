@@ -115,7 +115,7 @@ pub struct SessionFile {
 
 /// A source that cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: cannot be read: {error}", hookbox::escape(&path.to_string_lossy(), 4096))]
+#[error("{}: cannot be read: {error}", hookbox::shown_path(path))]
 pub struct SourceError {
     /// The path.
     pub path: PathBuf,

@@ -6,13 +6,13 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use hookbox::event::ToolKind;
 use hookbox::internal::chain::{self, ChainOptions};
 use hookbox::internal::facts;
 use hookbox::session::Fired;
-use hookbox::{Context, Event, EventData, Hook, Status, ToolCall, escape, prefix};
+use hookbox::{Context, Event, EventData, Hook, Status, ToolCall, escape, prefix, shown_path};
 use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
@@ -37,11 +37,11 @@ impl Work<'_> {
     fn is_first(&self, format: &str, id: Option<&String>) -> bool {
         let Some(id) = id else { return true };
         let hash = self.hasher.hash_one((format, id));
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(hash)
+        hookbox_system::mutex::lock(&self.seen).insert(hash)
     }
 
     fn tally(&self) -> MutexGuard<'_, Backtest> {
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+        hookbox_system::mutex::lock(&self.tally)
     }
 }
 
@@ -78,7 +78,7 @@ impl Worker<'_> {
             Ok(_) => "it is not a session file of a known format, nor of the journal".to_owned(),
             Err(error) => error.to_string(),
         };
-        let path = escape(&file.path.to_string_lossy(), 4096);
+        let path = shown_path(&file.path);
         work.tally().problems.push(FileProblem { path, reason });
     }
 

@@ -30,7 +30,7 @@ const PARTS: u64 = 8;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AppendError {
     /// The directory or a file cannot be used.
-    #[error("{}: {error}", hookbox::escape(&path.to_string_lossy(), 4096))]
+    #[error("{}: {error}", hookbox::shown_path(path))]
     File {
         path: std::path::PathBuf,
         #[source]

@@ -67,7 +67,7 @@ pub(crate) fn has_own_hash(line: &[u8]) -> bool {
 
 /// Returns an error with the path of its file.
 fn named(path: &Path, error: &io::Error) -> io::Error {
-    let path = hookbox::escape(&path.to_string_lossy(), 4096);
+    let path = hookbox::shown_path(path);
     io::Error::new(error.kind(), format!("{path}: {error}"))
 }
 

@@ -44,7 +44,7 @@ pub struct Sent {
 #[derive(Debug, thiserror::Error)]
 pub enum SendingError {
     /// The journal, or the file with the position, cannot be used.
-    #[error("{}: {error}", hookbox::escape(&path.to_string_lossy(), 4096))]
+    #[error("{}: {error}", hookbox::shown_path(path))]
     File {
         /// The directory of the journal.
         path: PathBuf,

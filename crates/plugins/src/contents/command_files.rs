@@ -29,7 +29,7 @@ impl Contents {
             0 => String::new(),
             more => format!(" (and {more} more)"),
         };
-        let (hook, path) = (escape(hook, 200), escape(&path.to_string_lossy(), 1024));
+        let (hook, path) = (escape(hook, 200), text::shown_path(path));
         let what = format!("its hook {hook} runs {path}, which is not a file of the plugin{more}");
         Err(PluginError {
             what: shown.to_owned(),

@@ -424,8 +424,7 @@ impl Git<'_> {
         let words = text::escape(&redact::text(&self.url.hide_in(&lines.join("; "))), usize::MAX);
         // The end names the reason.
         let cut = words.len().saturating_sub(hookbox_system::limits::EXCERPT);
-        let cut = (cut..words.len()).find(|at| words.is_char_boundary(*at)).unwrap_or_default();
-        words.split_at(cut).1.to_owned()
+        words.split_at(words.ceil_char_boundary(cut)).1.to_owned()
     }
 
     /// Returns an error about the fetched address.

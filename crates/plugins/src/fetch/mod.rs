@@ -6,8 +6,7 @@ mod git;
 use std::path::Path;
 
 use super::blocking::blocking;
-use super::{GitUrl, Observer, OciReference, PluginError, PluginErrorKind, Resolved, Source, Stage};
-use hookbox::hook::Digest;
+use super::{GitUrl, Observer, PluginError, PluginErrorKind, Resolved, Source, Stage};
 
 /// Copies a local directory into the stage. Symlinks are copied as symlinks. `.git` at its top is left out, and so is
 /// the root that the plugin is installed into. Blocking.
@@ -74,9 +73,17 @@ pub async fn fetch(
         (Source::Directory { path }, None | Some(Resolved::Directory)) => {
             blocking(|| directory(path, stage, observer))
         }
-        (Source::Oci(reference), None) => artifact(source, reference, None, stage, observer).await,
-        (Source::Oci(reference), Some(Resolved::Manifest(pin))) => {
-            artifact(source, reference, Some(pin), stage, observer).await
+        #[cfg(feature = "oci")]
+        (Source::Oci(reference), None | Some(Resolved::Manifest(_))) => {
+            let (registry, name) = (super::registry::Registry::default(), source.name()?);
+            let pin = if let Some(Resolved::Manifest(pin)) = pin { Some(pin) } else { None };
+            registry.pull(reference, &name, pin, None, stage, observer).await
+        }
+        #[cfg(not(feature = "oci"))]
+        (Source::Oci(_), None | Some(Resolved::Manifest(_))) => {
+            let what = "this hookbox was built without OCI registries".to_owned();
+            Err(PluginError::new(source.shown(), PluginErrorKind::Fetch(what))
+                .hint("build it with the feature `oci`"))
         }
         (_, Some(_)) => {
             let what = "is pinned as another kind of source".to_owned();
@@ -84,28 +91,4 @@ pub async fn fetch(
                 .hint("plugins.lock was changed by hand: add the plugin again with --force"))
         }
     }
-}
-
-#[cfg(feature = "oci")]
-async fn artifact(
-    source: &Source,
-    reference: &OciReference,
-    pin: Option<&Digest>,
-    stage: &mut Stage<'_>,
-    observer: &dyn Observer,
-) -> Result<Resolved, PluginError> {
-    super::registry::Registry::default().pull(reference, &source.name()?, pin, None, stage, observer).await
-}
-
-#[cfg(not(feature = "oci"))]
-async fn artifact(
-    source: &Source,
-    _: &OciReference,
-    _: Option<&Digest>,
-    _: &mut Stage<'_>,
-    _: &dyn Observer,
-) -> Result<Resolved, PluginError> {
-    let what = "this hookbox was built without OCI registries".to_owned();
-    Err(PluginError::new(source.shown(), PluginErrorKind::Fetch(what))
-        .hint("build it with the feature `oci`"))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::event::{Event, EventData};
+use crate::event::Event;
 use crate::outcome::Verdict;
 
 /// Encodes the verdict of a chain for `hookbox run --dialect base-coat`.
@@ -17,7 +17,7 @@ use crate::outcome::Verdict;
 /// * `metadata` has the fields that the specification lacks: `blockedBy`, `followUpMessages`, `messages`,
 ///   `callback` and `callbackArgs`.
 pub fn verdict(verdict: &Verdict, event: &Event) -> Value {
-    let changed = if verdict.modified { changed(event) } else { None };
+    let changed = verdict.modified.then(|| event.data.changeable()).flatten();
     let ruling = verdict.block.as_ref().or(verdict.ask.as_ref());
     let action = match (ruling, &changed) {
         (Some(_), _) => "block",
@@ -33,20 +33,11 @@ pub fn verdict(verdict: &Verdict, event: &Event) -> Value {
     out.insert("additionalContext".to_owned(), json!(verdict.context));
     out.insert("warnings".to_owned(), verdict.warnings.iter().map(|warning| json!(warning.text)).collect());
     if let Some((name, value)) = changed {
-        out.insert(name.to_owned(), value);
+        let field = if matches!(name, "input" | "message") { "modifiedInput" } else { "modifiedOutput" };
+        out.insert(field.to_owned(), value);
     }
     out.insert("metadata".to_owned(), Value::Object(metadata(verdict)));
     Value::Object(out)
-}
-
-fn changed(event: &Event) -> Option<(&'static str, Value)> {
-    Some(match &event.data {
-        EventData::BeforeToolCall(call) => ("modifiedInput", call.input.value().clone()),
-        EventData::AfterToolCall(result) => ("modifiedOutput", result.output.value().clone()),
-        EventData::UserMessageSend { message } => ("modifiedInput", json!(message)),
-        EventData::OnError(error) => ("modifiedOutput", json!(error.message)),
-        _ => return None,
-    })
 }
 
 fn metadata(verdict: &Verdict) -> Map<String, Value> {
@@ -80,7 +71,7 @@ mod tests {
 
     use super::*;
     use crate::dialect::base_coat::outcome;
-    use crate::event::{AgentStop, Context, EventName, ToolCall, ToolResult};
+    use crate::event::{AgentStop, Context, EventData, EventName, ToolCall, ToolResult};
     use crate::outcome::{Author, Callback, Fold, Ruling};
 
     fn event(data: EventData) -> Event {

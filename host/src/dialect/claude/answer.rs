@@ -10,8 +10,7 @@ use crate::dialect::reply::{Reply, malformed};
 use crate::event::{Event, EventData, EventName};
 use crate::hook::{Cause, HookError};
 use crate::outcome::{Action, Outcome};
-use hookbox_system::json;
-use hookbox_system::text;
+use hookbox_system::{json, text};
 
 /// The text for the agent if a hook makes it go on without a reason.
 const GO_ON: &str = "A hook asks you to go on, and does not say why.";

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use super::{name, payload, tool_name};
-use crate::event::kind_of_pattern;
-use crate::event::{ErrorSource, Event, EventData, ToolKind};
+use crate::event::{ErrorSource, Event, EventData, ToolKind, kind_of_pattern};
 pub use crate::pattern::Expression;
 use crate::pattern::MAX_LENGTH;
 use hookbox_system::text;

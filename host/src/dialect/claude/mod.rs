@@ -18,17 +18,13 @@ mod wire;
 
 use std::borrow::Cow;
 
-pub use self::answer::{blocked, by_answer, by_exit_code, failed, read};
-pub use self::answer::{outcome, outcome_of};
+pub use self::answer::{blocked, by_answer, by_exit_code, failed, outcome, outcome_of, read};
 pub use self::condition::Condition;
 pub(crate) use self::event::names;
 pub use self::event::{event_name, name};
-pub use self::matcher::{Expression, compile};
-pub use self::matcher::{Matcher, MatcherError};
-pub use self::multi_file::split;
-pub use self::multi_file::{MAX_FILES, Split};
-pub use self::payload::encode;
-pub use self::payload::last_said;
+pub use self::matcher::{Expression, Matcher, MatcherError, compile};
+pub use self::multi_file::{MAX_FILES, Split, split};
+pub use self::payload::{encode, last_said};
 pub use self::specific::{CLAUDE, Style, Text};
 pub use self::tool::{call, restore, shell_response};
 pub use self::wire::ClaudeWire;

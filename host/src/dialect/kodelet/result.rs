@@ -10,8 +10,7 @@ use crate::dialect::{base_coat, borrowed};
 use crate::event::{EventName, Message};
 use crate::hook::HookError;
 use crate::outcome::{Action, Callback, Outcome};
-use hookbox_system::json;
-use hookbox_system::text;
+use hookbox_system::{json, text};
 
 /// The keys that have an effect at some event.
 const KEYS: [&str; 10] = [

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::dialect::kodelet::answer::args;
-use crate::event::{Event, EventData};
+use crate::event::Event;
 use crate::outcome::Verdict;
 
 /// Encodes a verdict for `hookbox run`: kodelet's result fields, and further fields of hookbox.
@@ -23,14 +23,8 @@ pub fn verdict(verdict: &Verdict, event: &Event) -> Value {
         put("reason", json!(block.for_model()));
         put("blocked_by", json!(block.by));
     }
-    if verdict.modified {
-        match &event.data {
-            EventData::BeforeToolCall(call) => put("input", call.input.value().clone()),
-            EventData::AfterToolCall(result) => put("output", result.output.value().clone()),
-            EventData::UserMessageSend { message } => put("message", json!(message)),
-            EventData::OnError(error) => put("error", json!(error.message)),
-            _ => {}
-        }
+    if let Some((name, value)) = verdict.modified.then(|| event.data.changeable()).flatten() {
+        put(name, value);
     }
     if !verdict.follow_ups.is_empty() {
         put("follow_up_messages", json!(verdict.follow_ups));
@@ -66,7 +60,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::event::{AgentStop, Context, Message, ToolCall};
+    use crate::event::{AgentStop, Context, EventData, Message, ToolCall};
     use crate::outcome::{Callback, Ruling, Warning};
 
     fn event(data: EventData) -> Event {

@@ -170,7 +170,7 @@ impl Scan {
         let name = name.to_string_lossy().into_owned();
         self.tiers(&access, Origin::Managed, base, &[name], &[]);
         if managed.is_required() && !is_there(&file) {
-            let required = text::escape(&managed.path.join(REQUIRED).to_string_lossy(), 4096);
+            let required = text::shown_path(&managed.path.join(REQUIRED));
             let message = format!("does not exist, and {required} says that it must");
             self.files.problems.push(Problem::new(file, message).hiding(&access));
         }

@@ -17,8 +17,7 @@ use crate::hook::{
 };
 use crate::rules::RulesHook;
 use crate::wasm::{Access, Component, ComponentHook};
-use hookbox_system::files;
-use hookbox_system::text;
+use hookbox_system::{files, text};
 
 /// Selects and examines the candidates of a scan, and builds their hooks.
 pub(super) async fn build(
@@ -243,7 +242,7 @@ impl Builder<'_> {
         // declaration.
         if let Some(declared) = judged.declared().filter(|it| it.handler.is_ok()) {
             let file = dir.declaring(declared.source);
-            let file = text::escape(&file.to_string_lossy(), 1024);
+            let file = text::shown_path(&file);
             error.message = match declared.kind {
                 Kind::Component => format!("{file}: {}: {}", declared.spot, error.message),
                 _ => format!("{}: {}", declared.spot, error.message),
@@ -279,7 +278,7 @@ impl Builder<'_> {
         }
         if descriptor.on_failure == OnFailure::Block {
             if is_undeclared {
-                let path = text::escape(&path.to_string_lossy(), 1024);
+                let path = text::shown_path(path);
                 error.message = format!("{path}: {}; {undeclared}; hint: {MEND}", error.message);
             }
             return failing(judged, descriptor, error, EntryStatus::Invalid);

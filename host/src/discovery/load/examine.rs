@@ -3,12 +3,11 @@
 use std::io::{self, Read as _};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use hookbox_system::files;
-use hookbox_system::units;
+use hookbox_system::{files, mutex, units};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -140,7 +139,7 @@ impl Examiner {
 
     /// Returns the time that untrusted files took.
     pub(super) fn untrusted_time(&self) -> Duration {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner)
+        *mutex::lock(&self.used)
     }
 
     /// Examines the files of these hooks; the results have their order.
@@ -206,7 +205,7 @@ impl Examiner {
             let began = Instant::now();
             // In a box, because the futures of discovery are large.
             let examined = timeout(left, Box::pin(self.examine_file(job, self.together))).await;
-            *self.used.lock().unwrap_or_else(PoisonError::into_inner) += began.elapsed();
+            *mutex::lock(&self.used) += began.elapsed();
             if let Ok(examined) = examined {
                 return examined;
             }

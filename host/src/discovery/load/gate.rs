@@ -56,7 +56,7 @@ impl Granted {
             None => Records::default(),
             Some(Ok(records)) => records,
             Some(Err(error)) => {
-                let path = text::escape(&error.path.to_string_lossy(), 4096);
+                let path = text::shown_path(&error.path);
                 let message = format!("{}: nothing is trusted or granted", error.kind);
                 let hint = format!("move it aside: mv {path} {path}.old");
                 let problem = Problem::new(&error.path, message).off().hint(hint);
@@ -68,7 +68,7 @@ impl Granted {
         let inventory = inventory.unwrap_or_else(|error| {
             let path = options.data.clone().unwrap_or_default().join(Inventory::FILE);
             let message = format!("{error}: hookbox cannot tell which guards are missing");
-            let shown = text::escape(&path.to_string_lossy(), 4096);
+            let shown = text::shown_path(&path);
             let hint = format!("move it aside, and add the guards again: mv {shown} {shown}.old");
             problems.push(Problem { hides: true, ..Problem::new(path, message).hint(hint) });
             Inventory::default()

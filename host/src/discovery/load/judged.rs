@@ -14,8 +14,7 @@ use crate::native::Verify;
 use crate::outcome::Answers;
 use crate::trust::native_digest::DigestInput;
 use crate::trust::{self, Record, Scope, TreeError, TrustLevel};
-use hookbox_system::text;
-use hookbox_system::units;
+use hookbox_system::{text, units};
 
 /// The time limit of a command in Claude Code's shape that has none, as in Claude Code.
 const USUAL_OF_CLAUDE: Duration = Duration::from_secs(600);

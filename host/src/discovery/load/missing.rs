@@ -176,7 +176,7 @@ impl Builder<'_> {
         let is_guard = blocks && table.enabled != Some(false) && !table.makes_observer();
         let what = if is_guard { format!("; {BLOCKS}") } else { String::new() };
         let problem = about(200, &format!("is not a hook of this root{what}")).of(name);
-        let path = text::escape(&expected.path.to_string_lossy(), 4096);
+        let path = text::shown_path(&expected.path);
         let Options { whole_paths, .. } = self.options;
         let approve = is_repo.then(|| {
             let flags = self.options.flags();
@@ -353,7 +353,7 @@ pub(super) fn shadowed(judged: &Judged, shadower: &Shadower) -> Option<Problem> 
     let is_guard = judged.on_failure() == Some(OnFailure::Block);
     let counts = judged.was_trusted() || (is_users && (is_guard || shadower.is_foreign));
     (counts && !shadower.is_agreed).then(|| {
-        let by = text::escape(&shadower.by.to_string_lossy(), 1024);
+        let by = text::shown_path(&shadower.by);
         let message = format!("does not run: {by} has its name and comes first");
         let problem = Problem::new(&judged.candidate.path, message).of(&judged.candidate.name).off();
         problem.hint("give one of them another name")

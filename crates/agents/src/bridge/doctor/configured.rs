@@ -15,8 +15,7 @@ use crate::config::{
     toml_switches,
 };
 use crate::files::FileAccess;
-use crate::finding::Examination;
-use crate::finding::{contents, contents_of, real, report_unread, repository_root, shown};
+use crate::finding::{Examination, contents, contents_of, real, report_unread, repository_root, shown};
 use crate::spec::places::{Holds, HookPlace};
 use crate::spec::{Above, PluginFile};
 use hookbox::discovery::MAX_FILES;

@@ -8,8 +8,7 @@ use super::desired::DesiredEntry;
 use crate::agent::Agent;
 use crate::agent::bridge_command::is_ours;
 use crate::config::{ConfigText, DocumentError, only, read};
-use crate::spec::{DisableSetting, LeavesOut};
-use crate::spec::{EntryForm, Groups};
+use crate::spec::{DisableSetting, EntryForm, Groups, LeavesOut};
 use hookbox::discovery::document::Form;
 
 /// An entry of ours, with the nodes around it.

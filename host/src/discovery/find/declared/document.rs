@@ -7,9 +7,7 @@ use jsonc_parser::ast::{ObjectPropName, Value};
 use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{ParseOptions, parse_to_ast};
 
-use hookbox_system::Hint;
-use hookbox_system::json;
-use hookbox_system::text;
+use hookbox_system::{Hint, json, text};
 
 /// The depth of a declaration. The deepest known key is at level six.
 const MAX_NESTED: usize = 32;

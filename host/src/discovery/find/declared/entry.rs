@@ -15,8 +15,7 @@ use super::{Declared, Handler, Service, Source};
 use crate::event::kind_of_pattern;
 use crate::hook::{Kind, OnFailure};
 use crate::native::command::CommandLine;
-use hookbox_system::units;
-use hookbox_system::{limits, text};
+use hookbox_system::{limits, text, units};
 
 /// The keys of an action.
 const ACTIONS: [&str; 4] = ["command", "component", "tool", "url"];

@@ -289,7 +289,7 @@ impl Declared {
                 self.is_reported = true;
             }
             None => {
-                let file = text::escape(&mcp_json.to_string_lossy(), 1024);
+                let file = text::shown_path(mcp_json);
                 let nearest = text::nearest(server, servers.keys().map(String::as_str));
                 let (shown, meant) = (text::escape(server, 80), text::or_meant(nearest));
                 self.handler = Err(format!("{spot}: {file} has no server {shown:?}{meant}"));

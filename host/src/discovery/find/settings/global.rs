@@ -9,16 +9,15 @@ use std::path::PathBuf;
 use super::Table;
 use crate::builtin::{self, Builtin, BuiltinSettings};
 use crate::discovery::Problem;
-use crate::discovery::find::Options;
-use crate::discovery::find::absolute;
 use crate::discovery::find::files::Files;
 use crate::discovery::find::managed::PluginPolicy;
 use crate::discovery::find::roots::RootDir;
+use crate::discovery::find::{Options, absolute};
 use crate::hook::{Origin, Settings};
-use crate::journal_settings::{DAY, JournalSettings};
+use crate::journal::JournalSettings;
 use crate::thresholds::{AtThreshold, Thresholds};
 use hookbox_system::files::FileAccess;
-use hookbox_system::text;
+use hookbox_system::{limits, text};
 
 /// The settings of a file for all hooks together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -140,7 +139,7 @@ impl fmt::Display for SwitchedOff {
         match self {
             Self::Asked => f.write_str("no hook runs: hooks are switched off"),
             Self::Settings(file) => {
-                let file = text::escape(&file.to_string_lossy(), 4096);
+                let file = text::shown_path(file);
                 write!(f, "no hook runs: no_hooks is true in {file}")
             }
             Self::Command(name) => {
@@ -230,7 +229,9 @@ pub(crate) fn global(roots: &[RootDir], options: &Options, problems: &mut Vec<Pr
     let default = JournalSettings::default();
     let journal = JournalSettings {
         enabled: user().find_map(|root| root.top.journal).unwrap_or(default.enabled),
-        keep: user().find_map(|root| root.top.keep_days).map_or(default.keep, |days| DAY * days.get()),
+        keep: user()
+            .find_map(|root| root.top.keep_days)
+            .map_or(default.keep, |days| limits::DAY * days.get()),
         max_size: user().find_map(|root| root.top.journal_size).unwrap_or(default.max_size),
         sends: user().any(|root| root.top.collector.is_some()),
     };
