@@ -26,6 +26,9 @@ use crate::starts::distinct;
 /// The age from which a file is cached, and a little more.
 const SETTLED: Duration = Duration::from_secs(4);
 
+/// A sender that finds no collector ends in far less.
+const SENDER: Duration = Duration::from_millis(50);
+
 pub(crate) fn rows(extent: Extent, place: &Place) -> Vec<Row> {
     let dir = TempDir::with_prefix("hookbox-bench-").unwrap();
     let Some(hookbox) = place.program(dir.path()) else { return Vec::new() };
@@ -45,8 +48,13 @@ pub(crate) fn rows(extent: Extent, place: &Place) -> Vec<Row> {
         process("copies", &bridge, &vec![guardrail.clone(); 10]),
         process("different", &bridge, &different),
         process("journal", &bridge, std::slice::from_ref(&guardrail)),
+        process("sender", &bridge, std::slice::from_ref(&guardrail)),
     ];
-    fs::write(dir.path().join("journal/.hookbox/hookbox.toml"), "[journal]\nenabled = true\n").unwrap();
+    let recorded = "[journal]\nenabled = true\n";
+    fs::write(dir.path().join("journal/.hookbox/hookbox.toml"), recorded).unwrap();
+    // Nobody listens there.
+    let sent = format!("{recorded}collector = \"http://127.0.0.1:9\"\n");
+    fs::write(dir.path().join("sender/.hookbox/hookbox.toml"), sent).unwrap();
     let node = interpreter("node", &["-p", "process.execPath"]);
     let packaged = place.peer("cc-safety-net/node_modules/cc-safety-net/dist/bin/cc-safety-net.js");
     if let (Some(node), Some(packaged)) = (node, packaged) {
@@ -64,8 +72,14 @@ pub(crate) fn rows(extent: Extent, place: &Place) -> Vec<Row> {
     }
 
     processes.iter().for_each(|process| process.used.borrow_mut().clear());
-    let mut sides: Vec<Runner<'_>> =
-        processes.iter().map(|process| Box::new(move || process.run("ls").0) as Runner<'_>).collect();
+    let sending = dir.path().join("sender/.local/share/hookbox/journal/sending");
+    let mut sides: Vec<Runner<'_>> = processes
+        .iter()
+        .map(|process| {
+            let sending = sending.starts_with(&process.home).then_some(&sending);
+            Box::new(move || process.run_sending("ls", sending)) as Runner<'_>
+        })
+        .collect();
     let times = race(extent.rounds(300), &mut sides);
     let (script, one) = (&times[0], &times[2]);
     let row = |name, ours, theirs, aim| Row::compare(name, "µs", ours, theirs, aim);
@@ -81,7 +95,9 @@ pub(crate) fn rows(extent: Extent, place: &Place) -> Vec<Row> {
             Some(Aim::RatioAtMost(1.1)),
         ),
     ];
-    if let Some(packaged) = times.get(6) {
+    let start: Vec<f64> = times[6].iter().zip(&times[5]).map(|(with, without)| with - without).collect();
+    rows.push(Row::alone("process, the start of a sender of records", "µs", &start, Some(1000.0)));
+    if let Some(packaged) = times.get(7) {
         let aim = Some(Aim::TimesFaster(5.0));
         rows.push(row("process, one component: cc-safety-net", one, packaged, aim));
     }
@@ -132,6 +148,17 @@ impl Process {
         self.used.borrow_mut().push((cpu.num_microseconds() as f64, faults as f64));
         assert!(output.status.success(), "{:?}: {output:?}", self.command);
         (time, serde_json::from_slice(&output.stdout).unwrap_or_default())
+    }
+
+    /// Runs it with a shell line, and returns its time. It starts a sender, if the file of the last attempt is named; the sender
+    /// ends before the next side begins.
+    fn run_sending(&self, line: &str, last_attempt: Option<&PathBuf>) -> Duration {
+        let Some(last_attempt) = last_attempt else { return self.run(line).0 };
+        fs::remove_file(last_attempt).unwrap();
+        let (time, _) = self.run(line);
+        assert!(last_attempt.exists(), "no sender was started");
+        std::thread::sleep(SENDER);
+        time
     }
 
     /// Checks that it blocks a dangerous line and passes another one.

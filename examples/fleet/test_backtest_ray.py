@@ -89,14 +89,19 @@ class BacktestOnRay(unittest.TestCase):
         return [str(program), "backtest", "--json", "--hook", str(self.rules)]
 
     def one_process(self, directory):
-        """Returns the numbers and the calls of one process over all files of a directory."""
+        """Returns the result of one process over all files of a directory."""
         run = subprocess.run([*self.command(), str(directory)], capture_output=True, check=True)
-        result = json.loads(run.stdout)
+        return json.loads(run.stdout)
+
+    @staticmethod
+    def calls(result, team=None):
+        """Counts the calls of a result by guard, answer and reason; with a team, only its own."""
         calls = collections.Counter()
         for guard, tally in result["hooks"].items():
             for it in tally["commands"]:
-                calls[guard, it["answer"], it["reason"]] += it["count"]
-        return result["sources"]["claude"], calls
+                if team is None or it["team"] == team:
+                    calls[guard, it["answer"], it["reason"]] += it["count"]
+        return calls
 
     def refusal(self, program=HOOKBOX):
         with self.assertRaises(SystemExit) as caught:
@@ -121,7 +126,7 @@ class BacktestOnRay(unittest.TestCase):
 
         remover = threading.Thread(target=remove_a_node)
         remover.start()
-        numbers, calls = backtest_ray.backtest(str(self.root), self.command(program))
+        result = backtest_ray.backtest(str(self.root), self.command(program))
         remover.join()
 
         started, files = starts(), len(TEAMS) * FILES_OF_A_TEAM
@@ -129,16 +134,21 @@ class BacktestOnRay(unittest.TestCase):
         self.assertGreater(len(started), files, "the removed node had no task")
         self.assertEqual(sum(it["Alive"] for it in ray.nodes()), 2)
 
-        self.assertEqual(sum(it["calls"] for it in numbers.values()), written)
+        self.assertEqual(sum(it["calls"] for it in result["sources"].values()), written)
         for team in TEAMS:
-            expected, expected_calls = self.one_process(self.root / team)
-            self.assertEqual({**expected, "files_without_calls": 0}, dict(numbers[team]))
-            self.assertEqual(expected_calls, {key[1:]: count for key, count in calls.items() if key[0] == team})
-        of_all_teams = collections.Counter()
-        for (_, *key), count in calls.items():
-            of_all_teams[tuple(key)] += count
-        self.assertEqual(self.one_process(self.root)[1], of_all_teams)
-        self.assertEqual(len(of_all_teams), 2)
+            expected = self.one_process(self.root / team)
+            self.assertEqual({**expected["sources"]["claude"], "files_without_calls": 0}, result["sources"][team])
+            self.assertEqual(self.calls(expected), self.calls(result, team))
+        expected = self.one_process(self.root)
+        self.assertEqual(self.calls(expected), self.calls(result))
+        self.assertEqual(len(self.calls(result)), 2)
+        self.assertEqual(expected.keys(), result.keys())
+        for key in ("verdicts", "tools", "days", "problems", "agent_hooks"):
+            self.assertEqual(expected[key], result[key])
+        for guard, tally in expected["hooks"].items():
+            self.assertEqual(tally.keys(), result["hooks"][guard].keys())
+            for key in ("observes", "calls", "block", "ask", "modify", "failed", "other_calls"):
+                self.assertEqual(tally[key], result["hooks"][guard][key])
 
     def test_a_file_that_cannot_be_read_is_named_and_nothing_is_counted(self):
         team = self.root / "red"
@@ -149,8 +159,9 @@ class BacktestOnRay(unittest.TestCase):
         (team / "gone.jsonl").symlink_to(self.place / "nowhere")
         (team / "broken.jsonl").symlink_to("/proc/self/mem")
         told = self.refusal()
-        for name in ("packed.jsonl.gz: not a session", "empty.jsonl: not a session", "gone.jsonl", "broken.jsonl"):
+        for name in ("packed.jsonl.gz", "empty.jsonl", "gone.jsonl", "broken.jsonl"):
             self.assertIn(name, told)
+        self.assertEqual(told.count("not a session file"), 2)
         self.assertNotIn("good.jsonl", told)
 
     def test_a_missing_program_hook_or_directory_is_told(self):

@@ -181,11 +181,29 @@ fn a_backtest_is_part_of_the_report() {
     let output = env.hookbox(["report", "--backtest", "claude", "--hook", guard.to_str().unwrap()]);
     assert_eq!(output.code, Some(0), "{output:#?}");
     let page = env.read(REPORT).unwrap();
-    let (_, data) = page.split_once("id=\"summary-data\">").unwrap();
-    let summary: Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
-    let verdicts = &summary["backtest"]["verdicts"];
+    let verdicts = &tried(&page)["verdicts"];
     assert_eq!(*verdicts, json!({"pass": 0, "block": 1, "ask": 0, "modify": 0}), "{output:#?}");
     assert!(page.contains(r"sudo \u003c/script\u003e") && !page.contains("sudo </script>"));
+
+    let result = env.hookbox(["backtest", "claude", "--json", "--hook", guard.to_str().unwrap()]);
+    env.file("repo/results.json", &result.stdout);
+    let output = env.hookbox(["report", "--results", "results.json"]);
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{output:#?}");
+    assert_eq!(tried(&env.read(REPORT).unwrap()), result.json());
+    for (name, text) in
+        [("none.json", None), ("text", Some("text")), ("other.json", Some(r#"{"hooks": {}}"#))]
+    {
+        text.map(|text| env.file(&format!("repo/{name}"), text));
+        let output = env.hookbox(["report", "--results", name]);
+        assert!(output.code == Some(2) && output.stderr.contains(name), "{output:#?}");
+    }
+}
+
+/// Returns the result of the backtest on a page.
+fn tried(page: &str) -> Value {
+    let (_, data) = page.split_once("id=\"summary-data\">").unwrap();
+    let summary: Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
+    summary["backtest"].clone()
 }
 
 #[test]

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::backtest::Backtest;
 use crate::error::{InputError, hint, warn};
-use crate::{options, output};
+use crate::{input, options, output};
 
 /// The file of a report, if the user names none.
 const NAME: &str = "hookbox-report.html";
@@ -42,6 +42,9 @@ pub(crate) struct Report {
     /// Also try hooks on past sessions, as `hookbox backtest` does [default: the sessions of all agents].
     #[arg(long, value_name = "SOURCE", num_args = 0.., value_hint = ValueHint::AnyPath)]
     backtest: Option<Vec<String>>,
+    /// Also show the result of an earlier backtest: the JSON of `hookbox backtest --json`, or of one on many machines.
+    #[arg(long, value_name = "FILE", conflicts_with = "backtest", value_hint = ValueHint::FilePath)]
+    results: Option<PathBuf>,
     /// Try this hook instead of yours; repeatable.
     #[arg(long, value_name = "FILE|DIR", requires = "backtest", value_hint = ValueHint::AnyPath)]
     hook: Vec<PathBuf>,
@@ -54,13 +57,14 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
-        let Self { open, out, since, records, backtest, hook, json, discover } = self;
+        let Self { open, out, since, records, backtest, results, hook, json, discover } = self;
         let out = out.map(std::path::absolute).transpose()?;
         let records = named(records)?;
         let data = discover.find.locate.data()?;
-        let tried = match backtest {
-            Some(sources) => Some(Backtest::for_report(sources, hook, since, discover).json().await?),
-            None => None,
+        let tried = match (backtest, results) {
+            (Some(sources), _) => Some(Backtest::for_report(sources, hook, since, discover).json().await?),
+            (None, Some(file)) => Some(results_of(&file)?),
+            (None, None) => None,
         };
         let path = match out {
             Some(path) => path,
@@ -108,6 +112,17 @@ fn named(paths: Vec<PathBuf>) -> anyhow::Result<Option<Vec<PathBuf>>> {
         files.extend(found.into_iter().map(|it| it.path));
     }
     Ok((!paths.is_empty()).then_some(files))
+}
+
+/// Reads the result of a backtest.
+fn results_of(file: &Path) -> Result<Value, InputError> {
+    let result = serde_json::from_slice(&input::text(file)?).unwrap_or(Value::Null);
+    if ["verdicts", "hooks"].iter().all(|key| result.get(key).is_some_and(Value::is_object)) {
+        return Ok(result);
+    }
+    let shown = escape(&file.to_string_lossy(), 4096);
+    let hint = "name a file that `hookbox backtest --json` has written";
+    Err(InputError::new(format!("{shown}: expected the result of a backtest"), hint))
 }
 
 /// Returns the records of a file, or the reason why it cannot be read.

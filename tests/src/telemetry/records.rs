@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Stdio;
 
+use hookbox::ToolCall;
+use hookbox_journal::journal::Journal;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use serde_json::{Value, json};
@@ -18,11 +20,8 @@ const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 /// A place whose user records events, sends them to this collector, and blocks `rm`.
 fn place(collector: &str) -> TestEnvironment {
     let env = TestEnvironment::new();
-    env.native(
-        "home/.hookbox/hooks/guard",
-        "before_tool_call",
-        r#"case "$(cat)" in *'"rm '*) echo '{"blocked": true, "reason": "no rm"}';; *) echo '{}';; esac"#,
-    );
+    let rule = "[[rule]]\ncommand = \"rm\"\nanswer = \"block\"\nreason = \"no rm\"\n";
+    env.file("home/.hookbox/hooks/guard.rules.toml", rule);
     names(&env, collector);
     env
 }
@@ -86,7 +85,7 @@ fn an_event_starts_the_sender_and_its_record_has_its_trace_and_no_secret() {
             ("log.record.uid", body["id"].as_str().unwrap()),
             ("hookbox.event", "before_tool_call"),
             ("hookbox.verdict", "blocked"),
-            ("hookbox.verdict.by", "guard"),
+            ("hookbox.verdict.by", "guard.rules.toml"),
             ("gen_ai.conversation.id", "c"),
         ],
     );
@@ -146,6 +145,66 @@ fn an_outage_and_a_kill_lose_no_record() {
     // A position that cannot be read sends all of them again, and loses none.
     env.file(&format!("{JOURNAL}/sent"), "2026-99-99.jsonl x");
     assert_eq!(send(&env), (Some(0), "sent 4 records\n".to_owned()));
+}
+
+/// Records events in this process, each `rm` blocked; no event of it starts a sender.
+async fn record(env: &TestEnvironment, commands: impl Iterator<Item = String>) {
+    let data = env.path("home/.local/share/hookbox");
+    let manager = env.builder().journal(Journal::new(&data, None)).build().await;
+    let session = manager.session("c");
+    for command in commands {
+        drop(session.before_tool_call(ToolCall::new("bash", json!({ "command": command }))).await);
+    }
+}
+
+#[tokio::test]
+async fn the_records_of_a_day_wait_for_the_collector_and_arrive_once_in_their_order() {
+    let collector = Collector::start(Some(200));
+    let env = place("http://127.0.0.1:1");
+    by_hand(&env);
+    let commands = |of: std::ops::Range<usize>| of.map(|it| format!("echo {it}"));
+    record(&env, commands(0..1000)).await;
+    assert_eq!(send(&env).0, Some(1), "nobody listens there");
+    // The rest comes after midnight.
+    let all = fs::read_dir(env.path(JOURNAL)).unwrap().map(|it| it.unwrap().path());
+    let [today] = &all.filter(|it| it.extension().is_some()).collect::<Vec<_>>()[..] else { panic!() };
+    let day: jiff::civil::Date = today.file_stem().unwrap().to_str().unwrap().parse().unwrap();
+    fs::rename(today, today.with_file_name(format!("{}.jsonl", day.yesterday().unwrap()))).unwrap();
+    record(&env, commands(1000..2000)).await;
+    assert_eq!(send(&env).0, Some(1), "nobody listens there");
+    names(&env, &collector.url());
+    assert_eq!(send(&env), (Some(0), "sent 2000 records\n".to_owned()));
+    record(&env, commands(2000..2001)).await;
+    assert_eq!(send(&env), (Some(0), "sent 1 records\n".to_owned()));
+    let (requests, _) = collector.logs();
+    assert!(commands(0..2001).eq(self::commands(&requests.concat())));
+    assert!(requests.len() < 20, "{} requests", requests.len());
+}
+
+#[tokio::test]
+async fn of_more_records_than_the_journal_keeps_the_oldest_that_passed_are_lost_and_that_is_told() {
+    let collector = Collector::start(Some(200));
+    let env = place("http://127.0.0.1:1");
+    by_hand(&env);
+    let setting = |size: &str, collector: &str| {
+        let toml = format!("[journal]\nenabled = true\nmax_size = \"{size}\"\ncollector = \"{collector}\"\n");
+        env.file("home/.hookbox/hookbox.toml", toml);
+    };
+    setting("256KiB", "http://127.0.0.1:1");
+    let all: Vec<String> =
+        ["rm first".to_owned()].into_iter().chain((0..600).map(|it| format!("echo {it}"))).collect();
+    record(&env, all.iter().cloned()).await;
+    assert_eq!(send(&env).0, Some(1), "nobody listens there");
+    setting("256KiB", &collector.url());
+    let (code, told) = send(&env);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("warning: the journal has removed records that were not sent\nhint: "), "{told}");
+    let taken = commands(&collector.logs().0.concat());
+    assert_eq!(taken[0], "rm first", "a blocked event goes last");
+    assert!(taken.len() > 100 && taken.len() < all.len(), "{}", taken.len());
+    assert_eq!(taken[1..], all[all.len() + 1 - taken.len()..], "the newest, each once, in their order");
+    record(&env, ["ls".to_owned()].into_iter()).await;
+    assert_eq!(send(&env), (Some(0), "sent 1 records\n".to_owned()));
 }
 
 #[test]

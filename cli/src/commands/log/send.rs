@@ -77,7 +77,7 @@ fn sends(directory: &Path, collector: Option<&str>, follows: bool) -> anyhow::Re
 }
 
 fn tells(sent: Option<Sent>, follows: bool) -> anyhow::Result<()> {
-    let Some(Sent { records, refused, why, left_out, .. }) = sent else {
+    let Some(Sent { records, refused, why, left_out, has_lost, .. }) = sent else {
         if !follows {
             warn("another process is sending the records");
         }
@@ -91,6 +91,10 @@ fn tells(sent: Option<Sent>, follows: bool) -> anyhow::Result<()> {
             "lines that are no whole records, or were changed, and that are not sent: {left_out}"
         ));
         hint("hookbox log verify");
+    }
+    if has_lost {
+        warn("the journal has removed records that were not sent");
+        hint("raise max_size or keep_days in [journal] of your hookbox.toml");
     }
     if records > 0 || !follows {
         output::line(&format!("sent {records} records"))?;

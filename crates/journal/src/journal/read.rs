@@ -198,7 +198,7 @@ impl Follower {
     /// Returns the position behind the last line that was read, as `NAME OFFSET`.
     pub fn position(&self) -> Option<String> {
         let (file, offset) = self.at.as_ref()?;
-        Some(format!("{} {offset}\n", file.path.file_name()?.to_str()?))
+        Some(format!("{} {offset}", file.path.file_name()?.to_str()?))
     }
 
     /// Returns the lines that are new since the last call.

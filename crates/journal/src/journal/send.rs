@@ -1,6 +1,6 @@
 //! Sends the records to a collector. The journal itself is the queue: a file beside the days has the position up to which
-//! they were sent, and changes only after the collector took them. So an outage or a kill loses nothing that the journal
-//! keeps, and may send a few records twice.
+//! they were sent, with the hash of the last record, and changes only after the collector took them. So an outage or a kill
+//! loses nothing that the journal keeps, and may send a few records twice. The hash tells if the journal kept them all.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,8 +10,10 @@ use std::time::{Duration, SystemTime};
 use hookbox::telemetry::{RecordSender, SendError, SentRecord};
 use hookbox_system::files::{FileLock, LockError, private_dir, write_atomic};
 use jiff::Timestamp;
+use serde_json::Value;
 
-use super::read::{Entry, Follower};
+use super::append::NO_HASH;
+use super::read::{Entry, Follower, hash_of};
 use super::stored::Stored;
 
 /// The file with the position.
@@ -38,6 +40,8 @@ pub struct Sent {
     pub why: Option<String>,
     /// The lines of the journal that are no whole records, or were changed: they are not sent.
     pub left_out: u64,
+    /// True if records are gone that were never sent: the journal had no more room for them, or they were too old.
+    pub has_lost: bool,
 }
 
 /// The reason why not all records were sent.
@@ -77,7 +81,9 @@ pub fn send(directory: &Path, sender: &RecordSender) -> Result<Option<Sent>, Sen
     };
     let file = directory.join(POSITION);
     let position = fs::read_to_string(&file).unwrap_or_default();
-    let (name, offset) = position.trim().split_once(' ').unwrap_or_default();
+    let mut words = position.split_whitespace();
+    let (name, offset) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let mut last = words.next().unwrap_or(NO_HASH).to_owned();
     let mut follower = Follower::at(directory, name, offset.parse().unwrap_or_default());
     let mut sent = Sent::default();
     loop {
@@ -85,13 +91,23 @@ pub fn send(directory: &Path, sender: &RecordSender) -> Result<Option<Sent>, Sen
         if entries.is_empty() {
             return Ok(Some(sent));
         }
-        let records: Vec<SentRecord> = entries.iter().filter_map(record_of).collect();
-        sent.left_out += (entries.len() - records.len()) as u64;
+        let mut records = Vec::new();
+        for entry in &entries {
+            if let Some(record) = entry.record() {
+                sent.has_lost |= record.get("prev").is_some_and(|before| *before != last);
+                records.push(record_of(entry, &record));
+            } else {
+                sent.left_out += 1;
+            }
+            if let Some(hash) = hash_of(&entry.bytes) {
+                hash.clone_into(&mut last);
+            }
+        }
         for batch in records.chunks(MOST) {
             deliver(sender, batch, &mut sent)?;
         }
         if let Some(position) = follower.position() {
-            write_atomic(&file, position.as_bytes()).map_err(at)?;
+            write_atomic(&file, format!("{position} {last}\n").as_bytes()).map_err(at)?;
         }
     }
 }
@@ -136,8 +152,8 @@ fn deliver(sender: &RecordSender, records: &[SentRecord], sent: &mut Sent) -> Re
     Ok(())
 }
 
-fn record_of(entry: &Entry) -> Option<SentRecord> {
-    let record = Stored::of(&entry.record()?);
+fn record_of(entry: &Entry, record: &Value) -> SentRecord {
+    let record = Stored::of(record);
     let decision = record.decision();
     let optional = [
         ("hookbox.verdict.by", Some(decision.by).filter(|by| !by.is_empty())),
@@ -150,11 +166,11 @@ fn record_of(entry: &Entry) -> Option<SentRecord> {
         ("hookbox.event", record.text("event").to_owned()),
         ("hookbox.verdict", decision.verdict.to_owned()),
     ];
-    Some(SentRecord {
+    SentRecord {
         time: record.time.parse::<Timestamp>().ok().map(SystemTime::from),
         body: String::from_utf8_lossy(entry.bytes.trim_ascii_end()).into_owned(),
         is_blocked: record.verdict.blocked,
         attributes: attributes.into_iter().chain(optional).collect(),
         trace: record.trace.clone(),
-    })
+    }
 }

@@ -511,7 +511,7 @@
             if (!it.commands?.length) continue;
             const groups = it.commands.map((group) => ({
                 tone: tones[group.answer], times: group.count, why: group.reason, sample: group.command,
-                meta: [badge(tones[group.answer], tones[group.answer] ? `would have ${tones[group.answer]}` : group.answer), " ", data(group.tool)],
+                meta: [badge(tones[group.answer], tones[group.answer] ? `would have ${tones[group.answer]}` : group.answer), " ", data(group.tool), group.team && [" in ", data(group.team)]],
                 after: group.next && ["next: ", data(group.next.tool), " ", el("code", { class: "data" }, visible(group.next.command))],
             }));
             node.append(el("h3", { class: "more" }, data(name)), groupList("blocked", groups, "commands"));
