@@ -126,6 +126,8 @@ const ALIASES: [Tool; 21] = [
             "writeprocess",
             "terminal",
             "exec",
+            "writetoprocess",
+            "developershell",
             "sh",
             "zsh",
         ],
@@ -167,12 +169,13 @@ const ALIASES: [Tool; 21] = [
             "createfile",
             "savefile",
             "filesystemwritefile",
+            "developerwrite",
         ],
     ),
-    // A tool that removes or moves a file changes it too (Cursor: delete_file). Claude Code uses the shell.
+    // A tool that removes, moves or downloads a file changes it too (Cursor: delete_file). Claude Code uses the shell.
     Tool::foreign(
         ToolKind::Write,
-        &["delete", "deletefile", "removefile", "removefiles", "movefile", "renamefile"],
+        &["delete", "deletefile", "removefile", "removefiles", "movefile", "renamefile", "download"],
     ),
     Tool::new(
         ToolKind::Edit,
@@ -204,6 +207,9 @@ const ALIASES: [Tool; 21] = [
             "filesystemedit",
             "replacefilecontent",
             "multireplacefilecontent",
+            "developeredit",
+            "developertexteditor",
+            "lspreplacesymbol",
         ],
     ),
     // kodelet: file_multi_edit; OpenCode: multiedit
@@ -234,7 +240,11 @@ const ALIASES: [Tool; 21] = [
         ],
     ),
     // Gemini, Qwen: list_directory; Codex: list_dir; OpenCode: list
-    Tool::new(ToolKind::Search, "LS", &["ls", "list", "listdirectory", "listdir", "listfiles"]),
+    Tool::new(
+        ToolKind::Search,
+        "LS",
+        &["ls", "list", "listdirectory", "listdir", "listfiles", "tree", "developertree"],
+    ),
     // A search by meaning or expressions (Cursor: codebase_search; Cline: search_codebase).
     Tool::foreign(
         ToolKind::Search,
@@ -244,7 +254,15 @@ const ALIASES: [Tool; 21] = [
     Tool::new(
         ToolKind::Fetch,
         "WebFetch",
-        &["webfetch", "fetch", "fetchurl", "fetchwebpage", "fetchwebcontent", "readurlcontent"],
+        &[
+            "webfetch",
+            "fetch",
+            "fetchurl",
+            "fetchwebpage",
+            "fetchwebcontent",
+            "readurlcontent",
+            "agenticfetch",
+        ],
     ),
     // Gemini: google_web_search
     Tool::new(ToolKind::Fetch, "WebSearch", &["websearch", "googlewebsearch", "searchweb"]),

@@ -47,7 +47,7 @@ pub(crate) fn record(
             break;
         }
         let lines = (begin..answers.len()).map(line).collect();
-        let model = Mock::start(Wish { lines }, || {})?;
+        let model = Mock::start(Wish::new(lines), || {})?;
         let root = root.join(format!("{}-answers-{session}", client.name));
         let place = Place::new(&root, hookbox, dir, model.url())?;
         let installed = Installation { is_gone: true, ..Installation::default() };

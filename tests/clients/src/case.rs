@@ -59,12 +59,14 @@ pub(crate) enum Want {
     Closed,
     /// The tool is blocked, runs once after the user has allowed it, and is blocked again.
     Once(&'static str),
+    /// The tool runs each time, with another line.
+    Each,
 }
 
 /// A case.
 pub(crate) struct Case {
     pub(crate) name: String,
-    pub(crate) line: String,
+    line: String,
     hooks: Vec<Hook>,
     /// The `on_failure` of the hook, if it matters.
     policy: Option<&'static str>,
@@ -78,7 +80,7 @@ pub(crate) struct Case {
     /// True if the client asks its user about the tool, whom nobody answers.
     pub(crate) asks: bool,
     /// The number of times that the model wants the line. The user allows the first call that is blocked.
-    pub(crate) times: usize,
+    times: usize,
     want: Want,
 }
 
@@ -89,6 +91,26 @@ const JAVASCRIPT: &[&str] = &["-c", "features.code_mode=true", "-c", "features.c
 pub(crate) struct Components<'a> {
     pub(crate) samples: &'a Path,
     pub(crate) tests: &'a Path,
+}
+
+/// The number of calls that are timed. The first compiles the guard.
+const TIMED: usize = 8;
+
+/// Returns the case that is timed, with hookbox and a guard, or without hookbox.
+pub(crate) fn timed(is_guarded: bool) -> Case {
+    Case {
+        name: format!("time, {}", if is_guarded { "guarded" } else { "alone" }),
+        line: LINE.to_owned(),
+        hooks: vec![Hook::Guard { name: "destructive", is_gone: false }],
+        policy: None,
+        trust: Trust::Bypassed,
+        only: None,
+        is_switched_off: false,
+        installed: Installation { is_absent: !is_guarded, ..Installation::default() },
+        asks: false,
+        times: TIMED,
+        want: Want::Each,
+    }
 }
 
 /// Every case.
@@ -229,6 +251,22 @@ impl Case {
             && (!self.asks || !client.frees.is_empty())
             && (!self.is_switched_off || client.switch.is_some())
             && (!self.installed.is_of_system || has_system && client.has_system())
+            // The user allows a call between two requests of the client.
+            && (!self.is_allowed() || client.scripted.is_none())
+    }
+
+    /// Returns the lines that the model wants to be run.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        match self.want {
+            // A client may stop a model that repeats itself.
+            Want::Each => (0..self.times).map(|at| format!("{}; echo {at}", self.line)).collect(),
+            _ => vec![self.line.clone(); self.times],
+        }
+    }
+
+    /// Returns true if the user allows the first call that is blocked.
+    pub(crate) fn is_allowed(&self) -> bool {
+        matches!(self.want, Want::Once(_))
     }
 
     /// Returns the name of the directory of this case.
@@ -368,7 +406,7 @@ impl Case {
                 found.expect(model.was_told(reason), &format!("the model was not told {reason:?}"));
                 found.expect(!model.was_told("hookbox allow"), "the model was told the code");
             }
-            Want::Unguarded => found.expect(has_run, "the tool did not run"),
+            Want::Unguarded | Want::Each => found.expect(has_run, "the tool did not run"),
             Want::NoHook => {
                 found.expect(!model.was_told("not on a Friday"), "a hook ran");
             }

@@ -8,6 +8,8 @@ use std::{env, fs, io};
 use serde_json::{Value, json};
 
 pub(crate) use self::list::{ALL, node_package};
+use crate::api::{self, Wish};
+use crate::mock::Mock;
 use crate::place::Place;
 
 /// An agent that people use.
@@ -28,6 +30,8 @@ pub(crate) struct Client {
     pub(crate) runs_unguarded: bool,
     /// Records the trust that its user gives to the hooks, if the client asks for it.
     pub(crate) trust: Option<fn(&Place) -> io::Result<()>>,
+    /// The directory of its session files in the home, if its model's answers come from a file, and not from the mock model.
+    pub(crate) scripted: Option<&'static str>,
     /// The version of node that it needs, if it does not run with older ones.
     pub(crate) node: Option<&'static str>,
     /// True if a hook may change the input of a tool; otherwise a change is a block.
@@ -60,6 +64,8 @@ pub(crate) struct Installation {
     pub(crate) is_strict: bool,
     /// The program is removed afterwards.
     pub(crate) is_gone: bool,
+    /// It is not installed at all.
+    pub(crate) is_absent: bool,
 }
 
 impl Installation {
@@ -90,9 +96,35 @@ impl Client {
         !["droid", "vibe", "auggie", "grok"].contains(&self.name)
     }
 
+    /// Gives it the answers of its model, if they come from a file.
+    pub(crate) fn give_script(&self, place: &Place, wish: &Wish) -> io::Result<()> {
+        match self.scripted {
+            Some(_) => place.home_file("answers.jsonl", &api::gemini::script("Bash", wish)),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets the mock model see the session files of a client whose model's answers come from a file.
+    pub(crate) fn show_session(&self, place: &Place, model: &Mock) -> io::Result<()> {
+        let mut waiting: Vec<_> =
+            self.scripted.iter().map(|directory| place.home().join(directory)).collect();
+        while let Some(path) = waiting.pop() {
+            if path.is_dir() {
+                for entry in fs::read_dir(path)? {
+                    waiting.push(entry?.path());
+                }
+                continue;
+            }
+            for line in fs::read_to_string(&path).unwrap_or_default().lines() {
+                model.see(&path.to_string_lossy(), serde_json::from_str(line).unwrap_or_default());
+            }
+        }
+        Ok(())
+    }
+
     /// Returns true if it has a configuration of the system's, which a repository cannot switch off.
     pub(crate) fn has_system(&self) -> bool {
-        !["pi", "droid", "kilo", "vibe", "openhands", "grok"].contains(&self.name)
+        !["pi", "droid", "kilo", "vibe", "openhands", "grok", "qoder"].contains(&self.name)
     }
 
     /// The client of that name.
@@ -103,6 +135,9 @@ impl Client {
     /// Writes its configuration into the home of a place, the hooks by `hookbox install`.
     pub(crate) fn configure(&self, place: &Place, trust: Trust, installed: Installation) -> io::Result<()> {
         (self.configure)(place, trust)?;
+        if installed.is_absent {
+            return Ok(());
+        }
         let program = place.program(self.shows_warnings && !installed.is_gone)?;
         let mut args = vec!["install", self.name, installed.level()];
         args.extend(installed.is_strict.then_some("--strict"));

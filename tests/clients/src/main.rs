@@ -11,6 +11,7 @@ mod api;
 mod case;
 mod client;
 mod http;
+mod matrix;
 mod mock;
 mod npm;
 mod place;
@@ -31,13 +32,14 @@ use hookbox::trust::{AllowanceFile, Term, now_ms};
 use crate::api::Wish;
 use crate::case::{Case, Components};
 use crate::client::Client;
+use crate::matrix::{Row, median};
 use crate::mock::Mock;
 use crate::place::Place;
 
 const USAGE: &str = "\
 usage: cargo test-clients [--agent NAME]... [--all] [--case TEXT] [--keep DIR] [--record-answers]
 
-  --agent NAME  codex, gemini, claude, qwen, copilot, opencode, kimi, cline, pi, droid, kilo, vibe, openhands, auggie or grok; may be given again [default: codex and gemini]
+  --agent NAME  codex, gemini, claude, qwen, copilot, opencode, kimi, cline, pi, droid, kilo, vibe, openhands, auggie, grok or qoder; may be given again [default: codex and gemini]
   --all         every agent
   --case TEXT   only the cases whose name holds this
   --keep DIR    leave what the clients wrote, printed and asked in DIR
@@ -70,6 +72,8 @@ fn main() -> ExitCode {
 struct Options {
     clients: Vec<&'static Client>,
     cases: Vec<Case>,
+    /// True if no case is left out.
+    is_whole: bool,
     keep: Option<PathBuf>,
     /// True if the clients' handling of odd answers is recorded instead.
     records: bool,
@@ -80,7 +84,7 @@ struct Options {
 impl Options {
     fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
         let (mut clients, mut cases, mut keep) = (Vec::new(), case::all(), None);
-        let (mut target, mut records) = (PathBuf::new(), false);
+        let (mut target, mut records, mut is_whole) = (PathBuf::new(), false, true);
         while let Some(name) = args.next() {
             let mut value = || args.next().ok_or_else(|| format!("expected a value after {name}"));
             match name.as_str() {
@@ -92,6 +96,7 @@ impl Options {
                 "--case" => {
                     let text = value()?;
                     cases.retain(|case| case.name.contains(&text));
+                    is_whole = false;
                 }
                 "--keep" => keep = Some(PathBuf::from(value()?)),
                 "--record-answers" => records = true,
@@ -102,7 +107,7 @@ impl Options {
         if clients.is_empty() {
             clients.extend(client::ALL.iter().take(2));
         }
-        Ok(Self { clients, cases, keep, records, target })
+        Ok(Self { clients, cases, is_whole, keep, records, target })
     }
 
     /// Returns whether every case had the expected result.
@@ -124,10 +129,11 @@ impl Options {
         }
         let (mut all, mut good) = (0_u32, 0_u32);
         for (client, dir) in self.clients.iter().zip(&dirs) {
+            let mut row = Row::new(client);
             for case in self.cases.iter().filter(|case| case.is_for(client, has_system)) {
                 let begun = Instant::now();
-                let differs = self.run_case(client, dir, case, root);
-                let differs = differs.unwrap_or_else(|error| vec![error.to_string()]);
+                let ran = self.run_case(client, dir, case, root);
+                let (differs, _) = ran.unwrap_or_else(|error| (vec![error.to_string()], Vec::new()));
                 let word = if differs.is_empty() { "ok".to_owned() } else { differs.join("; ") };
                 let secs = begun.elapsed().as_secs_f32();
                 say(&format!(
@@ -136,6 +142,12 @@ impl Options {
                 ));
                 all += 1;
                 good += u32::from(differs.is_empty());
+                row.add(&case.name, differs.is_empty());
+            }
+            if self.is_whole {
+                let added = self.added_time(client, dir, root);
+                say(&format!("{:<9} hookbox adds {} ms to a call", client.name, added.unwrap_or_default()));
+                row.write(added).map_err(|error| format!("failed to write the matrix: {error}"))?;
             }
         }
         say(&format!("{good} of {all} cases ok"));
@@ -148,7 +160,7 @@ impl Options {
         let mut whole: Value = serde_json::from_slice(&fs::read(&file)?)?;
         // The hooks of some are plugins, which hookbox itself writes; those of others it does not run.
         let with_commands = |it: &(&&Client, &PathBuf)| {
-            !["cline", "opencode", "pi", "droid", "kilo", "vibe", "openhands", "auggie", "grok"]
+            !["cline", "opencode", "pi", "droid", "kilo", "vibe", "openhands", "auggie", "grok", "qoder"]
                 .contains(&it.0.name)
         };
         for (client, dir) in self.clients.iter().zip(dirs).filter(with_commands) {
@@ -162,10 +174,29 @@ impl Options {
         fs::write(&file, format!("{whole:#}\n"))
     }
 
-    fn run_case(&self, client: &Client, dir: &Path, case: &Case, root: &Path) -> io::Result<Vec<String>> {
+    /// Returns the time that hookbox with a guard adds to a call, in milliseconds: the difference of the medians in two
+    /// sessions. `None` if they have too few calls.
+    fn added_time(&self, client: &Client, dir: &Path, root: &Path) -> Option<i64> {
+        let time = |is_guarded: bool| {
+            let (differs, times) = self.run_case(client, dir, &case::timed(is_guarded), root).ok()?;
+            let later = times.into_iter().skip(1).collect();
+            let median = median(later).filter(|_| differs.is_empty())?;
+            i64::try_from(median.as_millis()).ok()
+        };
+        Some(time(true)? - time(false)?)
+    }
+
+    /// Returns the differences from the expected result, and the time of each call.
+    fn run_case(
+        &self,
+        client: &Client,
+        dir: &Path,
+        case: &Case,
+        root: &Path,
+    ) -> io::Result<(Vec<String>, Vec<Duration>)> {
         let data = root.join(format!("{}/home/.local/share/hookbox", case.dir(client)));
-        let wish = Wish { lines: vec![case.line.clone(); case.times] };
-        let model = Mock::start(wish, allowing(data, case.times > 1))?;
+        let wish = Wish::new(case.lines());
+        let model = Mock::start(wish.clone(), allowing(data, case.is_allowed()))?;
         let root = root.join(case.dir(client));
         if root.exists() {
             fs::remove_dir_all(&root)?;
@@ -175,6 +206,7 @@ impl Options {
             Components { samples: &self.target.join("hooks"), tests: &self.target.join("test-hooks") };
         case.put(client, &components, &place)?;
         client.configure(&place, case.trust, case.installed)?;
+        client.give_script(&place, &wish)?;
         let ended = process::run(
             client
                 .command(&place, case.trust, case.asks)
@@ -183,12 +215,13 @@ impl Options {
             place.root(),
         )?;
         client.restore(&place, case.installed)?;
+        client.show_session(&place, &model)?;
         let lines = model
             .seen()
             .into_iter()
             .map(|seen| format!("{}\n", json!({"path": seen.path, "body": seen.body})));
         fs::write(root.join("requests.jsonl"), lines.collect::<String>())?;
-        Ok(case.differs(client, &place, &model, &ended))
+        Ok((case.differs(client, &place, &model, &ended), wish.call_times()))
     }
 }
 

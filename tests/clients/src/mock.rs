@@ -54,6 +54,12 @@ impl Mock {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Adds what a client that asks no model keeps of its session.
+    pub(crate) fn see(&self, path: &str, body: Value) {
+        let seen = Seen { path: path.to_owned(), body };
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
+    }
+
     /// Returns whether a model got this text.
     pub(crate) fn was_told(&self, text: &str) -> bool {
         self.seen().iter().any(|seen| api::holds(&seen.body, text))
@@ -90,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_the_model_is_told_is_kept() {
-        let wish = Wish { lines: vec!["echo hi".to_owned()] };
+        let wish = Wish::new(vec!["echo hi".to_owned()]);
         let mock = Mock::start(wish, || {}).unwrap();
         let mut stream = TcpStream::connect(("127.0.0.1", mock.port)).unwrap();
         let body = r#"{"messages":[{"role":"user","content":"the reason"}],"stream":true}"#;

@@ -79,6 +79,15 @@ fn call(agent: Agent) -> &'static str {
         Agent::Antigravity => {
             r#"{"toolCall": {"name": "run_command", "args": {"CommandLine": "rm -rf ~"}}, "conversationId": "s", "workspacePaths": ["/tmp"]}"#
         }
+        Agent::Crush => {
+            r#"{"event": "PreToolUse", "session_id": "s", "cwd": "/tmp", "tool_name": "bash", "tool_input": {"command": "rm -rf ~"}}"#
+        }
+        Agent::Goose => {
+            r#"{"event": "PreToolUse", "session_id": "s", "tool_name": "developer__shell", "tool_input": {"command": "rm -rf ~"}, "working_dir": "/tmp"}"#
+        }
+        Agent::Devin => {
+            r#"{"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "exec", "tool_input": {"command": "rm -rf ~"}}"#
+        }
         Agent::OpenHands => {
             r#"{"event_type": "PreToolUse", "session_id": "s", "tool_name": "terminal", "tool_input": {"command": "rm -rf ~"}}"#
         }

@@ -35,7 +35,10 @@ fn runs(agent: Agent, event: &str, reply: &Reply) -> bool {
         Agent::Claude | Agent::Qwen | Agent::Droid | Agent::Auggie | Agent::Qoder | Agent::Grok => {
             !(is_specific && is_own)
         }
-        Agent::Vibe | Agent::OpenHands | Agent::Antigravity => answer.get("decision") != Some(&json!("deny")),
+        Agent::Vibe | Agent::OpenHands | Agent::Antigravity | Agent::Crush => {
+            answer.get("decision") != Some(&json!("deny"))
+        }
+        Agent::Goose | Agent::Devin => answer.get("decision") != Some(&json!("block")),
         Agent::Kimi => !is_specific,
         Agent::Gemini => !matches!(answer["decision"].as_str(), Some("deny" | "block")),
         Agent::Copilot => {

@@ -98,3 +98,16 @@ fn the_page_has_the_list_of_the_other_events() {
     let want: Vec<String> = groups.iter().map(|((of, answers), names)| line(names, of, answers)).collect();
     assert!(list(section) == want, "the list of other events must be:\n{}", want.join("\n"));
 }
+
+#[test]
+fn the_matrix_has_a_row_of_every_agent() {
+    let page = fs::read_to_string(repository().join("docs/src/agents-matrix.md")).unwrap();
+    let heading = page.lines().find(|line| line.starts_with("| agent | version |")).unwrap();
+    let cells = |line: &str| line.matches(" | ").count();
+    for agent in Agent::ALL {
+        let begins = format!("| {} | ", agent.title());
+        let rows: Vec<&str> = page.lines().filter(|line| line.starts_with(&begins)).collect();
+        let [row] = rows[..] else { panic!("{agent}: cargo test-clients --agent {agent}; found {rows:?}") };
+        assert_eq!(cells(row), cells(heading), "{row}");
+    }
+}

@@ -54,6 +54,27 @@ fn a_file_that_takes_the_place_of_the_entries_is_a_failure() {
             "switches hooks of this file off",
         ),
         (
+            Agent::Goose,
+            "repo/.config/goose/settings.local.json",
+            json!({"disabledPlugins": ["lint", "hookbox"]}).to_string(),
+            "switch",
+            "switches the plugin hookbox off, by",
+        ),
+        (
+            Agent::Goose,
+            "home/.config/goose/config.yaml",
+            "plugins:\n  /home/ada/.agents/plugins/hookbox:\n    enabled: false\n".to_owned(),
+            "switch",
+            "switches the plugin hookbox off",
+        ),
+        (
+            Agent::Goose,
+            "repo/.agents/plugins/hookbox/plugin.json",
+            "{}".to_owned(),
+            "switch",
+            "not your own plugin of that name",
+        ),
+        (
             Agent::Droid,
             "home/.factory/hooks.json",
             json!({"PreToolUse": own}).to_string(),
@@ -89,7 +110,19 @@ fn the_plugin_of_kilo_names_kilo_and_goes_with_its_directories() {
     let env = installed(Agent::Kilo);
     let text = env.read("home/.config/kilo/plugins/hookbox.js").unwrap();
     assert!(text.ends_with("const AGENT = \"kilo\";\n"));
-    for agent in ["kilo", "droid", "vibe", "openhands", "auggie", "qoder", "grok", "antigravity"] {
+    for agent in [
+        "kilo",
+        "droid",
+        "vibe",
+        "openhands",
+        "auggie",
+        "qoder",
+        "grok",
+        "antigravity",
+        "crush",
+        "goose",
+        "devin",
+    ] {
         for level in ["--user", "--project"] {
             assert_eq!(env.hookbox(["install", agent, level]).code, Some(0));
             let rows = env.hookbox(["uninstall", agent, level, "--json"]).json();

@@ -31,7 +31,8 @@ fn the_command_of_every_agent_blocks_what_a_guard_blocks() {
             "tool_name": tool, "tool_input": {"command": "rm -rf /"},
         });
         let output = env.run(env.command("sh").args(["-c", &entry.command]), payload.to_string());
-        assert!(output.stdout.contains("deny"), "{agent}: {output:#?}");
+        let is_blocked = ["\"deny\"", "\"block\""].iter().any(|word| output.stdout.contains(word));
+        assert!(is_blocked, "{agent}: {output:#?}");
         assert!(output.stdout.contains("guardrail") || output.stdout.contains("rm"), "{agent}: {output:#?}");
     }
 }

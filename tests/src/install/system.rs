@@ -146,6 +146,9 @@ fn an_agent_without_a_systems_configuration_says_so() {
         Agent::Qoder,
         Agent::Grok,
         Agent::Antigravity,
+        Agent::Crush,
+        Agent::Goose,
+        Agent::Devin,
     ] {
         refused(&system(&env, "install", agent, &[]), 2, &["no configuration of hooks at the system level"]);
     }

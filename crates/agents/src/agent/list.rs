@@ -62,4 +62,10 @@ agents! {
     Grok = grok,
     /// Google Antigravity, by its documentation.
     Antigravity = antigravity,
+    /// Crush, by its documentation and source code.
+    Crush = crush,
+    /// Goose, by its documentation and source code.
+    Goose = goose,
+    /// Devin CLI, by its documentation.
+    Devin = devin,
 }

@@ -93,7 +93,7 @@ impl Reader {
             },
             EventKind::PostCompact => EventData::PostCompact {
                 trigger: self.text(&["trigger"])?,
-                summary: self.text(&["compact_summary"])?,
+                summary: self.text(&["compact_summary", "summary"])?,
                 usage: None,
             },
             EventKind::PermissionRequest | EventKind::Notification | EventKind::Other(_) => {

@@ -111,8 +111,8 @@ pub enum ReadError {
     Field(#[from] PayloadError),
 }
 
-/// The fields with the name of an event; the second is Cline's, the third OpenHands'.
-const NAMES: [&str; 3] = ["hook_event_name", "hookName", "event_type"];
+/// The fields with the name of an event; the second is Cline's, the third OpenHands', and the fourth that of Crush and Goose.
+const NAMES: [&str; 4] = ["hook_event_name", "hookName", "event_type", "event"];
 
 impl Agent {
     /// Reads the payload that the agent wrote to its hook command. The caller limits its size.

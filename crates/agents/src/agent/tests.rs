@@ -139,7 +139,9 @@ fn a_call_that_a_hook_allows_is_written_in_the_words_of_the_agents_that_have_any
                     json!({"permissionDecision": "allow", "permissionDecisionReason": "it only reads"})
                 }
                 (Agent::Cursor, _) => json!({"permission": "allow"}),
-                (Agent::Antigravity, _) => json!({"decision": "allow", "reason": "it only reads"}),
+                (Agent::Antigravity | Agent::Crush, _) => {
+                    json!({"decision": "allow", "reason": "it only reads"})
+                }
                 // It asks its user as before, and no hook is told of it each time.
                 _ => {
                     assert_eq!(allowed, passed, "{agent}");
@@ -154,7 +156,7 @@ fn a_call_that_a_hook_allows_is_written_in_the_words_of_the_agents_that_have_any
         let words = match agent {
             Agent::Claude | Agent::Copilot | Agent::Droid => "`permissionDecision: \"allow\"`",
             Agent::Cursor => "`permission: \"allow\"`",
-            Agent::Antigravity => "`decision: \"allow\"`",
+            Agent::Antigravity | Agent::Crush => "`decision: \"allow\"`",
             _ => "none",
         };
         assert_eq!(takes, words != "none", "{agent}");
@@ -274,11 +276,8 @@ fn a_question_about_a_changed_input_is_asked_about_that_input_or_blocks() {
         let reply = replied(&request, [Outcome::modify(json!({"command": "pwd"})), Outcome::ask("sure?")]);
         let asks = reply.stdout.contains("\"ask\"");
         assert_eq!(asks, agent == Agent::Claude, "{agent} {}", reply.stdout);
-        assert!(
-            reply.stdout.contains("sure?") && (asks || reply.stdout.contains("\"deny\"")),
-            "{}",
-            reply.stdout
-        );
+        let blocks = ["\"deny\"", "\"block\""].iter().any(|word| reply.stdout.contains(word));
+        assert!(reply.stdout.contains("sure?") && (asks || blocks), "{}", reply.stdout);
         assert!(!asks || reply.stdout.contains(r#""updatedInput":{"command":"pwd"}"#), "{}", reply.stdout);
     }
 }

@@ -143,6 +143,17 @@ mod tests {
                 Agent::Antigravity,
                 ["/home/ada/.gemini/config/hooks.json", "/srv/shop/.agents/hooks.json", "", ""],
             ),
+            (Agent::Crush, ["/home/ada/.config/crush/crush.json", "/srv/shop/crush.json", "", ""]),
+            (
+                Agent::Goose,
+                [
+                    "/home/ada/.agents/plugins/hookbox/hooks/hooks.json",
+                    "/srv/shop/.agents/plugins/hookbox/hooks/hooks.json",
+                    "",
+                    "",
+                ],
+            ),
+            (Agent::Devin, ["/home/ada/.config/devin/config.json", "/srv/shop/.devin/config.json", "", ""]),
         ] {
             let found = Level::ALL.map(|level| {
                 file(agent, level, &here).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()

@@ -24,12 +24,28 @@ pub(super) fn answer(body: &Value, wish: &Wish, streams: bool) -> Answer {
         (Turn::Say(_), Some(schema)) => json!({"text": filled(schema).to_string()}),
         (Turn::Say(text), None) => json!({"text": text}),
     };
-    let answer = json!({
+    let answer = candidate(&part);
+    if streams { stream(&[answer], false, "") } else { whole(&answer) }
+}
+
+fn candidate(part: &Value) -> Value {
+    json!({
         "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
         "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15},
         "modelVersion": "mock", "responseId": "r0",
-    });
-    if streams { stream(&[answer], false, "") } else { whole(&answer) }
+    })
+}
+
+/// Returns the answers of the model in a file, one a line, for a client that reads them there: a call of its shell tool for
+/// each line, and the end.
+pub(crate) fn script(tool: &str, wish: &Wish) -> String {
+    let call = |(at, line): (usize, &String)| {
+        let input = json!({"command": line, "description": "run it"});
+        json!({"functionCall": {"name": tool, "args": input, "id": format!("call_{at}")}})
+    };
+    let parts = wish.lines.iter().enumerate().map(call).chain([json!({"text": DONE})]);
+    let answer = |part| json!({"method": "generateContentStream", "response": [candidate(&part)]});
+    parts.map(|part| format!("{}\n", answer(part))).collect()
 }
 
 /// The schema that the answer has to follow: the client asks itself which model to take, and whose turn it is.

@@ -4,8 +4,12 @@
 mod anthropic;
 mod augment;
 mod chat;
-mod gemini;
+pub(crate) mod gemini;
 mod responses;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
@@ -29,7 +33,21 @@ enum Turn {
 /// The shell lines that the model wants to be run, one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Wish {
-    pub(crate) lines: Vec<String>,
+    lines: Vec<String>,
+    /// The time of the first request with this number of results.
+    times: Arc<Mutex<BTreeMap<usize, Instant>>>,
+}
+
+impl Wish {
+    pub(crate) fn new(lines: Vec<String>) -> Self {
+        Self { lines, times: Arc::default() }
+    }
+
+    /// Returns the time of each call so far: from the answer with the call to the request with its result.
+    pub(crate) fn call_times(&self) -> Vec<Duration> {
+        let times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        times.values().zip(times.values().skip(1)).map(|(begin, end)| *end - *begin).collect()
+    }
 }
 
 /// An answer: its type and its text.
@@ -50,6 +68,9 @@ pub(crate) fn answer(path: &str, body: &Value, wish: &Wish) -> Option<Answer> {
         "count_tokens" => Some(whole(&json!({"input_tokens": 10}))),
         "get-models" => Some(augment::models()),
         "chat-stream" => Some(augment::answer(body, wish)),
+        // Qoder's login.
+        "exchange" => Some(whole(&json!({"token": "test", "expires_at": "2099-01-01T00:00:00Z"}))),
+        "userinfo" => Some(whole(&json!({"id": "u1", "name": "ada", "email": "ada@example.com"}))),
         "messages" => Some(anthropic::answer(body, wish, streams == Some(true))),
         "models" => Some(whole(&json!({
             "object": "list", "models": [], "data": [{"id": "mock-model", "object": "model"}],
@@ -62,6 +83,10 @@ impl Asked<'_> {
     /// The next shell line, in the shell tool that the client offers, until each has a result.
     fn turn(&self, wish: &Wish) -> Turn {
         let tool = self.tools.iter().find(|(name, _)| SHELLS.contains(name));
+        if tool.is_some() {
+            let mut times = wish.times.lock().unwrap_or_else(PoisonError::into_inner);
+            times.entry(self.results).or_insert_with(Instant::now);
+        }
         match tool.zip(wish.lines.get(self.results)) {
             Some(((name, schema), line)) => {
                 Turn::Call { name: (*name).to_owned(), input: input(schema, line) }
@@ -172,16 +197,16 @@ mod tests {
                 json!({"messages": [{"role": "user", "content": [{"type": "tool_result"}]}]}),
             ),
         ] {
-            let wish = Wish { lines: vec!["echo hi".to_owned()] };
+            let wish = Wish::new(vec!["echo hi".to_owned()]);
             let called = answer(path, &first, &wish).unwrap().text;
             assert!(called.contains("echo hi") && called.contains("run it"), "{path} {called}");
             let mut then = then;
             then["tools"] = first["tools"].clone();
             let said = answer(path, &then, &wish).unwrap().text;
             assert!(said.contains(DONE) && !said.contains("echo hi"), "{path} {said}");
-            let again = answer(path, &then, &Wish { lines: vec!["echo hi".to_owned(); 2] }).unwrap().text;
+            let again = answer(path, &then, &Wish::new(vec!["echo hi".to_owned(); 2])).unwrap().text;
             assert!(again.contains("echo hi") && again.contains("_1\""), "{path} {again}");
         }
-        assert!(answer("/elsewhere", &Value::Null, &Wish { lines: Vec::new() }).is_none());
+        assert!(answer("/elsewhere", &Value::Null, &Wish::new(Vec::new())).is_none());
     }
 }

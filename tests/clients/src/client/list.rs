@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
 
+use hookbox::trust::now_ms;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -14,7 +15,7 @@ use crate::place::Place;
 const PROMPT: &str = "please run the command";
 
 /// Every client. The first two are run where nobody says which.
-pub(crate) const ALL: [Client; 15] = [
+pub(crate) const ALL: [Client; 16] = [
     Client {
         name: "codex",
         package: "@openai/codex",
@@ -25,6 +26,7 @@ pub(crate) const ALL: [Client; 15] = [
         switch: Some((".codex/config.toml", "[features]\nhooks = false\n")),
         runs_unguarded: true,
         trust: Some(trust_codex),
+        scripted: None,
         node: None,
         injects_at_start: true,
         waits_for_output: true,
@@ -41,6 +43,7 @@ pub(crate) const ALL: [Client; 15] = [
         switch: Some((".gemini/settings.json", r#"{"hooksConfig": {"enabled": false}}"#)),
         runs_unguarded: false,
         trust: Some(trust_gemini),
+        scripted: None,
         node: None,
         injects_at_start: true,
         waits_for_output: true,
@@ -57,6 +60,7 @@ pub(crate) const ALL: [Client; 15] = [
         switch: Some((".claude/settings.json", r#"{"disableAllHooks": true}"#)),
         runs_unguarded: false,
         trust: None,
+        scripted: None,
         node: None,
         injects_at_start: true,
         waits_for_output: true,
@@ -73,6 +77,7 @@ pub(crate) const ALL: [Client; 15] = [
         switch: Some((".qwen/settings.json", r#"{"disableAllHooks": true}"#)),
         runs_unguarded: true,
         trust: None,
+        scripted: None,
         node: None,
         injects_at_start: true,
         waits_for_output: true,
@@ -89,6 +94,7 @@ pub(crate) const ALL: [Client; 15] = [
         switch: None,
         runs_unguarded: false,
         trust: None,
+        scripted: None,
         node: None,
         injects_at_start: true,
         waits_for_output: true,
@@ -105,6 +111,7 @@ pub(crate) const ALL: [Client; 15] = [
         switch: None,
         runs_unguarded: false,
         trust: None,
+        scripted: None,
         node: None,
         injects_at_start: true,
         waits_for_output: true,
@@ -121,6 +128,7 @@ pub(crate) const ALL: [Client; 15] = [
         switch: None,
         runs_unguarded: true,
         trust: None,
+        scripted: None,
         node: Some("22.23.3"),
         injects_at_start: false,
         waits_for_output: false,
@@ -137,6 +145,7 @@ pub(crate) const ALL: [Client; 15] = [
         switch: None,
         runs_unguarded: false,
         trust: None,
+        scripted: None,
         node: None,
         injects_at_start: true,
         waits_for_output: true,
@@ -156,6 +165,7 @@ pub(crate) const ALL: [Client; 15] = [
         )),
         runs_unguarded: false,
         trust: None,
+        scripted: None,
         node: None,
         injects_at_start: true,
         waits_for_output: true,
@@ -172,6 +182,7 @@ pub(crate) const ALL: [Client; 15] = [
         switch: Some((".factory/hooks.json", r#"{"hooksDisabled": true}"#)),
         runs_unguarded: true,
         trust: None,
+        scripted: None,
         node: None,
         injects_at_start: true,
         waits_for_output: false,
@@ -188,6 +199,7 @@ pub(crate) const ALL: [Client; 15] = [
         switch: None,
         runs_unguarded: false,
         trust: None,
+        scripted: None,
         node: None,
         injects_at_start: true,
         waits_for_output: true,
@@ -204,6 +216,7 @@ pub(crate) const ALL: [Client; 15] = [
         switch: None,
         runs_unguarded: false,
         trust: None,
+        scripted: None,
         node: None,
         injects_at_start: false,
         waits_for_output: true,
@@ -220,6 +233,7 @@ pub(crate) const ALL: [Client; 15] = [
         switch: Some((".openhands/hooks.json", "{}")),
         runs_unguarded: true,
         trust: None,
+        scripted: None,
         node: None,
         injects_at_start: false,
         waits_for_output: false,
@@ -236,6 +250,7 @@ pub(crate) const ALL: [Client; 15] = [
         switch: None,
         runs_unguarded: true,
         trust: None,
+        scripted: None,
         node: None,
         injects_at_start: false,
         waits_for_output: false,
@@ -252,8 +267,26 @@ pub(crate) const ALL: [Client; 15] = [
         switch: None,
         runs_unguarded: true,
         trust: None,
+        scripted: None,
         node: None,
         injects_at_start: false,
+        waits_for_output: true,
+        changes_input: true,
+        shows_warnings: false,
+    },
+    Client {
+        name: "qoder",
+        package: "@qoder-ai/qodercli",
+        version: "1.1.52",
+        configure: qoder,
+        command: run_qoder,
+        frees: &[],
+        switch: Some((".qoder/settings.json", r#"{"disableAllHooks": true}"#)),
+        runs_unguarded: true,
+        trust: None,
+        scripted: Some(".qoder/projects"),
+        node: None,
+        injects_at_start: true,
         waits_for_output: true,
         changes_input: true,
         shows_warnings: false,
@@ -331,6 +364,7 @@ pub(super) fn variables(name: &str, place: &Place, trust: Trust) -> Vec<(&'stati
             ),
         ],
         "grok" => Vec::new(),
+        "qoder" => vec![("QODER_PERSONAL_ACCESS_TOKEN", text("test")), ("QODER_CENTER_ENDPOINT", url)],
         "kilo" => vec![
             ("KILO_DISABLE_AUTOUPDATE", text("1")),
             ("KILO_DISABLE_MODELS_FETCH", text("1")),
@@ -630,6 +664,29 @@ api_backend = "chat_completions"
 fn run_grok(place: &Place, _: Trust) -> Command {
     let mut command = Command::new(place.client.join("node_modules/.bin/grok"));
     command.args(["-p", PROMPT, "--always-approve", "-m", "mock"]);
+    command
+}
+
+/// Writes the addresses of its service, of which the mock model answers the login.
+fn qoder(place: &Place, _: Trust) -> io::Result<()> {
+    let url = &place.url;
+    let service = json!({
+        "endpoint": url, "inferEndpoints": [url], "securityEndpoint": url, "securityEndpoints": [url],
+        "centerEndpoint": url, "centerEndpoints": [url], "openapiEndpoint": url, "openapiEndpoints": [url],
+        "updatedAt": now_ms(),
+    });
+    let cache = json!({"version": 1, "entries": {"prod": service}});
+    // At its end it waits for what collects them.
+    let settings = json!({"telemetry": {"enabled": false}, "privacy": {"usageStatisticsEnabled": false}});
+    place.home_file(".qoder/settings.json", &settings.to_string())?;
+    place.home_file(".qoder/.cache/endpoint-cache.json", &cache.to_string())
+}
+
+fn run_qoder(place: &Place, _: Trust) -> Command {
+    let mut command = Command::new("node");
+    command.arg(place.client.join("node_modules/@qoder-ai/qodercli/bundle/qodercli.js"));
+    command.arg("--fake-responses").arg(place.home().join("answers.jsonl"));
+    command.args(["--dangerously-skip-permissions", "-p", PROMPT]);
     command
 }
 

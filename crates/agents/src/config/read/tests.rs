@@ -155,3 +155,58 @@ fn what_switches_hooks_off_is_found() {
     }
     assert!(toml_settings(b"[").is_err());
 }
+
+/// Of each agent whose client cannot be had, one configuration in the form of its documentation, and one in that of a public
+/// repository.
+#[test]
+fn published_configurations_of_agents_that_were_not_run_are_read() {
+    let seconds = Duration::from_secs;
+    for (agent, text, want) in [
+        (
+            Agent::Crush,
+            r#"{"$schema": "https://charm.land/crush.json", "hooks": {"PreToolUse": [
+                {"name": "no-rm", "matcher": "bash", "command": "./hooks/no-rm.sh", "timeout": 10},
+                {"command": "date >> ./tools.log"}
+            ]}}"#,
+            &[("PreToolUse", Some("bash"), seconds(10)), ("PreToolUse", None, seconds(30))][..],
+        ),
+        (
+            Agent::Crush,
+            r#"{"hooks": {"PreToolUse": [{"matcher": "^bash$", "command": "$HOME/bin/hook.sh", "timeout": 10}]},
+                "mcp": {"x": {"type": "stdio", "command": "x"}}}"#,
+            &[("PreToolUse", Some("^bash$"), seconds(10))],
+        ),
+        (
+            Agent::Goose,
+            r#"{"hooks": {"PreToolUse": [{"matcher": "developer__shell", "hooks": [
+                {"type": "command", "command": "${PLUGIN_ROOT}/scripts/sudo.sh", "on_failure": "block"}]}]}}"#,
+            &[("PreToolUse", Some("developer__shell"), seconds(30))],
+        ),
+        (
+            Agent::Goose,
+            r#"{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "x", "timeout": 120}]}]}}"#,
+            &[("SessionEnd", None, seconds(120))],
+        ),
+        (
+            Agent::Devin,
+            r#"{"hooks": {"PreToolUse": [{"matcher": "exec", "hooks": [
+                {"type": "command", "command": "./scripts/validate.sh", "timeout": 10}]}]}}"#,
+            &[("PreToolUse", Some("exec"), seconds(10))],
+        ),
+        (
+            Agent::Devin,
+            r#"{
+                // The model.
+                "agent": {"model": "sonnet"}, "read_config_from": {"claude": false},
+                "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}, {"type": "prompt", "prompt": "y"}]}]}
+            }"#,
+            &[("Stop", None, seconds(60))],
+        ),
+    ] {
+        let found = read(agent, text.as_bytes()).unwrap();
+        let entries: Vec<_> =
+            found.entries.iter().map(|it| (it.event.as_str(), it.matcher.as_deref(), it.timeout)).collect();
+        assert_eq!(entries, want, "{agent} {text}");
+        assert_eq!((found.problems, found.switches), (Vec::new(), Vec::new()), "{agent} {text}");
+    }
+}
