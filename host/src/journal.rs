@@ -3,13 +3,12 @@
 use std::error::Error;
 use std::fmt;
 use std::path::Path;
-use std::time::Duration;
 
 use crate::capability::Capability;
 use crate::chain::Fired;
 use crate::event::Event;
 use crate::hook::{Digest, Settings};
-use hookbox_system::limits;
+pub use crate::journal_settings::JournalSettings;
 
 /// Receives each event of every session after its verdict, also one that no hook wants
 /// ([`Builder::journal`](crate::manager::Builder::journal)).
@@ -80,25 +79,4 @@ pub struct RecordedHook<'a> {
     pub settings: Option<&'a Settings>,
     /// The permissions that it has, of those that it asks for.
     pub rights: Vec<Capability>,
-}
-
-/// The user's settings of the journal: the table `[journal]` of `hookbox.toml`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct JournalSettings {
-    /// True if the program records events. A journal of [`Builder::journal`](crate::manager::Builder::journal) records
-    /// in any case. Default: false.
-    pub enabled: bool,
-    /// The age at which a day's records are removed. Default: 90 days.
-    pub keep: Duration,
-    /// The size of all records, in bytes, above which the oldest days are removed. Default: 1 GiB.
-    pub max_size: u64,
-    /// True if they name a collector that gets the records. Default: false.
-    pub sends: bool,
-}
-
-impl Default for JournalSettings {
-    fn default() -> Self {
-        Self { enabled: false, keep: limits::DAY * 90, max_size: 1 << 30, sends: false }
-    }
 }

@@ -110,6 +110,7 @@ mod inputs;
 #[doc(hidden)]
 pub mod internal;
 pub mod journal;
+mod journal_settings;
 mod live;
 pub mod lockfile;
 pub mod manager;

@@ -14,10 +14,10 @@ use crate::discovery::find::managed::PluginPolicy;
 use crate::discovery::find::roots::RootDir;
 use crate::discovery::find::{Options, absolute};
 use crate::hook::{Origin, Settings};
-use crate::journal::JournalSettings;
+use crate::journal_settings::{DAY, JournalSettings};
 use crate::thresholds::{AtThreshold, Thresholds};
 use hookbox_system::files::FileAccess;
-use hookbox_system::{limits, text};
+use hookbox_system::text;
 
 /// The settings of a file for all hooks together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -229,9 +229,7 @@ pub(crate) fn global(roots: &[RootDir], options: &Options, problems: &mut Vec<Pr
     let default = JournalSettings::default();
     let journal = JournalSettings {
         enabled: user().find_map(|root| root.top.journal).unwrap_or(default.enabled),
-        keep: user()
-            .find_map(|root| root.top.keep_days)
-            .map_or(default.keep, |days| limits::DAY * days.get()),
+        keep: user().find_map(|root| root.top.keep_days).map_or(default.keep, |days| DAY * days.get()),
         max_size: user().find_map(|root| root.top.journal_size).unwrap_or(default.max_size),
         sends: user().any(|root| root.top.collector.is_some()),
     };
