@@ -120,7 +120,7 @@ fn results_of(file: &Path) -> Result<Value, InputError> {
     if ["verdicts", "hooks"].iter().all(|key| result.get(key).is_some_and(Value::is_object)) {
         return Ok(result);
     }
-    let shown = escape(&file.to_string_lossy(), 4096);
+    let shown = shown_path(file);
     let hint = "name a file that `hookbox backtest --json` has written";
     Err(InputError::new(format!("{shown}: expected the result of a backtest"), hint))
 }
