@@ -48,7 +48,7 @@ pub(crate) enum Want {
     /// The tool runs, and the model gets these texts.
     Told([&'static str; 2]),
     /// The tool runs, and the model does not get the secret if the client waits for the hook.
-    Hidden,
+    Hidden { has_failed: bool },
     /// No hook runs.
     NoHook,
     /// The tool runs, and no hook does.
@@ -210,8 +210,9 @@ pub(crate) fn all() -> Vec<Case> {
     let redactor = || Component { file: "redactor", settings: "" };
     // Claude Code ends the turn after a failed command, which it does for hooks that fail closed.
     let policy = Some("block");
-    for (name, line) in [("redact", PRINTS.to_owned()), ("redact, failed", format!("{PRINTS}; exit 3"))] {
-        all.push(Case { line, policy, ..case(name, vec![redactor()], Want::Hidden) });
+    for (name, has_failed, end) in [("redact", false, ""), ("redact, failed", true, "; exit 3")] {
+        let line = format!("{PRINTS}{end}");
+        all.push(Case { line, policy, ..case(name, vec![redactor()], Want::Hidden { has_failed }) });
     }
     let user = Installation::default();
     for (name, is_switched_off, installed, want) in [
@@ -386,11 +387,11 @@ impl Case {
                 found.expect(!has_run && !has_changed, "the tool ran");
                 found.expect(model.was_told(INSTEAD), "the model was not told the new input");
             }
-            Want::Hidden => {
+            Want::Hidden { has_failed } => {
                 found.expect(has_run, "the tool did not run");
                 let is_told = model.was_told(SECRET);
                 found.expect(
-                    is_told != client.waits_for_output,
+                    is_told != client.waits_after(*has_failed),
                     "the model got the secret, or did not, unlike what is known",
                 );
             }

@@ -122,6 +122,12 @@ impl Client {
         Ok(())
     }
 
+    /// Returns true if it waits for the hooks after a tool call. Qoder tells of a failed one by another event, whose hooks
+    /// cannot change the output.
+    pub(crate) fn waits_after(&self, has_failed: bool) -> bool {
+        self.waits_for_output && !(has_failed && self.name == "qoder")
+    }
+
     /// Returns true if it has a configuration of the system's, which a repository cannot switch off.
     pub(crate) fn has_system(&self) -> bool {
         !["pi", "droid", "kilo", "vibe", "openhands", "grok", "qoder"].contains(&self.name)
