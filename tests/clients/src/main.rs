@@ -146,7 +146,9 @@ impl Options {
             }
             if self.is_whole {
                 let added = self.added_time(client, dir, root);
-                say(&format!("{:<9} hookbox adds {} ms to a call", client.name, added.unwrap_or_default()));
+                if let Some(added) = added {
+                    say(&format!("{:<9} hookbox adds {added} ms to a call", client.name));
+                }
                 row.write(added).map_err(|error| format!("failed to write the matrix: {error}"))?;
             }
         }
