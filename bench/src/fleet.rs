@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ const DEADLINE: Duration = Duration::from_secs(2);
 const AT_ONCE: usize = 16;
 
 /// The lines of the calls, and whether the guard blocks them.
-const LINES: [(&str, bool); 4] = [
+pub(crate) const LINES: [(&str, bool); 4] = [
     ("cargo test --workspace", false),
     ("cat ~/.ssh/id_ed25519", true),
     ("git commit -m token", false),
@@ -88,7 +88,7 @@ pub(crate) fn run(wasmtime: &Path, service: &Path, component: &Path, sessions: u
         found.is_right(sessions.len())
     };
     let mut is_right = drive("three workers", &asking, Box::new(|| {}));
-    is_right &= drive("one of them dies", &asking, Box::new(|| workers[0].process.kill().unwrap()));
+    is_right &= drive("one of them dies", &asking, Box::new(|| workers[0].process.kill()));
     is_right &= drive("one hangs, and one is left", &asking, Box::new(|| workers[1].signal(Signal::SIGSTOP)));
     workers[1].signal(Signal::SIGCONT);
     let is_over = AtomicBool::new(false);
@@ -186,18 +186,47 @@ impl Found {
     }
 }
 
+/// Waits until this is so; a minute is far longer than anything here takes.
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "in vain: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A process that ends with this value.
+pub(crate) struct Process(Child);
+
+impl Process {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        Self(command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}")))
+    }
+
+    pub(crate) fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
 /// A process that serves the component.
-struct Worker {
-    process: Child,
+pub(crate) struct Worker {
+    pub(crate) process: Process,
     address: String,
 }
 
 impl Worker {
-    fn start(wasmtime: &Path, service: &Path) -> Self {
+    pub(crate) fn start(wasmtime: &Path, service: &Path) -> Self {
         let mut command = Command::new(wasmtime);
         command.args(["serve", "--addr", "127.0.0.1:0"]).arg(service).stderr(Stdio::piped());
-        let mut process = command.spawn().unwrap();
-        let mut said = BufReader::new(process.stderr.take().unwrap());
+        let mut process = Process::start(&mut command);
+        let mut said = BufReader::new(process.0.stderr.take().unwrap());
         let (mut line, begin) = (String::new(), "Serving HTTP on http://");
         while !line.starts_with(begin) {
             line.clear();
@@ -209,7 +238,7 @@ impl Worker {
     }
 
     fn signal(&self, signal: Signal) {
-        kill(Pid::from_raw(self.process.id() as i32), signal).unwrap();
+        kill(Pid::from_raw(self.process.0.id() as i32), signal).unwrap();
     }
 
     /// Lets it run for a third of the time.
@@ -223,21 +252,14 @@ impl Worker {
     }
 }
 
-impl Drop for Worker {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
 /// A process of haproxy.
-struct Balancer {
-    process: Child,
-    origin: String,
+pub(crate) struct Balancer {
+    _process: Process,
+    pub(crate) origin: String,
 }
 
 impl Balancer {
-    fn start(dir: &Path, workers: &[Worker]) -> Self {
+    pub(crate) fn start(dir: &Path, workers: &[Worker]) -> Self {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let path = dir.join("haproxy.cfg");
         let mut file = fs::File::create(&path).unwrap();
@@ -247,18 +269,9 @@ impl Balancer {
         }
         writeln!(file, "frontend calls\n    bind {free}\n    default_backend workers").unwrap();
         let mut command = Command::new("haproxy");
-        let process = command.args(["-db", "-q", "-f"]).arg(&path).spawn().unwrap();
-        let balancer = Self { process, origin: format!("http://{free}") };
-        while std::net::TcpStream::connect(free).is_err() {
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let process = Process::start(command.args(["-db", "-q", "-f"]).arg(&path));
+        let balancer = Self { _process: process, origin: format!("http://{free}") };
+        wait_until("haproxy listens", || TcpStream::connect(free).is_ok());
         balancer
-    }
-}
-
-impl Drop for Balancer {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }

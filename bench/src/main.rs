@@ -14,6 +14,7 @@
 mod bare;
 mod calls;
 mod charts;
+mod demo;
 mod extism;
 mod fleet;
 mod growth;
@@ -68,6 +69,11 @@ fn main() -> ExitCode {
     {
         let sessions = sessions.parse().expect("the number of sessions");
         return fleet::run(wasmtime.as_ref(), service.as_ref(), component.as_ref(), sessions);
+    }
+    if let [first, dir, wasmtime, service, ray, otlp] = args.as_slice()
+        && first == "fleet-demo"
+    {
+        return demo::run(dir.as_ref(), wasmtime.as_ref(), service.as_ref(), ray.as_ref(), otlp.as_ref());
     }
     let only_guards = args.iter().any(|it| it == "--guards");
     let (quick, save) = (args.iter().any(|it| it == "--quick"), args.iter().any(|it| it == "--save"));

@@ -3,10 +3,10 @@
 use std::env;
 use std::error::Error;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::tools::require;
+use crate::tools::{Venv, require};
 use crate::{Tree, cargo, run};
 
 /// The wheel with Extism's library, and the package of a guard for agents.
@@ -15,6 +15,20 @@ const SAFETY_NET: &str = "cc-safety-net@2.4.5";
 
 /// Builds without optimization, which shows that no bench is broken. Its numbers mean nothing.
 const UNOPTIMIZED: &str = "--unoptimized";
+
+/// The types of OTLP, for the collector of the demo.
+const OTLP: &str = "opentelemetry-proto==1.45.2";
+
+/// Makes the place of the demo, and starts it with the rest of the arguments. The shell stays: it is the first process of its
+/// namespace, which would ignore Ctrl-C.
+const NAMESPACES: &str = r#"
+umask 022
+program=$1; shift
+ip link set lo up && mount -t tmpfs -o mode=755 none "$0" && mkdir -p "$0/etc/hookbox" || exit
+mount -t overlay -o lowerdir="$0/etc":/etc overlay /etc && mount --bind "$0/etc/hookbox" /etc/hookbox || exit
+touch "$0/hookbox" && mount --bind "$program" "$0/hookbox" || exit
+"$@"
+exit $?"#;
 
 /// The target of Extism's plugins.
 const PLUGIN: &str = "wasm32-unknown-unknown";
@@ -43,13 +57,10 @@ impl Tree {
     }
 
     /// Composes a guard into a service, and sends it the calls of many sessions: 2,000, or as many as the last argument says.
+    /// With `--demo` the service is a part of a whole fleet.
     pub(crate) fn fleet(&self, args: &[&str]) -> Result<(), Box<dyn Error>> {
         require("haproxy", "-v", "apt-get install haproxy")?;
-        let wasmtime = self.root.join("target/tools/wasmtime/wasmtime_cli/wasmtime");
-        if !wasmtime.is_file() {
-            return Err(format!("{} is missing\nhint: cargo xtask tools", wasmtime.display()).into());
-        }
-        let sessions = args.iter().find(|it| **it != UNOPTIMIZED).unwrap_or(&"2000");
+        let wasmtime = self.wasmtime()?;
         self.component("guards", "guards", "secrets")?;
         self.programs(&["hookbox"])?;
         let (guard, service) =
@@ -58,9 +69,40 @@ impl Tree {
         let mut compose = Command::new(self.target.join("debug/hookbox"));
         compose.args(["--quiet", "compose", "--http", "-o"]).args([&service, &guard]).stdout(Stdio::null());
         run(&mut compose, "compose the service")?;
+        if args == ["--demo"] {
+            return self.fleet_demo(&wasmtime, &service);
+        }
+        let sessions = args.iter().find(|it| **it != UNOPTIMIZED).unwrap_or(&"2000");
         let how: &[&str] = if args.contains(&UNOPTIMIZED) { &[UNOPTIMIZED] } else { &[] };
         let mut program = self.bench_program(how)?;
         run(program.arg("fleet").args([&wasmtime, &service, &guard]).arg(sessions), "get every verdict right")
+    }
+
+    /// Shows a fleet whose parts are killed. It runs in namespaces, so that its `/etc/hookbox`, its network, its files and all
+    /// of its processes end with it.
+    fn fleet_demo(&self, wasmtime: &Path, service: &Path) -> Result<(), Box<dyn Error>> {
+        if Command::new("id").arg("-u").output()?.stdout != b"0\n" {
+            let needs = "the demo needs root, for its two users and its own /etc/hookbox";
+            return Err(format!("{needs}\nhint: sudo -E env PATH=\"$PATH\" cargo xtask fleet --demo").into());
+        }
+        require("docker-registry", "--version", "apt-get install docker-registry")?;
+        require("openssl", "version", "apt-get install openssl")?;
+        require("ip", "-V", "apt-get install iproute2")?;
+        let tools = self.root.join("target/tools");
+        let pins = fs::read_to_string(self.root.join("examples/fleet/requirements.txt"))?;
+        // Not one environment: Ray takes any package of OpenTelemetry for all of them.
+        let ray = Venv::with(tools.join("ray"), &pins.lines().collect::<Vec<_>>())?;
+        let otlp = Venv::with(tools.join("otlp"), &[OTLP])?;
+        let program = self.bench_program(&[UNOPTIMIZED])?;
+        let dir = env::temp_dir().canonicalize()?.join(format!("hookbox-fleet-{}", std::process::id()));
+        fs::create_dir(&dir)?;
+        let mut demo = Command::new("setpriv");
+        demo.args(["--pdeathsig", "KILL", "unshare", "--mount", "--net", "--pid", "--fork", "--kill-child"]);
+        demo.args(["--mount-proc", "sh", "-c", NAMESPACES]).args([&dir, &self.target.join("debug/hookbox")]);
+        demo.arg(program.get_program()).arg("fleet-demo").args([&dir, wasmtime, service]);
+        let done = run(demo.args([ray.directory(), otlp.directory()]), "lose nothing");
+        fs::remove_dir(&dir)?;
+        done
     }
 
     /// Builds the crate `bench`, and returns its program with these arguments.

