@@ -345,7 +345,7 @@ impl User {
 
 /// A line of a session file, with a call that the policy blocks in one of seven.
 fn past_call(id: &str, at: usize) -> String {
-    let line = if at % 7 == 0 { "make deploy".to_owned() } else { format!("make {at}") };
+    let line = if at.is_multiple_of(7) { "make deploy".to_owned() } else { format!("make {at}") };
     let call = json!({"type": "tool_use", "id": id, "name": "Bash", "input": {"command": line}});
     let line = json!({
         "type": "assistant", "sessionId": id, "cwd": "/srv", "timestamp": "2026-01-01T00:00:00Z", "message": {"content": [call]},
