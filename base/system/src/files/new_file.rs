@@ -182,12 +182,12 @@ mod tests {
         let (file, victim) = (temp.path().join("file"), temp.path().join("victim"));
         fs::write(&victim, "whole").unwrap();
         symlink(&victim, &file).unwrap();
-        let writers: [(fn(&Path, &[u8]) -> io::Result<()>, _); 2] =
-            [(write_atomic, "one"), (write_passing, "two")];
-        for (write, text) in writers {
-            write(&file, text.as_bytes()).unwrap();
-            assert_eq!(fs::read_to_string(&file).unwrap(), text);
-            assert_eq!(fs::symlink_metadata(&file).unwrap().permissions().mode() & 0o7777, 0o600);
+        for write in [write_atomic, write_passing] {
+            for text in ["one", "two"] {
+                write(&file, text.as_bytes()).unwrap();
+                assert_eq!(fs::read_to_string(&file).unwrap(), text);
+                assert_eq!(fs::symlink_metadata(&file).unwrap().permissions().mode() & 0o7777, 0o600);
+            }
         }
         assert_eq!(fs::read_to_string(&victim).unwrap(), "whole", "no symlink is followed");
         assert_eq!(names(temp.path()), ["file", "victim"], "no temporary file stays");
