@@ -89,16 +89,14 @@ impl Tool {
     }
 }
 
-/// The tools of the agents by what they do: Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, kodelet, Cursor,
-/// OpenCode and editors of their kind; and Claude Code's name for each, which is what its hooks expect.
+/// The tools of agents by what they do, in all of their names, and Claude Code's name for each, which is what its hooks
+/// expect. The table of an agent has the names that it uses.
 const ALIASES: [Tool; 21] = [
     Tool::new(
         ToolKind::Shell,
         "Bash",
         &[
-            // Claude Code: Bash; kodelet, Copilot, OpenCode: bash
             "bash",
-            // Codex: shell, local_shell, shell_command, exec_command, write_stdin, container.exec, unified_exec
             "shell",
             "localshell",
             "shellcommand",
@@ -106,20 +104,15 @@ const ALIASES: [Tool; 21] = [
             "writestdin",
             "containerexec",
             "unifiedexec",
-            // Gemini and Qwen: run_shell_command
             "runshellcommand",
-            // Copilot: write_bash
             "writebash",
-            // Cursor and other editors: run_terminal_cmd, run_in_terminal, execute_command
             "runterminalcmd",
             "runterminalcommand",
             "runinterminal",
             "runcommand",
-            // Cline: run_commands
             "runcommands",
             "executecommand",
             "executebash",
-            // Droid: Execute; Mistral Vibe: file_system.bash
             "execute",
             "filesystembash",
             "launchprocess",
@@ -132,17 +125,14 @@ const ALIASES: [Tool; 21] = [
             "zsh",
         ],
     ),
-    // Copilot: powershell, write_powershell
     Tool::new(ToolKind::Shell, "PowerShell", &["powershell", "writepowershell", "pwsh"]),
     Tool::new(ToolKind::Shell, "Monitor", &["monitor"]),
     Tool::new(
         ToolKind::Read,
         "Read",
         &[
-            // Claude Code: Read; OpenCode: read; Copilot: view
             "read",
             "view",
-            // Gemini, Qwen, Cursor: read_file, read_many_files; kodelet: file_read
             "readfile",
             "readmanyfiles",
             "readfiles",
@@ -159,10 +149,8 @@ const ALIASES: [Tool; 21] = [
         ToolKind::Write,
         "Write",
         &[
-            // Claude Code, OpenCode: Write; Copilot: create
             "write",
             "create",
-            // Gemini, Qwen: write_file; kodelet: file_write
             "writefile",
             "filewrite",
             "writetofile",
@@ -172,7 +160,7 @@ const ALIASES: [Tool; 21] = [
             "developerwrite",
         ],
     ),
-    // A tool that removes, moves or downloads a file changes it too (Cursor: delete_file). Claude Code uses the shell.
+    // A tool that removes, moves or downloads a file changes it too. Claude Code uses the shell.
     Tool::foreign(
         ToolKind::Write,
         &["delete", "deletefile", "removefile", "removefiles", "movefile", "renamefile", "download"],
@@ -181,28 +169,23 @@ const ALIASES: [Tool; 21] = [
         ToolKind::Edit,
         "Edit",
         &[
-            // Claude Code: Edit; OpenCode: edit
             "edit",
-            // Gemini, Qwen: replace, edit
             "replace",
-            // Copilot, and the model's own editor tool: str_replace, str_replace_editor, insert
+            // The model's own editor tool.
             "strreplace",
             "strreplaceeditor",
             "strreplacebasededittool",
             "insert",
             // kodelet: file_edit
             "fileedit",
-            // Cursor and other editors
             "editfile",
             "editfiles",
             "searchreplace",
             "replaceinfile",
             "applydiff",
             "inserteditintofile",
-            // Cline: editor
             "editor",
             "replacestringinfile",
-            // OpenHands: file_editor; Mistral Vibe: file_system.edit
             "fileeditor",
             "filesystemedit",
             "replacefilecontent",
@@ -212,45 +195,30 @@ const ALIASES: [Tool; 21] = [
             "lspreplacesymbol",
         ],
     ),
-    // kodelet: file_multi_edit; OpenCode: multiedit
     Tool::new(ToolKind::Edit, "MultiEdit", &["multiedit", "filemultiedit"]),
     Tool::new(ToolKind::Edit, "NotebookEdit", &["notebookedit", "editnotebook"]),
-    // Codex: apply_patch, whose hooks may name it in Claude Code's words as well; OpenCode: patch
+    // Hooks may name a patch in Claude Code's words as well.
     Tool::foreign(ToolKind::Edit, &["applypatch", "patch"]).also(&["Edit", "Write"]),
     Tool::new(
         ToolKind::Search,
         "Glob",
-        // OpenCode: glob; kodelet: glob_tool
         &["glob", "globtool", "filesearch", "searchfiles", "findfiles", "findbyname", "find"],
     ),
     Tool::new(
         ToolKind::Search,
         "Grep",
-        &[
-            // OpenCode: grep; kodelet: grep_tool
-            "grep",
-            "greptool",
-            // Gemini, Qwen: search_file_content, grep_search
-            "searchfilecontent",
-            "grepsearch",
-            // Codex and others
-            "grepfiles",
-            "codesearch",
-            "rg",
-        ],
+        &["grep", "greptool", "searchfilecontent", "grepsearch", "grepfiles", "codesearch", "rg"],
     ),
-    // Gemini, Qwen: list_directory; Codex: list_dir; OpenCode: list
     Tool::new(
         ToolKind::Search,
         "LS",
         &["ls", "list", "listdirectory", "listdir", "listfiles", "tree", "developertree"],
     ),
-    // A search by meaning or expressions (Cursor: codebase_search; Cline: search_codebase).
+    // A search by meaning or expressions.
     Tool::foreign(
         ToolKind::Search,
         &["codebasesearch", "semanticsearch", "searchcodebase", "codebaseretrieval"],
     ),
-    // Gemini, kodelet: web_fetch
     Tool::new(
         ToolKind::Fetch,
         "WebFetch",
@@ -264,16 +232,14 @@ const ALIASES: [Tool; 21] = [
             "agenticfetch",
         ],
     ),
-    // Gemini: google_web_search
     Tool::new(ToolKind::Fetch, "WebSearch", &["websearch", "googlewebsearch", "searchweb"]),
-    // Claude Code: Agent, before 2.1 Task; OpenCode: task; kodelet: subagent; Codex: spawn_agent
     Tool::new(
         ToolKind::Agent,
         "Agent",
         &["task", "agent", "subagent", "spawnagent", "runsubagent", "newtask", "delegatetoagent"],
     )
     .also(&["Task"]),
-    // The tools with which Claude Code and Codex list and read what a server offers.
+    // The tools that list and read what a server offers.
     Tool::new(ToolKind::Mcp, "ListMcpResourcesTool", &["listmcpresourcestool", "listmcpresources"]),
     Tool::new(ToolKind::Mcp, "ReadMcpResourceTool", &["readmcpresourcetool", "readmcpresource"]),
     Tool::foreign(ToolKind::Mcp, &["listmcpresourcetemplates"]),
@@ -300,7 +266,7 @@ pub fn claude_names(name: &str) -> impl Iterator<Item = &'static str> {
 
 /// Returns the kind of a tool by its name; [`ToolKind::Other`] for a name that is not in the table.
 ///
-/// `mcp__SERVER__TOOL` (Claude Code, Codex, Qwen), `mcp_SERVER_TOOL` (Gemini) and `MCP:TOOL` (Cursor) are tools of MCP servers.
+/// `mcp__SERVER__TOOL`, `mcp_SERVER_TOOL` and `MCP:TOOL` are tools of MCP servers.
 pub fn kind_of(name: &str) -> ToolKind {
     let server_tool =
         name.get(..4).is_some_and(|head| ["mcp_", "mcp:"].iter().any(|it| head.eq_ignore_ascii_case(it)));

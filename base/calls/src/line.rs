@@ -14,7 +14,7 @@ const FIELDS: [&str; 5] = ["command", "cmd", "script", "shellcommand", "commandl
 const TYPING: [(&str, &str); 3] =
     [("writestdin", "chars"), ("writebash", "input"), ("writepowershell", "input")];
 
-/// The tool that runs several lines, and the field with the list of them: Cline's run_commands.
+/// The tool that runs several lines, and the field with the list of them.
 const LINES: (&str, &str) = ("runcommands", "commands");
 
 /// The shells whose `-c` is looked into.
@@ -73,7 +73,7 @@ fn collect(tool: &str, input: &Value, depth: usize, lines: &mut Vec<String>) {
         } else if is_line(tool, &field) {
             read(value, object.get("args"), lines);
         } else if field == "action" {
-            // The call of Codex' local_shell: {"action": {"type": "exec", "command": […]}}
+            // A call of local_shell: {"action": {"type": "exec", "command": […]}}
             lines.extend(value.get("command").and_then(words));
         }
     }

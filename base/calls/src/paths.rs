@@ -48,7 +48,7 @@ pub fn named<'a>(tool: &str, input: &'a Value) -> Vec<&'a str> {
     fields(input, 0, &mut named);
     match plain(tool).as_str() {
         "applypatch" | "patch" => patch(input, 0, &mut named),
-        // Gemini CLI's read_many_files.
+        // read_many_files
         "readmanyfiles" => {
             let include =
                 input.get("include").map(|it| it.as_array().map_or(std::slice::from_ref(it), Vec::as_slice));
