@@ -11,5 +11,5 @@ mod refusal;
 
 pub use self::access::{EntryKind, FileAccess, MAX_NAMES, SystemFiles, normalize_path};
 pub use self::lock::{FileLock, LockError};
-pub use self::new_file::{NewFile, sync_directory, write_atomic, write_passing};
+pub use self::new_file::{NewFile, sync_directory, write_atomic, write_unsynced};
 pub use self::refusal::{explain, is_escape, is_exhausted, is_exposed};

@@ -33,7 +33,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 ///
 /// The system's own; the old file is unchanged then.
-pub fn write_passing(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write(path, bytes, |new| new.rename())
 }
 
@@ -182,7 +182,7 @@ mod tests {
         let (file, victim) = (temp.path().join("file"), temp.path().join("victim"));
         fs::write(&victim, "whole").unwrap();
         symlink(&victim, &file).unwrap();
-        for write in [write_atomic, write_passing] {
+        for write in [write_atomic, write_unsynced] {
             for text in ["one", "two"] {
                 write(&file, text.as_bytes()).unwrap();
                 assert_eq!(fs::read_to_string(&file).unwrap(), text);

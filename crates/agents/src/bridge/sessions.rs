@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::parents::{self, Process};
 use super::session_file::SessionFile;
 use crate::agent::Agent;
-use crate::files::{private_dir, write_passing};
+use crate::files::{private_dir, write_unsynced};
 use hookbox_system::limits;
 
 /// The session of the doctor's payloads, for hooks that keep a record. It is not one of an agent.
@@ -132,7 +132,7 @@ impl Note {
         let process = parents.find(|it| it.agent == self.agent.title()).map(|it| it.process);
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         let session = Session { agent: self.agent.to_string(), directory, process, noted: None };
-        write_passing(&self.file.path, &serde_json::to_vec(&session)?)
+        write_unsynced(&self.file.path, &serde_json::to_vec(&session)?)
     }
 }
 

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::EventName;
 use crate::hook::{Cause, Digest, HookError, OnFailure};
 use crate::wasm::Component;
-use hookbox_system::files::{private_dir, write_passing};
+use hookbox_system::files::{private_dir, write_unsynced};
 use hookbox_system::limits;
 
 /// The name of the file in the private cache.
@@ -316,7 +316,7 @@ fn read(file: &Path) -> Option<Contents> {
 
 fn write(to: &Path, contents: &Contents) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(to.parent().unwrap_or(Path::new(".")))?;
-    write_passing(to, &serde_json::to_vec(contents)?)
+    write_unsynced(to, &serde_json::to_vec(contents)?)
 }
 
 #[cfg(test)]
