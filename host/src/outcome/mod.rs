@@ -361,7 +361,7 @@ pub struct Verdict {
     pub follow_ups: Vec<String>,
     /// The name of the hook of each of them, in the same order, escaped.
     pub follow_ups_by: Vec<String>,
-    /// Messages that the session does not apply, because hooks made the agent go on too often in a row.
+    /// Messages that are not applied, because hooks made the agent go on too often in a row.
     pub dropped_follow_ups: Vec<String>,
     /// The new conversation.
     pub mutate: Option<Vec<Message>>,
@@ -373,6 +373,13 @@ impl Verdict {
     /// Creates the verdict of a block.
     pub fn blocked(ruling: Ruling) -> Self {
         Self { block: Some(ruling), ..Self::default() }
+    }
+
+    /// Drops the follow-ups, because hooks made the agent go on too often in a row. The user gets this note.
+    pub fn drop_follow_ups(&mut self, note: String) {
+        self.dropped_follow_ups = std::mem::take(&mut self.follow_ups);
+        self.follow_ups_by.clear();
+        self.warnings.push(Warning { hook: None, text: note });
     }
 }
 

@@ -8,7 +8,6 @@ mod told;
 mod tool;
 mod verdict;
 
-use std::mem::take;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -33,7 +32,7 @@ use crate::event::{
 };
 pub use crate::facts::Checkout;
 use crate::live::Live;
-use crate::outcome::{Verdict, Warning};
+use crate::outcome::Verdict;
 use crate::report::Report;
 pub use crate::thresholds::{AtThreshold, Thresholds};
 use crate::trust::AllowanceFile;
@@ -402,12 +401,9 @@ impl Session {
         if fired.verdict.follow_ups.is_empty() {
             self.follow_ups.store(0, Ordering::Relaxed);
         } else if so_far >= MAX_FOLLOW_UPS {
-            fired.verdict.dropped_follow_ups = take(&mut fired.verdict.follow_ups);
-            fired.verdict.follow_ups_by.clear();
-            let text = format!(
+            fired.verdict.drop_follow_ups(format!(
                 "hooks made the agent go on {so_far} times in a row: no further follow-up is applied"
-            );
-            fired.verdict.warnings.push(Warning { hook: None, text });
+            ));
         } else {
             self.follow_ups.store(so_far + 1, Ordering::Relaxed);
         }

@@ -240,9 +240,7 @@ fn keep(count: &FollowUps, fired: &mut Fired) {
         Ok(_) => format!("more than {MAX_FOLLOW_UPS} times in a row"),
         Err(error) => format!("and how often cannot be kept ({error})"),
     };
-    fired.verdict.follow_ups.clear();
-    let text = format!("a hook makes the agent go on, {why}: not applied");
-    fired.verdict.warnings.push(Warning::new(text));
+    fired.verdict.drop_follow_ups(format!("a hook makes the agent go on, {why}: not applied"));
 }
 
 /// Adds to the reason of a block or a question who decided it, and the file in which the user changes that.
