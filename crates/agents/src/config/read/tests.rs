@@ -156,8 +156,8 @@ fn what_switches_hooks_off_is_found() {
     assert!(toml_settings(b"[").is_err());
 }
 
-/// Of each agent whose client cannot be had, one configuration in the form of its documentation, and one in that of a public
-/// repository.
+/// The test has two configurations of each agent without a client here: one as its documentation has it, and one as a public
+/// repository has it.
 #[test]
 fn published_configurations_of_agents_that_were_not_run_are_read() {
     let seconds = Duration::from_secs;
