@@ -250,7 +250,7 @@ impl Case {
         (self.trust == Trust::Bypassed || client.trust.is_some())
             && self.only.is_none_or(|(name, _)| name == client.name)
             && (!self.asks || !client.frees.is_empty())
-            && (!self.is_switched_off || client.switch.is_some())
+            && (!self.is_switched_off || client.switch.is_some() || self.installed.is_of_system)
             && (!self.installed.is_of_system || has_system && client.has_system())
             // The user allows a call between two requests of the client.
             && (!self.is_allowed() || client.scripted.is_none())

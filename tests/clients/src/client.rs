@@ -130,7 +130,8 @@ impl Client {
 
     /// Returns true if it has a configuration of the system's, which a repository cannot switch off.
     pub(crate) fn has_system(&self) -> bool {
-        !["pi", "droid", "kilo", "vibe", "openhands", "grok", "qoder"].contains(&self.name)
+        !["opencode", "kimi", "cline", "pi", "kilo", "vibe", "openhands", "grok", "qoder"]
+            .contains(&self.name)
     }
 
     /// The client of that name.

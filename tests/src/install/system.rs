@@ -7,7 +7,7 @@ use super::{done, refused};
 use crate::environment::{Output, TestEnvironment, program, sample};
 
 /// The agents with a configuration of the system, and the setting by which a project switches hooks off.
-const AGENTS: [(Agent, &str, &str, &str); 4] = [
+const AGENTS: [(Agent, &str, &str, &str); 6] = [
     (
         Agent::Claude,
         "etc/claude-code/managed-settings.json",
@@ -26,6 +26,18 @@ const AGENTS: [(Agent, &str, &str, &str); 4] = [
         "etc/qwen-code/settings.json",
         "repo/.qwen/settings.json",
         "{\"disableAllHooks\": true, \"hooksConfig\": {\"enabled\": false}}",
+    ),
+    (
+        Agent::Copilot,
+        "etc/github-copilot/policy.d/hookbox.json",
+        "repo/.github/copilot/settings.json",
+        "{\"disableAllHooks\": true}",
+    ),
+    (
+        Agent::Droid,
+        "etc/factory/settings.json",
+        "repo/.factory/settings.json",
+        "{\"hooks\": {\"hooksDisabled\": true}}",
     ),
 ];
 
@@ -86,13 +98,24 @@ fn hooks_of_the_system_stay_on_where_a_repository_switches_hooks_off() {
         let (code, found) = doctor(&env, agent);
         assert_eq!((code, &found["guarded"]), (Some(0), &json!(true)), "{found:#}");
         assert!(!says(&found, "warning", "a repository can switch these hooks off"), "{found:#}");
-        let by_name = matches!(agent, Agent::Gemini | Agent::Qwen);
+        let by_name = matches!(agent, Agent::Gemini | Agent::Qwen | Agent::Copilot);
         assert_eq!(says(&found, "warning", "single hooks off by name"), by_name, "{found:#}");
 
         let rows = system(&env, "uninstall", agent, &["--json"]).json();
         assert_eq!(rows[0]["change"], "deleted");
         assert!(!env.path("system/etc").exists(), "{agent}");
     }
+}
+
+#[test]
+fn hooks_of_the_system_guard_where_no_setting_switches_hooks_off() {
+    let env = place(Agent::Cursor);
+    let rows = system(&env, "install", Agent::Cursor, &["--json"]).json();
+    assert_eq!(rows[0]["path"], json!(env.path("system/etc/cursor/hooks.json")));
+    let (code, found) = doctor(&env, Agent::Cursor);
+    assert_eq!((code, &found["guarded"]), (Some(0), &json!(true)), "{found:#}");
+    done(&system(&env, "uninstall", Agent::Cursor, &[]));
+    assert!(!env.path("system/etc").exists());
 }
 
 #[test]
@@ -134,12 +157,9 @@ fn what_an_administrator_wrote_stays() {
 fn an_agent_without_a_systems_configuration_says_so() {
     let env = place(Agent::Cursor);
     for agent in [
-        Agent::Copilot,
-        Agent::Cursor,
         Agent::Kimi,
         Agent::OpenCode,
         Agent::Pi,
-        Agent::Droid,
         Agent::Kilo,
         Agent::Vibe,
         Agent::OpenHands,

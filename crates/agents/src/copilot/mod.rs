@@ -23,6 +23,7 @@ pub(crate) static SPEC: Spec = Spec {
         at(HOME, ".copilot/hooks", Holds::Files),
         at(HOME, ".copilot/settings.json", Holds::Hooks),
         at(HOME, ".copilot/config.json", Holds::Beside),
+        at(SYSTEM, "/etc/github-copilot/policy.d", Holds::Files),
         at(PROJECT, ".github/hooks", Holds::Files),
         at(PROJECT, ".github/copilot/settings.json", Holds::Hooks),
         at(PROJECT, ".github/copilot/settings.local.json", Holds::Hooks),
@@ -51,6 +52,8 @@ pub(crate) static SPEC: Spec = Spec {
             },
         ],
         reads_above: Above::Root,
+        // Seen in 1.0.102, with `disableAllHooks` in a project.
+        keeps_system_hooks: true,
         repository_switch: Some(
             "\"disableAllHooks\": true in its .github/copilot/settings.json or .claude/settings.json",
         ),
@@ -331,9 +334,9 @@ fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
 const VARIABLES: [&str; 2] = ["COPILOT_ALLOW_ALL", "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS"];
 
 /// Checks that Copilot CLI runs the hooks of the project.
-/// In an untrusted folder it runs only those of its user, as seen in 1.0.
+/// In an untrusted folder it runs only those of its user and of the system, as seen in 1.0.
 fn check(conditions: &Conditions<'_>, found: &mut Examination) {
-    if conditions.level == Level::User {
+    if !conditions.level.is_in_project() {
         return;
     }
     if let Some(name) = VARIABLES.into_iter().find(|name| has(name, "true")) {

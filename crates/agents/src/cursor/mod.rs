@@ -6,6 +6,13 @@ use crate::agent::output::filled;
 use crate::event::{InvokedBy, ToolKind};
 use crate::spec::prelude::*;
 
+/// The system's hooks, of Cursor's page on hooks.
+const SYSTEM_FILE: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/Cursor/hooks.json"
+} else {
+    "/etc/cursor/hooks.json"
+};
+
 pub(crate) static SPEC: Spec = Spec {
     name: "cursor",
     title: "Cursor",
@@ -18,7 +25,11 @@ pub(crate) static SPEC: Spec = Spec {
         packages: &["cursor-agent"],
     },
     project_variable: Some("CURSOR_PROJECT_DIR"),
-    places: &[at(BOTH, ".cursor/hooks.json", Holds::Hooks), at(BOTH, ".cursor/hooks", Holds::Beside)],
+    places: &[
+        at(BOTH, ".cursor/hooks.json", Holds::Hooks),
+        at(BOTH, ".cursor/hooks", Holds::Beside),
+        at(SYSTEM, SYSTEM_FILE, Holds::Hooks),
+    ],
     config: ConfigFormat {
         reads_comments: true,
         parser: None,

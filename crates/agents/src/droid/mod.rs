@@ -4,6 +4,13 @@ use crate::config::json_value;
 use crate::finding::{contents_of, shown};
 use crate::spec::prelude::*;
 
+/// The organization's settings on a machine.
+const SYSTEM_FILE: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/Factory/settings.json"
+} else {
+    "/etc/factory/settings.json"
+};
+
 pub(crate) static SPEC: Spec = Spec {
     name: "droid",
     title: "Droid",
@@ -19,6 +26,7 @@ pub(crate) static SPEC: Spec = Spec {
         at(BOTH, HOOKS, Holds::Beside),
         at(BOTH, ".factory/hooks", Holds::Beside),
         at(LOCAL, ".factory/settings.local.json", Holds::Beside),
+        at(SYSTEM, SYSTEM_FILE, Holds::Hooks),
     ],
     config: ConfigFormat {
         disable_settings: &[DisableSetting {

@@ -57,7 +57,7 @@ pub(crate) const ALL: [Client; 16] = [
         configure: nothing,
         command: run_claude,
         frees: &["--allowedTools", "Bash"],
-        switch: Some((".claude/settings.json", r#"{"disableAllHooks": true}"#)),
+        switch: Some((".github/copilot/settings.json", r#"{"disableAllHooks": true}"#)),
         runs_unguarded: false,
         trust: None,
         scripted: None,
@@ -88,10 +88,10 @@ pub(crate) const ALL: [Client; 16] = [
         name: "copilot",
         package: "@github/copilot",
         version: "1.0.102",
-        configure: nothing,
+        configure: copilot,
         command: run_copilot,
         frees: &["--allow-all-tools"],
-        switch: None,
+        switch: Some((".claude/settings.json", r#"{"disableAllHooks": true}"#)),
         runs_unguarded: false,
         trust: None,
         scripted: None,
@@ -465,6 +465,10 @@ fn run_gemini(place: &Place, _: Trust) -> Command {
 /// It is configured by variables.
 fn nothing(_: &Place, _: Trust) -> io::Result<()> {
     Ok(())
+}
+
+fn copilot(place: &Place, _: Trust) -> io::Result<()> {
+    place.home_file(".copilot/config.json", &json!({"trustedFolders": [place.work()]}).to_string())
 }
 
 fn run_claude(place: &Place, _: Trust) -> Command {

@@ -107,7 +107,7 @@ impl Installer {
 
     /// Returns true if the agent has a configuration directory at the user level.
     pub fn has_directory(&self, agent: Agent) -> bool {
-        let up = if has_directory_of_files(agent) { 2 } else { 1 };
+        let up = if has_directory_of_files(agent, Level::User) { 2 } else { 1 };
         let file = self.file(agent, Level::User).ok();
         file.and_then(|it| it.ancestors().nth(up).map(Path::is_dir)).unwrap_or(false)
     }
@@ -376,7 +376,7 @@ impl Site {
             return self.check_untouched(plugin).map(|()| (Change::Deleted, None));
         }
         // Only hookbox gives a file of such a directory this name.
-        let is_own = self.level != Level::System && has_directory_of_files(self.agent);
+        let is_own = has_directory_of_files(self.agent, self.level);
         let was_there = self.record.as_ref().map_or(!is_own, |it| it.before.is_some());
         let original = self.kept();
         if self.is_as_written() && was_there == original.is_some() {
@@ -417,9 +417,9 @@ impl Site {
     }
 }
 
-/// Returns true if the agent reads every file of a directory, so that hookbox has a file of its own there.
-fn has_directory_of_files(agent: Agent) -> bool {
-    let mut places = agent.spec().places_at(Level::User);
+/// Returns true if the agent reads every file of a directory at a level, so that hookbox has a file of its own there.
+fn has_directory_of_files(agent: Agent, level: Level) -> bool {
+    let mut places = agent.spec().places_at(level);
     let is_ours = |place: &&HookPlace| place.has_hooks() || matches!(place.holds, Holds::Plugins);
     places.find(is_ours).is_some_and(HookPlace::is_directory)
 }
