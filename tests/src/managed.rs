@@ -472,9 +472,13 @@ fn the_state_of_the_policy_has_an_exit_code_for_device_management() {
     let env = place();
     let Some(_) = with_etc(&env) else { return eprintln!("no file system can be mounted here: not tried") };
     type Fault = (&'static str, u8, fn(&TestEnvironment));
-    let faults: [Fault; 6] = [
+    let faults: [Fault; 7] = [
         ("in force", 0, |_| {}),
-        ("absent", 3, |env| fs::remove_file(env.path(SETTINGS)).unwrap()),
+        ("in force", 0, |env| fs::remove_file(env.path(SETTINGS)).unwrap()),
+        ("absent", 3, |env| {
+            fs::remove_file(env.path(SETTINGS)).unwrap();
+            fs::remove_file(env.path(GUARD)).unwrap();
+        }),
         ("unusable", 4, |env| {
             fs::remove_file(env.path(SETTINGS)).unwrap();
             env.file("etc/hookbox/required", "");

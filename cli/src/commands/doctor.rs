@@ -136,7 +136,7 @@ impl Policy {
         let is_gone = |source: &String| !name(source).is_ok_and(is_there);
         let state = match () {
             () if problems.iter().any(|it| it.hides) => State { name: "unusable", exit: 4 },
-            () if !managed.settings_file().exists() => State::ABSENT,
+            () if hooks.is_empty() && !managed.settings_file().exists() => State::ABSENT,
             () if hooks.iter().any(|it| it.status == EntryStatus::Invalid) => {
                 State { name: "broken", exit: 5 }
             }
