@@ -493,12 +493,15 @@ fn in_every_agent_a_blocked_call_is_allowed_once_and_no_model_reads_the_code() {
 }
 
 #[test]
-fn the_doctor_leaves_no_code() {
+fn the_doctor_leaves_no_code_and_no_record() {
     let env = place();
+    env.file("home/.hookbox/hookbox.toml", "[journal]\nenabled = true\n");
     let agent = Agent::Claude;
     let own = agent.event("PreToolUse").unwrap();
     let payload = agent.shell_call(own, "make", &env.path("repo"), "hookbox-doctor");
     let blocked = env.hookbox_with(["bridge", "claude"], payload.to_string());
     assert!(blocked.stdout.contains("No make."), "{blocked:#?}");
     assert!(!env.path(FILE).exists());
+    let log = env.hookbox(["log"]);
+    assert!(!log.stdout.contains("make"), "{log:#?}");
 }

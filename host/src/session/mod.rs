@@ -149,9 +149,10 @@ impl Session {
         self
     }
 
-    /// Returns the session without the user's allowances. Its blocks get no code.
+    /// Returns the session for calls that nobody wants to make: without the user's allowances, without codes for its blocks,
+    /// and without records in the journal.
     #[doc(hidden)]
-    pub fn without_allowances(mut self) -> Self {
+    pub fn for_trials(mut self) -> Self {
         self.opens = Opens::Never;
         self
     }
@@ -360,7 +361,8 @@ impl Session {
         let snapshot = self.live.snapshot();
         let options = self.chain_options();
         let mut clocks = Clocks::new(options);
-        let asked = self.live.journal.get().filter(|_| !self.looks).map(|_| event.clone());
+        let is_recorded = !self.looks && self.opens != Opens::Never;
+        let asked = self.live.journal.get().filter(|_| is_recorded).map(|_| event.clone());
         // A hook cannot use up what the user allowed the agent.
         let file = snapshot.trust_file.as_ref().filter(|_| options.allowances && !clocks.is_nested());
         let door = file.and_then(|it| Door::of(AllowanceFile::new(it.directory()), &event, self.opens));

@@ -83,7 +83,7 @@ impl<'a> Steps<'a> {
         self.set_checkout(directory);
         let count = self.follow_ups();
         let session = self.manager.session(self.request.event.context.conversation_id.clone());
-        let session = if self.is_try { session.without_allowances() } else { session };
+        let session = if self.is_try { session.for_trials() } else { session };
         // The look into what is not trusted is on its own clock.
         let look = self.manager.untrusted_time();
         let session = session.within(self.known.left_for_hooks() + look * 9 / 10).untrusted_took(look);

@@ -139,7 +139,7 @@ impl GuardProbe<'_> {
         if !manager.entries().iter().any(|it| it.name == trial.hook && runs(it)) {
             return;
         }
-        let session = manager.session(DOCTOR).without_allowances();
+        let session = manager.session(DOCTOR).for_trials();
         let session = session.cwd(self.doctor.project().to_string_lossy());
         let call = |line: &str| ToolCall::new("bash", json!({ "command": line }));
         let data = if trial.is_output {
@@ -233,7 +233,7 @@ impl GuardProbe<'_> {
         let defaults = Context::new(DOCTOR, self.doctor.project().to_string_lossy());
         let payload = self.payload(line);
         let request = self.agent.read(payload.as_bytes(), Some(self.event.name), &defaults).ok()??;
-        let session = manager.session(DOCTOR).without_allowances();
+        let session = manager.session(DOCTOR).for_trials();
         let fired = timeout_at(self.until, session.fire_event(request.event)).await.ok()?;
         fired.verdict.block
     }
