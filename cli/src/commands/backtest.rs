@@ -23,7 +23,7 @@ use crate::{compiler, input, options, output, progress};
 /// Reads the session files that agents keep, and shows what your hooks would have decided. Nothing is sent anywhere, and no call runs. Components and rules have no permissions meanwhile. Executables run only if you name one with --hook: they may do more than answer.
 #[derive(Args, Debug)]
 pub(crate) struct Backtest {
-    /// An agent (claude, codex, copilot, gemini), `journal`, a session file, or a directory of them [default: all agents].
+    /// An agent (claude, codex, copilot, gemini, pi, qoder), `journal`, a session file, or a directory of them [default: all agents].
     #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath)]
     sources: Vec<String>,
     /// Try this hook instead of yours: a component, rules, an executable, or a directory of components and rules; repeatable.

@@ -21,7 +21,7 @@ use crate::error::{InputError, warn};
 use crate::interrupt::unless_interrupted;
 use crate::{given, input, options, output};
 
-/// Explain which hooks an event or a shell command meets, and what they answer.
+/// Explain which hooks meet a command or an event, and their answers.
 ///
 /// The hooks run, with all that they do beside their answer. --verbose describes every hook whole.
 #[derive(Args, Debug)]

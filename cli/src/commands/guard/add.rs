@@ -303,8 +303,10 @@ fn show_done(own: &Own, added: &[Added]) -> anyhow::Result<()> {
         let mode = if it.mode == Mode::Observe { ", in shadow mode" } else { "" };
         output::text(&format!("{} {path} (preset {}{mode})", it.deed.words().1, it.preset))?;
     }
-    if added.iter().any(|it| it.mode == Mode::Observe) {
-        hint("shadow mode ends with: hookbox guard enforce --all");
+    let observing: Vec<&str> =
+        added.iter().filter(|it| it.mode == Mode::Observe).map(|it| it.guard.name).collect();
+    if !observing.is_empty() {
+        hint(format_args!("shadow mode ends with: hookbox guard enforce {}", observing.join(" ")));
     }
     hint("to see what a guard answers: hookbox explain 'git push --force'");
     Ok(())

@@ -38,7 +38,7 @@ const NAME: &str = "hookbox";
 
 /// Make another agent run hookbox.
 ///
-/// Adds entries to the agent's hook configuration; other entries and comments stay. `hookbox uninstall`
+/// Adds entries to the agent's hook configuration; other entries stay. `hookbox uninstall`
 /// restores the original. Installing again with other options changes the entries in place.
 #[derive(Args, Debug)]
 #[command(mut_arg("root", |arg| arg.hide(true)))]

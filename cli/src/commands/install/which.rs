@@ -38,7 +38,7 @@ pub(super) struct Which {
     /// The project's configuration, which others get with the repository.
     #[arg(long, conflicts_with_all = ["local", "system"])]
     project: bool,
-    /// The user's own configuration for this project; Claude Code has it.
+    /// The user's own configuration for this project; Claude Code and Qoder have it.
     #[arg(long, conflicts_with = "system")]
     local: bool,
     /// The system's configuration, for every user; no repository can switch its hooks off.
@@ -115,7 +115,7 @@ impl Which {
             .collect();
         if agents.is_empty() {
             let what = "expected an agent that is installed here, found the configuration directory of none";
-            return Err(InputError::new(what, "name the agent, such as `hookbox install claude`"));
+            return Err(InputError::new(what, "name the agent, such as claude"));
         }
         Ok(agents)
     }
@@ -315,8 +315,10 @@ pub(super) fn complain(failure: InstallFailure) -> ExitCode {
         InstallFailure::Project { level, .. } => {
             format!("go into a project's directory, or leave out --{level}")
         }
-        InstallFailure::Level { .. } => {
-            "use --user, --project or --system, if the agent has that level".to_owned()
+        InstallFailure::Level { level, .. } => {
+            let others = [Level::User, Level::Project, Level::System].into_iter().filter(|it| *it != level);
+            let others: Vec<String> = others.map(|it| format!("--{it}")).collect();
+            format!("use {}, if the agent has that level", others.join(" or "))
         }
         InstallFailure::Event(error) => {
             let served = error.agent.events().iter().chain(error.agent.other_events());
