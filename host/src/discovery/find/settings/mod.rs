@@ -59,6 +59,8 @@ pub(crate) struct Table {
     pub(crate) allow_once: Option<bool>,
     /// The rights of a component of the administrator's.
     pub(crate) grants: Option<Vec<Capability>>,
+    /// Every known key and its value as text, for a digest. The hook's own settings begin with `settings.`.
+    pub(crate) texts: BTreeMap<String, String>,
     pub(crate) limits: Limits,
     /// The variables that a native hook gets; `None` means all of them.
     pub(crate) environment: Option<Vec<String>>,
@@ -78,48 +80,9 @@ impl Table {
         self.mode == Some(Mode::Observe)
     }
 
-    /// Returns every key and its value, for a digest. Places are not among them.
-    pub(crate) fn fields(&self) -> BTreeMap<String, String> {
-        let Self {
-            line: _,
-            enabled,
-            priority,
-            on_failure,
-            mode,
-            allow,
-            allow_once,
-            grants,
-            limits,
-            environment,
-            http,
-            settings,
-            settings_lines: _,
-            file: _,
-        } = self;
-        let Limits { timeout, fuel, memory, output, log, copies, handles, tables } = limits;
-        let size = |it: &Option<usize>| it.map(|it| it.to_string());
-        let own = [
-            ("enabled", enabled.map(|it| it.to_string())),
-            ("priority", priority.map(|it| it.to_string())),
-            ("on_failure", on_failure.map(|it| it.as_str().to_owned())),
-            ("mode", mode.map(|it| it.as_str().to_owned())),
-            ("allow", allow.map(|it| it.to_string())),
-            ("allow_once", allow_once.map(|it| it.to_string())),
-            ("grants", grants.as_ref().map(|it| format!("{it:?}"))),
-            ("timeout", timeout.map(|it| it.as_nanos().to_string())),
-            ("fuel", fuel.map(|it| it.to_string())),
-            ("memory", memory.map(|it| it.to_string())),
-            ("output", size(output)),
-            ("log", size(log)),
-            ("copies", size(copies)),
-            ("handles", size(handles)),
-            ("tables", size(tables)),
-            // Names have letters, digits and `_` only.
-            ("env", environment.as_ref().map(|names| names.join(" "))),
-            ("http", http.clone()),
-        ];
-        let own = own.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
-        own.chain(settings.iter().map(|(key, value)| (format!("settings.{key}"), value.clone()))).collect()
+    /// Returns true if it sets nothing but these keys.
+    pub(crate) fn has_only(&self, keys: &[&str]) -> bool {
+        self.texts.keys().all(|it| keys.contains(&it.split('.').next().unwrap_or_default()))
     }
 }
 
