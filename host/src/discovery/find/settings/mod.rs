@@ -17,21 +17,13 @@ use toml::de::{DeTable, DeValue};
 
 pub(crate) use self::global::{GlobalSettings, Top, builtin_settings, global};
 pub use self::global::{SwitchedOff, collector, git_host};
+use super::MAX_OF_REPOSITORY;
 use crate::capability::Capability;
 use crate::hook::{Limits, Mode, OnFailure, Settings};
-use hookbox_system::text;
+use hookbox_system::{limits, text};
 
 /// The name of the file in a root.
 pub(crate) const FILE: &str = "hookbox.toml";
-
-/// A settings file beyond this size is not read.
-pub(super) const MAX_FILE: u64 = 1 << 20;
-
-/// The number of faults of a file that are named one by one.
-const MAX_FAULTS: usize = 32;
-
-/// The number of tables of a file that are used: as many as a repository may have hooks.
-const MAX_TABLES: usize = super::MAX_OF_REPOSITORY;
 
 /// The tables of one file, by hook name.
 pub(crate) type Tables = BTreeMap<String, Table>;
@@ -59,8 +51,6 @@ pub(crate) struct Table {
     pub(crate) allow_once: Option<bool>,
     /// The rights of a component of the administrator's.
     pub(crate) grants: Option<Vec<Capability>>,
-    /// Every known key and its value as text, for a digest. The hook's own settings begin with `settings.`.
-    pub(crate) texts: BTreeMap<String, String>,
     pub(crate) limits: Limits,
     /// The variables that a native hook gets; `None` means all of them.
     pub(crate) environment: Option<Vec<String>>,
@@ -69,6 +59,8 @@ pub(crate) struct Table {
     pub(crate) settings: Settings,
     /// The lines of these settings, by key.
     pub(crate) settings_lines: BTreeMap<String, usize>,
+    /// Every known key and its value as text, for a digest. The hook's own settings begin with `settings.`.
+    pub(crate) texts: BTreeMap<String, String>,
     /// The file of the table.
     pub(crate) file: PathBuf,
 }
@@ -107,17 +99,19 @@ pub(super) fn parse(text: &str) -> Parsed {
             for (key, value) in document.get_ref() {
                 match (key.get_ref().as_ref(), value.get_ref()) {
                     ("hooks", DeValue::Table(hooks)) => {
-                        if hooks.len() > MAX_TABLES {
-                            let more = hooks.len() - MAX_TABLES;
+                        if hooks.len() > MAX_OF_REPOSITORY {
+                            let more = hooks.len() - MAX_OF_REPOSITORY;
                             let message = format!(
-                                "has more than {MAX_TABLES} tables of hooks: only the first {MAX_TABLES} by name \
+                                "has more than {MAX_OF_REPOSITORY} tables of hooks: only the first {MAX_OF_REPOSITORY} by name \
                                  are used, and {more} are left out"
                             );
-                            reader
-                                .breaks(&value.span(), format!("has more than {MAX_TABLES} tables of hooks"));
+                            reader.breaks(
+                                &value.span(),
+                                format!("has more than {MAX_OF_REPOSITORY} tables of hooks"),
+                            );
                             reader.fault(value.span(), message);
                         }
-                        for (name, table) in hooks.iter().take(MAX_TABLES) {
+                        for (name, table) in hooks.iter().take(MAX_OF_REPOSITORY) {
                             let name = name.get_ref().as_ref();
                             if let Some(table) = reader.hook(name, table) {
                                 file.tables.insert(name.to_owned(), table);
@@ -181,7 +175,7 @@ impl Reader {
     }
 
     fn fault(&mut self, at: Range<usize>, message: String) {
-        if self.faults.len() < MAX_FAULTS {
+        if self.faults.len() < limits::NAMED {
             self.faults.push(Fault { line: self.line(&at), hook: self.hook.clone(), message });
         } else {
             self.unnamed += 1;
