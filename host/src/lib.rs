@@ -94,6 +94,9 @@
 //! * `store`: components may keep state in an embedded database, if that was granted.
 //! * `watch`: `Manager::watch` follows changes of hooks and settings on disk.
 
+#[macro_use]
+mod named;
+
 mod book;
 pub mod builtin;
 pub mod capability;

@@ -11,48 +11,31 @@ use crate::hook::{Cause, Kind, Limit};
 pub use crate::inputs::Input;
 use crate::outcome::Change;
 
-/// The result of one hook in one event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Status {
-    /// The hook ran and asked for nothing.
-    Passed,
-    /// A condition of the hook's own excluded the event: see [`HookReport::passed_over`].
-    PassedOver,
-    /// The hook ran and changed, injected or asked for something that was applied.
-    Changed,
-    /// The hook ran and asked the user to decide.
-    Asked,
-    /// The hook blocked.
-    Blocked,
-    /// The hook blocked, and the user allowed the call.
-    Allowed,
-    /// The hook ran after a block (or on its own) to observe; its answer was not acted on.
-    Observed,
-    /// The hook failed; see [`HookReport::cause`].
-    Failed,
-    /// The hook did not run because the user has not trusted it.
-    Untrusted,
-    /// The hook did not run because another hook had blocked.
-    Skipped,
-}
-
-impl Status {
-    /// Returns the name, such as `passed`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::PassedOver => "passed_over",
-            Self::Changed => "changed",
-            Self::Asked => "asked",
-            Self::Blocked => "blocked",
-            Self::Allowed => "allowed",
-            Self::Observed => "observed",
-            Self::Failed => "failed",
-            Self::Untrusted => "untrusted",
-            Self::Skipped => "skipped",
-        }
+named! {
+    /// The result of one hook in one event.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+    #[non_exhaustive]
+    pub enum Status {
+        /// The hook ran and asked for nothing.
+        Passed = "passed",
+        /// A condition of the hook's own excluded the event: see [`HookReport::passed_over`].
+        PassedOver = "passed_over",
+        /// The hook ran and changed, injected or asked for something that was applied.
+        Changed = "changed",
+        /// The hook ran and asked the user to decide.
+        Asked = "asked",
+        /// The hook blocked.
+        Blocked = "blocked",
+        /// The hook blocked, and the user allowed the call.
+        Allowed = "allowed",
+        /// The hook ran after a block (or on its own) to observe; its answer was not acted on.
+        Observed = "observed",
+        /// The hook failed; see [`HookReport::cause`].
+        Failed = "failed",
+        /// The hook did not run because the user has not trusted it.
+        Untrusted = "untrusted",
+        /// The hook did not run because another hook had blocked.
+        Skipped = "skipped",
     }
 }
 

@@ -27,7 +27,7 @@ use crate::native::process::Printed;
 use crate::native::{Verify, answer, verified_within};
 use crate::network::{MAX_BODY, Network, NetworkError, Rules, Timeouts};
 use crate::outcome::Outcome;
-use hookbox_system::text;
+use hookbox_system::{limits, text};
 
 /// A service as a hook.
 pub(crate) struct ServiceHook {
@@ -135,23 +135,20 @@ impl ServiceHook {
             .unwrap_or(Err(NetworkError::FirstByteTimeout))
             .map_err(|error| failure(&error, budget.wall, limit))?;
         if !status.is_success() {
-            let excerpt = text::escape(String::from_utf8_lossy(&body).trim(), EXCERPT);
+            let excerpt = text::escape(String::from_utf8_lossy(&body).trim(), limits::EXCERPT);
             let colon = if excerpt.is_empty() { "" } else { ": " };
             let message = format!("its service answered HTTP {}{colon}{excerpt}", status.as_u16());
             return Err(HookError::new(Cause::Exit, message));
         }
         let is_json = || serde_json::from_slice::<HashMap<String, IgnoredAny>>(&body).is_ok();
         if !body.trim_ascii().is_empty() && !is_json() {
-            let excerpt = text::escape(String::from_utf8_lossy(&body).trim(), EXCERPT);
+            let excerpt = text::escape(String::from_utf8_lossy(&body).trim(), limits::EXCERPT);
             let message = format!("its service answered with text that is not a JSON object: {excerpt}");
             return Err(HookError::new(Cause::MalformedOutput, message));
         }
         Ok(Printed { stdout: body.into(), log: String::new() })
     }
 }
-
-/// The longest excerpt of an answer in a message, in bytes: a reason, and not a page of HTML.
-const EXCERPT: usize = 200;
 
 /// Returns the failure of a request.
 fn failure(error: &NetworkError, wall: std::time::Duration, limit: u64) -> HookError {

@@ -20,24 +20,15 @@ impl Default for Thresholds {
     }
 }
 
-/// The action on a conversation that reaches [`Thresholds::rotate`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AtThreshold {
-    /// The context is compacted and goes on: `builtin:compact-trigger` runs the recipe `compact`.
-    #[default]
-    Compact,
-    /// The context is handed over to a fresh session: `builtin:budget` runs the recipe `rotate`.
-    Rotate,
-}
-
-impl AtThreshold {
-    /// Returns `compact` or `rotate`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Compact => "compact",
-            Self::Rotate => "rotate",
-        }
+named! {
+    /// The action on a conversation that reaches [`Thresholds::rotate`].
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
+    pub enum AtThreshold {
+        /// The context is compacted and goes on: `builtin:compact-trigger` runs the recipe `compact`.
+        #[default]
+        Compact = "compact",
+        /// The context is handed over to a fresh session: `builtin:budget` runs the recipe `rotate`.
+        Rotate = "rotate",
     }
 }
 

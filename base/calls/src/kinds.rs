@@ -1,5 +1,6 @@
 //! The tools of the agents, each under all of its names: one table, read in both directions.
 
+use hookbox_shell::is_in;
 use serde::Serialize;
 
 /// The purpose of a tool, whatever its name is in an agent.
@@ -70,16 +71,16 @@ struct Tool {
     /// Other names of Claude Code that hooks use for it.
     also: &'static [&'static str],
     /// Its names, lower case, without `_`, `-` and `.`.
-    names: &'static [&'static str],
+    names: &'static str,
 }
 
 impl Tool {
-    const fn new(kind: ToolKind, claude: &'static str, names: &'static [&'static str]) -> Self {
+    const fn new(kind: ToolKind, claude: &'static str, names: &'static str) -> Self {
         Self { kind, claude: Some(claude), also: &[], names }
     }
 
     /// A tool that Claude Code does not have.
-    const fn foreign(kind: ToolKind, names: &'static [&'static str]) -> Self {
+    const fn foreign(kind: ToolKind, names: &'static str) -> Self {
         Self { kind, claude: None, also: &[], names }
     }
 
@@ -95,160 +96,63 @@ const ALIASES: [Tool; 21] = [
     Tool::new(
         ToolKind::Shell,
         "Bash",
-        &[
-            "bash",
-            "shell",
-            "localshell",
-            "shellcommand",
-            "execcommand",
-            "writestdin",
-            "containerexec",
-            "unifiedexec",
-            "runshellcommand",
-            "writebash",
-            "runterminalcmd",
-            "runterminalcommand",
-            "runinterminal",
-            "runcommand",
-            "runcommands",
-            "executecommand",
-            "executebash",
-            "execute",
-            "filesystembash",
-            "launchprocess",
-            "writeprocess",
-            "terminal",
-            "exec",
-            "writetoprocess",
-            "developershell",
-            "sh",
-            "zsh",
-        ],
+        "bash shell localshell shellcommand execcommand writestdin containerexec unifiedexec \
+        runshellcommand writebash runterminalcmd runterminalcommand runinterminal runcommand runcommands \
+        executecommand executebash execute filesystembash launchprocess writeprocess terminal exec \
+        writetoprocess developershell sh zsh",
     ),
-    Tool::new(ToolKind::Shell, "PowerShell", &["powershell", "writepowershell", "pwsh"]),
-    Tool::new(ToolKind::Shell, "Monitor", &["monitor"]),
+    Tool::new(ToolKind::Shell, "PowerShell", "powershell writepowershell pwsh"),
+    Tool::new(ToolKind::Shell, "Monitor", "monitor"),
     Tool::new(
         ToolKind::Read,
         "Read",
-        &[
-            "read",
-            "view",
-            "readfile",
-            "readmanyfiles",
-            "readfiles",
-            "fileread",
-            "openfile",
-            "viewfile",
-            "viewimage",
-            "filesystemreadfile",
-            "cat",
-        ],
+        "read view readfile readmanyfiles readfiles fileread openfile viewfile viewimage \
+        filesystemreadfile cat",
     ),
-    Tool::new(ToolKind::Read, "NotebookRead", &["notebookread"]),
+    Tool::new(ToolKind::Read, "NotebookRead", "notebookread"),
     Tool::new(
         ToolKind::Write,
         "Write",
-        &[
-            "write",
-            "create",
-            "writefile",
-            "filewrite",
-            "writetofile",
-            "createfile",
-            "savefile",
-            "filesystemwritefile",
-            "developerwrite",
-        ],
+        "write create writefile filewrite writetofile createfile savefile filesystemwritefile \
+        developerwrite",
     ),
     // A tool that removes, moves or downloads a file changes it too. Claude Code uses the shell.
-    Tool::foreign(
-        ToolKind::Write,
-        &["delete", "deletefile", "removefile", "removefiles", "movefile", "renamefile", "download"],
-    ),
+    Tool::foreign(ToolKind::Write, "delete deletefile removefile removefiles movefile renamefile download"),
     Tool::new(
         ToolKind::Edit,
         "Edit",
-        &[
-            "edit",
-            "replace",
-            // The model's own editor tool.
-            "strreplace",
-            "strreplaceeditor",
-            "strreplacebasededittool",
-            "insert",
-            // kodelet: file_edit
-            "fileedit",
-            "editfile",
-            "editfiles",
-            "searchreplace",
-            "replaceinfile",
-            "applydiff",
-            "inserteditintofile",
-            "editor",
-            "replacestringinfile",
-            "fileeditor",
-            "filesystemedit",
-            "replacefilecontent",
-            "multireplacefilecontent",
-            "developeredit",
-            "developertexteditor",
-            "lspreplacesymbol",
-        ],
+        "edit replace strreplace strreplaceeditor strreplacebasededittool insert fileedit editfile \
+        editfiles searchreplace replaceinfile applydiff inserteditintofile editor replacestringinfile \
+        fileeditor filesystemedit replacefilecontent multireplacefilecontent developeredit \
+        developertexteditor lspreplacesymbol",
     ),
-    Tool::new(ToolKind::Edit, "MultiEdit", &["multiedit", "filemultiedit"]),
-    Tool::new(ToolKind::Edit, "NotebookEdit", &["notebookedit", "editnotebook"]),
+    Tool::new(ToolKind::Edit, "MultiEdit", "multiedit filemultiedit"),
+    Tool::new(ToolKind::Edit, "NotebookEdit", "notebookedit editnotebook"),
     // Hooks may name a patch in Claude Code's words as well.
-    Tool::foreign(ToolKind::Edit, &["applypatch", "patch"]).also(&["Edit", "Write"]),
-    Tool::new(
-        ToolKind::Search,
-        "Glob",
-        &["glob", "globtool", "filesearch", "searchfiles", "findfiles", "findbyname", "find"],
-    ),
-    Tool::new(
-        ToolKind::Search,
-        "Grep",
-        &["grep", "greptool", "searchfilecontent", "grepsearch", "grepfiles", "codesearch", "rg"],
-    ),
-    Tool::new(
-        ToolKind::Search,
-        "LS",
-        &["ls", "list", "listdirectory", "listdir", "listfiles", "tree", "developertree"],
-    ),
+    Tool::foreign(ToolKind::Edit, "applypatch patch").also(&["Edit", "Write"]),
+    Tool::new(ToolKind::Search, "Glob", "glob globtool filesearch searchfiles findfiles findbyname find"),
+    Tool::new(ToolKind::Search, "Grep", "grep greptool searchfilecontent grepsearch grepfiles codesearch rg"),
+    Tool::new(ToolKind::Search, "LS", "ls list listdirectory listdir listfiles tree developertree"),
     // A search by meaning or expressions.
-    Tool::foreign(
-        ToolKind::Search,
-        &["codebasesearch", "semanticsearch", "searchcodebase", "codebaseretrieval"],
-    ),
+    Tool::foreign(ToolKind::Search, "codebasesearch semanticsearch searchcodebase codebaseretrieval"),
     Tool::new(
         ToolKind::Fetch,
         "WebFetch",
-        &[
-            "webfetch",
-            "fetch",
-            "fetchurl",
-            "fetchwebpage",
-            "fetchwebcontent",
-            "readurlcontent",
-            "agenticfetch",
-        ],
+        "webfetch fetch fetchurl fetchwebpage fetchwebcontent readurlcontent agenticfetch",
     ),
-    Tool::new(ToolKind::Fetch, "WebSearch", &["websearch", "googlewebsearch", "searchweb"]),
-    Tool::new(
-        ToolKind::Agent,
-        "Agent",
-        &["task", "agent", "subagent", "spawnagent", "runsubagent", "newtask", "delegatetoagent"],
-    )
-    .also(&["Task"]),
+    Tool::new(ToolKind::Fetch, "WebSearch", "websearch googlewebsearch searchweb"),
+    Tool::new(ToolKind::Agent, "Agent", "task agent subagent spawnagent runsubagent newtask delegatetoagent")
+        .also(&["Task"]),
     // The tools that list and read what a server offers.
-    Tool::new(ToolKind::Mcp, "ListMcpResourcesTool", &["listmcpresourcestool", "listmcpresources"]),
-    Tool::new(ToolKind::Mcp, "ReadMcpResourceTool", &["readmcpresourcetool", "readmcpresource"]),
-    Tool::foreign(ToolKind::Mcp, &["listmcpresourcetemplates"]),
+    Tool::new(ToolKind::Mcp, "ListMcpResourcesTool", "listmcpresourcestool listmcpresources"),
+    Tool::new(ToolKind::Mcp, "ReadMcpResourceTool", "readmcpresourcetool readmcpresource"),
+    Tool::foreign(ToolKind::Mcp, "listmcpresourcetemplates"),
 ];
 
 /// The entry of a tool by any agent's name for it.
 fn tool(name: &str) -> Option<&'static Tool> {
     let name = plain(name);
-    ALIASES.iter().find(|tool| tool.names.contains(&name.as_str()))
+    ALIASES.iter().find(|tool| is_in(tool.names, &name))
 }
 
 /// Returns Claude Code's name for the tool that another agent calls `name`.
@@ -274,7 +178,7 @@ pub fn kind_of(name: &str) -> ToolKind {
     if server_tool || name.contains("mcpresource") {
         return ToolKind::Mcp;
     }
-    let known = ALIASES.iter().find(|tool| tool.names.contains(&name.as_str()));
+    let known = ALIASES.iter().find(|tool| is_in(tool.names, &name));
     known.map_or(ToolKind::Other, |tool| tool.kind)
 }
 
@@ -318,7 +222,7 @@ mod tests {
     #[test]
     fn every_alias_is_in_the_form_in_which_it_is_looked_up() {
         let mut seen = std::collections::HashSet::new();
-        for name in ALIASES.iter().flat_map(|tool| tool.names) {
+        for name in ALIASES.iter().flat_map(|tool| tool.names.split_ascii_whitespace()) {
             assert_eq!(plain(name), *name);
             assert!(seen.insert(name), "{name} appears twice");
         }
@@ -354,7 +258,7 @@ mod tests {
     fn the_table_says_the_same_in_both_directions() {
         for tool in &ALIASES {
             let Some(claude) = tool.claude else { continue };
-            assert!(tool.names.contains(&plain(claude).as_str()), "{claude} is not found by its own name");
+            assert!(is_in(tool.names, &plain(claude)), "{claude} is not found by its own name");
             assert_eq!(kind_of(claude), tool.kind, "{claude}");
         }
     }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::kinds::plain;
+use hookbox_shell::is_in;
 
 /// The most paths of one call; further ones are not read.
 pub const MAX_PATHS: usize = 256;
@@ -11,36 +12,15 @@ pub const MAX_PATHS: usize = 256;
 const MAX_DEPTH: usize = 4;
 
 /// The fields that hold a path, or several; in the form of [`plain`].
-const FIELDS: [&str; 21] = [
-    "filepath",
-    "filepaths",
-    "path",
-    "paths",
-    "file",
-    "files",
-    "filename",
-    "notebookpath",
-    "absolutepath",
-    "relativepath",
-    "relativeworkspacepath",
-    "targetfile",
-    "targetnotebook",
-    "targetdirectory",
-    "dirpath",
-    "directory",
-    "oldpath",
-    "newpath",
-    "sourcepath",
-    "destination",
-    "destinationpath",
-];
+const FIELDS: &str = "filepath filepaths path paths file files filename notebookpath absolutepath relativepath \
+    relativeworkspacepath targetfile targetnotebook targetdirectory dirpath directory oldpath newpath \
+    sourcepath destination destinationpath";
 
 /// Those of them that name the one file that a call is about.
-const FILE_FIELDS: [&str; 7] =
-    ["filepath", "path", "file", "filename", "absolutepath", "relativeworkspacepath", "targetfile"];
+const FILE_FIELDS: &str = "filepath path file filename absolutepath relativeworkspacepath targetfile";
 
 /// The fields with a pattern for names of files, in a tool that searches.
-const PATTERN_FIELDS: [&str; 4] = ["glob", "include", "includepattern", "filepattern"];
+const PATTERN_FIELDS: &str = "glob include includepattern filepattern";
 
 /// Returns the paths in the input of a file tool, as they are written, each once. At most [`MAX_PATHS`].
 pub fn named<'a>(tool: &str, input: &'a Value) -> Vec<&'a str> {
@@ -62,13 +42,13 @@ pub fn named<'a>(tool: &str, input: &'a Value) -> Vec<&'a str> {
 /// Returns the patterns for names of files in the input of a tool that searches, but for those that leave files out (`!`).
 pub fn patterns(input: &Value) -> impl Iterator<Item = &str> {
     let fields = input.as_object().into_iter().flatten();
-    let named = fields.filter(|(name, _)| PATTERN_FIELDS.contains(&plain(name).as_str()));
+    let named = fields.filter(|(name, _)| is_in(PATTERN_FIELDS, &plain(name)));
     named.filter_map(|(_, value)| value.as_str()).filter(|it| !it.starts_with('!'))
 }
 
 /// Returns true if a field of a file tool names the one file that the call is about.
 pub fn is_file(field: &str) -> bool {
-    FILE_FIELDS.contains(&plain(field).as_str())
+    is_in(FILE_FIELDS, &plain(field))
 }
 
 /// Collects what the path fields of an object hold: a string, a list, or objects with path fields of their own.
@@ -79,7 +59,7 @@ fn fields<'a>(value: &'a Value, depth: usize, named: &mut Vec<&'a str>) {
     }
     for (name, value) in object {
         let name = plain(name);
-        let is_path = FIELDS.contains(&name.as_str());
+        let is_path = is_in(FIELDS, &name);
         if !is_path && name != "edits" {
             continue;
         }

@@ -12,25 +12,14 @@ pub enum Sensitivity {
 }
 
 /// The endings of names of secrets, without separators.
-const ENDINGS: [&str; 10] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "apikey",
-    "accesskey",
-    "secretkey",
-    "privatekey",
-    "authorization",
-    "credential",
-];
+const ENDINGS: &str =
+    "password passwd passphrase secret apikey accesskey secretkey privatekey authorization credential";
 /// The last parts of names of secrets. They are too short to count as endings.
-const PARTS: [&str; 4] = ["pwd", "pass", "cookie", "bearer"];
+const PARTS: &str = "pwd pass cookie bearer";
 /// Words before `token` in the vocabulary of parsers and models.
-const NO_SECRET_TOKENS: [&str; 13] =
-    ["stop", "next", "max", "min", "eos", "bos", "pad", "unk", "sep", "cls", "mask", "peek", "special"];
+const NO_SECRET_TOKENS: &str = "stop next max min eos bos pad unk sep cls mask peek special";
 /// Words before `tokens` that are secrets, not a number of words.
-const SECRET_TOKENS: [&str; 7] = ["access", "auth", "refresh", "api", "session", "bearer", "secret"];
+const SECRET_TOKENS: &str = "access auth refresh api session bearer secret";
 
 /// Returns how far a name marks its value as a secret; `None` if it does not. Case, separators and one `s` at
 /// the end do not matter.
@@ -46,28 +35,28 @@ pub fn classify(name: &str) -> Option<Sensitivity> {
     let single = joined.strip_suffix('s').unwrap_or(&joined);
     if single.ends_with("token") {
         let before = part_before_last(name);
-        let is_one_of = |words: &[&str]| words.iter().any(|word| before.eq_ignore_ascii_case(word));
+        let is_one_of = |words: &str| words.split(' ').any(|word| before.eq_ignore_ascii_case(word));
         return match joined.ends_with('s') {
-            _ if is_one_of(&NO_SECRET_TOKENS) => None,
-            true if !is_one_of(&SECRET_TOKENS) => Some(Sensitivity::Maybe),
+            _ if is_one_of(NO_SECRET_TOKENS) => None,
+            true if !is_one_of(SECRET_TOKENS) => Some(Sensitivity::Maybe),
             _ => Some(Sensitivity::Token),
         };
     }
-    if ENDINGS.iter().any(|ending| single.ends_with(ending)) {
+    if ENDINGS.split(' ').any(|ending| single.ends_with(ending)) {
         return Some(Sensitivity::Secret);
     }
     let last = parts(name).last().unwrap_or_default();
-    let is_part = |known: &&str| {
+    let is_part = |known: &str| {
         [last, last.strip_suffix(['s', 'S']).unwrap_or(last)]
             .iter()
             .any(|part| part.eq_ignore_ascii_case(known))
     };
     // `settings_to_pass` has settings with which a call passes.
     let is_verb = part_before_last(name).eq_ignore_ascii_case("to");
-    if PARTS.iter().any(is_part) && !is_verb {
+    if PARTS.split(' ').any(is_part) && !is_verb {
         return Some(Sensitivity::Secret);
     }
-    (single.ends_with("signature") || is_part(&"sig")).then_some(Sensitivity::Maybe)
+    (single.ends_with("signature") || is_part("sig")).then_some(Sensitivity::Maybe)
 }
 
 /// Splits a name into its parts: `db-pass` and `dbPass` have two.

@@ -18,37 +18,8 @@ pub(crate) struct Before {
 }
 
 /// Words of source code that are not secrets: types, nothing, variables.
-const NOT_A_VALUE: [&str; 29] = [
-    "string",
-    "str",
-    "&str",
-    "number",
-    "integer",
-    "bool",
-    "boolean",
-    "bytes",
-    "none",
-    "null",
-    "nil",
-    "true",
-    "false",
-    "undefined",
-    "required",
-    "optional",
-    "option",
-    "self",
-    "this",
-    "text",
-    "object",
-    "char",
-    "void",
-    "default",
-    "token",
-    "password",
-    "secret",
-    "passwd",
-    "inherit",
-];
+const NOT_A_VALUE: &str = "string str &str number integer bool boolean bytes none null nil true false undefined required \
+    optional option self this text object char void default token password secret passwd inherit";
 /// The shortest value that counts as a secret, in characters.
 const MIN_VALUE: usize = 4;
 /// The shortest value that looks like a secret by itself, in characters.
@@ -60,8 +31,7 @@ pub(crate) const MAX_NEXT: usize = 32;
 /// The most white space around a separator. The limit keeps the time linear.
 pub(crate) const MAX_GAP: usize = 8;
 /// Words after an option in a sentence.
-const PROSE: [&str; 10] =
-    ["flag", "flags", "option", "options", "argument", "with", "from", "when", "instead", "must"];
+const PROSE: &str = "flag flags option options argument with from when instead must";
 
 /// The opening of a value: a quote and the backslashes before it, a list or an object.
 #[derive(Clone, Copy, Default)]
@@ -126,7 +96,7 @@ pub(crate) fn argument(text: &str, at: usize) -> Option<usize> {
 
 /// Returns true for another option, or the next word of a sentence.
 pub(crate) fn is_prose(word: &str) -> bool {
-    word.starts_with('-') || PROSE.iter().any(|known| word.eq_ignore_ascii_case(known))
+    word.starts_with('-') || PROSE.split(' ').any(|known| word.eq_ignore_ascii_case(known))
 }
 
 /// Returns the length of the ASCII letters, digits and these other characters at the beginning.
@@ -306,7 +276,7 @@ fn is_next_name(text: &str) -> bool {
 
 fn is_word_of_code(text: &str) -> bool {
     let bare = text.trim_end_matches(['?', '!', '.', ']', ',']);
-    NOT_A_VALUE.iter().any(|word| bare.eq_ignore_ascii_case(word))
+    NOT_A_VALUE.split(' ').any(|word| bare.eq_ignore_ascii_case(word))
 }
 
 /// Returns whether the text may be a secret: not too short, not a variable, a call or a type.

@@ -5,58 +5,24 @@ use std::sync::Arc;
 
 use super::machine::{Feed, Machine, SIZE, size, unknown};
 use super::tree::{Assign, Mode, Node, Part, Redirect, Stage, Word};
-use super::wrappers::quoted;
+use super::wrappers::{is_in, quoted};
 use super::{Arg, Run, Sort, Unread};
 
 /// The programs that start each other in one command.
 const MAX_VIA: usize = 16;
 
 /// Variables with the command that a program or the shell starts.
-const PROGRAMS: [&str; 21] = [
-    "PAGER",
-    "MANPAGER",
-    "GIT_PAGER",
-    "SYSTEMD_PAGER",
-    "EDITOR",
-    "VISUAL",
-    "GIT_EDITOR",
-    "GIT_SEQUENCE_EDITOR",
-    "SUDO_EDITOR",
-    "FCEDIT",
-    "GIT_SSH_COMMAND",
-    "GIT_SSH",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_PROXY_COMMAND",
-    "GIT_ASKPASS",
-    "SSH_ASKPASS",
-    "RSYNC_RSH",
-    "LESSOPEN",
-    "LESSCLOSE",
-    "BROWSER",
-    "PROMPT_COMMAND",
-];
+const PROGRAMS: &str = "PAGER MANPAGER GIT_PAGER SYSTEMD_PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR SUDO_EDITOR \
+    FCEDIT GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_ASKPASS SSH_ASKPASS RSYNC_RSH \
+    LESSOPEN LESSCLOSE BROWSER PROMPT_COMMAND";
 
 /// Variables with options, each with its program.
 const OPTIONS: [(&str, &str); 4] =
     [("TAR_OPTIONS", "tar"), ("MAKEFLAGS", "make"), ("PERL5OPT", "perl"), ("PERL5DB", "perl")];
 
 /// Builtins that evaluate the index of a name in their words.
-const INDEXES: [&str; 14] = [
-    "let",
-    "test",
-    "[",
-    "printf",
-    "read",
-    "unset",
-    "declare",
-    "typeset",
-    "export",
-    "local",
-    "readonly",
-    "mapfile",
-    "readarray",
-    "wait",
-];
+const INDEXES: &str =
+    "let test [ printf read unset declare typeset export local readonly mapfile readarray wait";
 
 /// Returns an element of an array without its place: `[0]=x`.
 fn without_index(element: Arg) -> Arg {
@@ -188,7 +154,7 @@ impl Machine<'_> {
             self.substitutions(text);
         }
         let is_command = text.trim().contains(char::is_whitespace) && value.sort != Sort::Unknown;
-        if is_command && PROGRAMS.contains(&name) {
+        if is_command && is_in(PROGRAMS, name) {
             self.in_shell(name, text, None, feed);
         } else if is_given && super::programs::is_command(text) {
             self.guess(|it| drop(it.in_shell(name, text, None, feed)));
@@ -301,7 +267,7 @@ impl Machine<'_> {
     fn builtin(&mut self, name: &str, run: &Run, feed: &Feed) -> Option<Option<String>> {
         let args = run.args();
         let silent = Some(Some(String::new()));
-        if INDEXES.contains(&name) {
+        if is_in(INDEXES, name) {
             for arg in args {
                 let is_element = arg.text.split_once('[').is_some_and(|(it, _)| super::is_name(it));
                 if name == "let" {

@@ -12,87 +12,51 @@ const RUN_LONG: &str = "--add-host --annotation --cap-add --cap-drop --cidfile -
     --stop-signal --sysctl --tmpfs --ulimit --user --userns --volume --volumes-from --workdir";
 
 /// Programs that work by themselves, and start the command in the value of an option too.
-const COMMAND_OPTIONS: [(&str, &[&str]); 10] = [
+const COMMAND_OPTIONS: [(&str, &str); 10] = [
     (
         "tar",
-        &[
-            "--checkpoint-action=exec=",
-            "--to-command=",
-            "--use-compress-program=",
-            "--info-script=",
-            "--new-volume-script=",
-            "--rsh-command=",
-            "--rmt-command=",
-        ],
+        "--checkpoint-action=exec= --to-command= --use-compress-program= --info-script= \
+        --new-volume-script= --rsh-command= --rmt-command=",
     ),
-    ("gtar", &["--checkpoint-action=exec=", "--to-command=", "--use-compress-program=", "--info-script="]),
-    ("zip", &["--unzip-command="]),
-    ("rsync", &["--rsh="]),
-    ("ssh", &["ProxyCommand=", "LocalCommand=", "KnownHostsCommand="]),
-    ("scp", &["ProxyCommand=", "LocalCommand="]),
-    ("sftp", &["ProxyCommand="]),
-    ("sort", &["--compress-program="]),
-    ("go", &["-exec=", "-toolexec=", "-vettool="]),
+    ("gtar", "--checkpoint-action=exec= --to-command= --use-compress-program= --info-script="),
+    ("zip", "--unzip-command="),
+    ("rsync", "--rsh="),
+    ("ssh", "ProxyCommand= LocalCommand= KnownHostsCommand="),
+    ("scp", "ProxyCommand= LocalCommand="),
+    ("sftp", "ProxyCommand="),
+    ("sort", "--compress-program="),
+    ("go", "-exec= -toolexec= -vettool="),
     (
         "git",
-        &[
-            "-O",
-            "--open-files-in-pager=",
-            "--upload-pack=",
-            "--receive-pack=",
-            "--exec=",
-            "--extcmd=",
-            "--smtp-server=",
-            "--httpd=",
-        ],
+        "-O --open-files-in-pager= --upload-pack= --receive-pack= --exec= --extcmd= --smtp-server= \
+        --httpd=",
     ),
 ];
 
 /// The short forms, whose value is the next word.
-const SHORT_OPTIONS: [(&str, &[&str]); 6] = [
-    ("tar", &["-I", "-F", "--checkpoint-action", "--to-command", "--use-compress-program", "--info-script"]),
-    ("zip", &["-TT", "--unzip-command"]),
-    ("rsync", &["-e", "--rsh"]),
-    ("sort", &["--compress-program"]),
-    ("go", &["-exec", "-toolexec"]),
-    (
-        "git",
-        &["-u", "-x", "--upload-pack", "--receive-pack", "--exec", "--extcmd", "--smtp-server", "--httpd"],
-    ),
+const SHORT_OPTIONS: [(&str, &str); 6] = [
+    ("tar", "-I -F --checkpoint-action --to-command --use-compress-program --info-script"),
+    ("zip", "-TT --unzip-command"),
+    ("rsync", "-e --rsh"),
+    ("sort", "--compress-program"),
+    ("go", "-exec -toolexec"),
+    ("git", "-u -x --upload-pack --receive-pack --exec --extcmd --smtp-server --httpd"),
 ];
 
 /// Settings of git whose value is a command.
-const GIT_SETTINGS: [&str; 9] = [
-    "core.pager=",
-    "core.editor=",
-    "core.sshcommand=",
-    "core.fsmonitor=",
-    "core.askpass=",
-    "sequence.editor=",
-    "diff.external=",
-    "credential.helper=!",
-    "gpg.program=",
-];
+const GIT_SETTINGS: &str = "core.pager= core.editor= core.sshcommand= core.fsmonitor= core.askpass= sequence.editor= \
+    diff.external= credential.helper=! gpg.program=";
 
 /// Programs with an option whose value is a script.
-const SCRIPT_OPTIONS: [(&str, char, &str); 18] = [
-    ("fly", 'C', "--command"),
-    ("flyctl", 'C', "--command"),
+const SCRIPT_OPTIONS: [(&str, char, &str); 9] = [
+    ("fly flyctl", 'C', "--command"),
+    ("xonsh elvish su runuser sg script vagrant newgrp", 'c', "--command"),
     ("nu", 'c', "--commands"),
-    ("xonsh", 'c', "--command"),
-    ("elvish", 'c', "--command"),
-    ("su", 'c', "--command"),
-    ("runuser", 'c', "--command"),
-    ("sg", 'c', "--command"),
-    ("script", 'c', "--command"),
-    ("nix-shell", '\0', "--run"),
-    ("vagrant", 'c', "--command"),
     ("gcloud", '\0', "--command"),
+    ("nix-shell", '\0', "--run"),
     ("nodemon", 'x', "--exec"),
-    ("newgrp", 'c', "--command"),
     ("fc", 'e', "-e"),
-    ("complete", 'C', "-C"),
-    ("compgen", 'C', "-C"),
+    ("complete compgen", 'C', "-C"),
     ("bind", 'x', "-x"),
 ];
 
@@ -102,8 +66,8 @@ fn joined(words: &[Arg]) -> String {
 
 /// Returns the commands in the values of options.
 fn option_scripts(name: &str, args: &[Arg]) -> Vec<String> {
-    let of = |list: &[(&str, &'static [&'static str])]| {
-        list.iter().find(|(it, _)| *it == name).map_or(&[][..], |(_, options)| options)
+    let of = |list: &[(&str, &'static str)]| {
+        list.iter().find(|(it, _)| *it == name).map_or("", |(_, options)| options)
     };
     let (joined, short) = (of(&COMMAND_OPTIONS), of(&SHORT_OPTIONS));
     if joined.is_empty() {
@@ -112,9 +76,8 @@ fn option_scripts(name: &str, args: &[Arg]) -> Vec<String> {
     let mut found = Vec::new();
     for (at, arg) in args.iter().enumerate() {
         let text = arg.text.strip_prefix("-o").filter(|_| name.starts_with('s')).unwrap_or(&arg.text);
-        let value = joined.iter().find_map(|it| text.strip_prefix(it));
-        let next =
-            || args.get(at + 1).filter(|_| short.contains(&arg.text.as_str())).map(|it| it.text.as_str());
+        let value = joined.split(' ').find_map(|it| text.strip_prefix(it));
+        let next = || args.get(at + 1).filter(|_| is_in(short, &arg.text)).map(|it| it.text.as_str());
         if let Some(script) = value.or_else(next) {
             let script = script.strip_prefix("exec=").unwrap_or(script);
             // `git push -u origin`
@@ -374,7 +337,7 @@ impl Machine<'_> {
                 (!inner.words.is_empty()).then(|| self.via(name, |it| it.call(inner, feed)))
             }
             _ => {
-                let (_, letter, long) = SCRIPT_OPTIONS.iter().find(|(it, _, _)| *it == name)?;
+                let (_, letter, long) = SCRIPT_OPTIONS.iter().find(|(names, ..)| is_in(names, name))?;
                 let at = args.iter().position(|it| {
                     let letters = it.text.strip_prefix('-').filter(|it| !it.starts_with('-'));
                     it.text == *long || letters.is_some_and(|it| it.ends_with(*letter))
@@ -444,9 +407,9 @@ impl Machine<'_> {
             {
                 self.in_shell("git", script, None, feed);
             }
-            let begin = |it: &&&str| text.get(..it.len()).is_some_and(|key| key.eq_ignore_ascii_case(it));
+            let begin = |it: &&str| text.get(..it.len()).is_some_and(|key| key.eq_ignore_ascii_case(it));
             let value = || text.split_once('=').map(|(_, value)| value).filter(|it| is_command(it));
-            let known = GIT_SETTINGS.iter().find(begin).and_then(|it| text.get(it.len()..));
+            let known = GIT_SETTINGS.split(' ').find(begin).and_then(|it| text.get(it.len()..));
             if let Some(script) = known.or_else(value) {
                 self.in_shell("git", script, None, &Feed::default());
             }

@@ -6,45 +6,25 @@ use super::machine::{Feed, Machine, unknown};
 use super::{Arg, Code, Run, Sort, Unread, is_in};
 
 /// Programs that run code, the options whose values are code, and true if the first operand is code.
-const LANGUAGES: [(&str, &str, bool); 38] = [
-    ("tclsh", "", false),
-    ("expect", "-c", false),
-    ("go", "", false),
-    ("yaegi", "-e", false),
-    ("python", "-c", false),
-    ("pypy", "-c", false),
-    ("ipython", "-c", false),
-    ("node", "-e --eval -p --print -pe", false),
-    ("nodejs", "-e --eval -p --print -pe", false),
-    ("deno", "eval", false),
-    ("bun", "-e --eval -p --print", false),
-    ("tsx", "-e --eval", false),
-    ("perl", "-e -E", false),
-    ("ruby", "-e", false),
+const LANGUAGES: [(&str, &str, bool); 18] = [
+    ("tclsh go", "", false),
+    ("python pypy ipython expect ex", "-c", false),
     ("php", "-r", false),
-    ("lua", "-e", false),
-    ("julia", "-e -E", false),
-    ("Rscript", "-e", false),
-    ("elixir", "-e --eval", false),
-    ("osascript", "-e", false),
-    ("pwsh", "-c -Command -command", false),
-    ("powershell", "-c -Command -command", false),
-    ("groovy", "-e", false),
-    ("jshell", "-e", false),
+    ("ruby lua Rscript osascript groovy jshell yaegi", "-e", false),
+    ("perl julia", "-e -E", false),
+    ("tsx elixir", "-e --eval", false),
+    ("node nodejs", "-e --eval -p --print -pe", false),
+    ("bun", "-e --eval -p --print", false),
+    ("deno", "eval", false),
+    ("pwsh powershell", "-c -Command -command", false),
     ("emacs", "--eval -eval", false),
-    ("vim", "-c --cmd", false),
-    ("nvim", "-c --cmd", false),
-    ("ex", "-c", false),
-    ("awk", "", true),
+    ("vim nvim", "-c --cmd", false),
+    ("awk mawk", "", true),
     ("gawk", "-e", true),
-    ("mawk", "", true),
     ("psql", "-c --command", false),
-    ("mysql", "-e --execute", false),
-    ("mariadb", "-e --execute", false),
+    ("mysql mariadb cqlsh", "-e --execute", false),
+    ("mongosh mongo", "--eval", false),
     ("sqlite3", "-cmd", false),
-    ("mongosh", "--eval", false),
-    ("mongo", "--eval", false),
-    ("cqlsh", "-e --execute", false),
 ];
 
 /// Calls whose text a shell runs, or whose texts are a program and its arguments.
@@ -129,11 +109,16 @@ fn last_bytes(text: &str, count: usize) -> &str {
 /// The calls that are looked at in one text.
 const MAX_CALLS: usize = 400;
 
-/// Returns the language of a program, such as `python3.12`.
-fn language_of(program: &str) -> Option<&'static (&'static str, &'static str, bool)> {
+/// Returns the language of a program, such as `python3.12`, with its options.
+fn language_of(program: &str) -> Option<(&'static str, &'static str, bool)> {
     let plain = program.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
     // The version belongs to the name of `sqlite3`.
-    let find = |name: &str| LANGUAGES.iter().find(|(it, ..)| *it == name);
+    let find = |name: &str| {
+        let of = |(names, options, takes_first): &(&'static str, &'static str, bool)| {
+            Some((names.split(' ').find(|it| *it == name)?, *options, *takes_first))
+        };
+        LANGUAGES.iter().find_map(of)
+    };
     find(program).or_else(|| find(plain))
 }
 
@@ -164,27 +149,27 @@ impl Machine<'_> {
                 found.extend(more.first().cloned());
                 rest = more.get(1..).unwrap_or_default();
             } else if let Some(joined) =
-                joined.filter(|_| found.is_empty() && !matches!(*language, "psql" | "mysql"))
+                joined.filter(|_| found.is_empty() && !matches!(language, "psql" | "mysql"))
             {
                 found.push(Arg { text: joined.to_owned(), sort: first.sort });
             } else if !text.starts_with('-') || text == "-" {
                 operands.push(first.clone());
             }
         }
-        if *takes_first && found.is_empty() {
+        if takes_first && found.is_empty() {
             let at = operands.iter().position(|it| !it.text.contains('=') || it.text.contains(['{', '(']));
             found.extend(at.and_then(|at| operands.get(at)).cloned());
         }
         // `go run main.go`; its other commands run nothing of a text.
-        if *language == "go" && operands.drain(..operands.len().min(1)).all(|it| it.text != "run") {
+        if language == "go" && operands.drain(..operands.len().min(1)).all(|it| it.text != "run") {
             return true;
         }
-        if *language == "sqlite3" {
+        if language == "sqlite3" {
             found.extend(operands.get(1).cloned());
         }
         let reads = operands.is_empty()
             || operands.first().is_some_and(|it| it.text == "-" || it.text == "/dev/stdin")
-            || matches!(*language, "psql" | "mysql" | "mariadb" | "sqlite3" | "mongosh" | "cqlsh");
+            || matches!(language, "psql" | "mysql" | "mariadb" | "sqlite3" | "mongosh" | "cqlsh");
         if found.is_empty() && reads {
             if let Some(text) = feed.text.as_deref() {
                 found.push(Arg::plain(text));
@@ -302,16 +287,9 @@ impl Machine<'_> {
             let (tree, file) = (
                 is_known(TREES),
                 is_known(FILES)
-                    || matches!(
+                    || is_in(
+                        "os.remove os.Remove File.delete FileUtils.rm fs.rm Deno.remove Deno.removeSync rm",
                         path,
-                        "os.remove"
-                            | "os.Remove"
-                            | "File.delete"
-                            | "FileUtils.rm"
-                            | "fs.rm"
-                            | "Deno.remove"
-                            | "Deno.removeSync"
-                            | "rm"
                     )
                     || matches!(name, "unlink" | "rmdir"),
             );

@@ -1,7 +1,7 @@
 //! The texts in calls of other languages.
 
 use super::machine::unknown;
-use super::{Arg, Sort, programs};
+use super::{Arg, Sort, is_in, programs};
 
 /// A text in the arguments of a call.
 pub(crate) struct Literal {
@@ -63,6 +63,10 @@ impl Arguments {
     }
 }
 
+/// Names in a call that leave the path of its texts as it is.
+const PLAIN_NAMES: &str = "join path Path resolve os expanduser homedir home recursive force true True ignore_errors require \
+    env environ process pathlib HOME r f b fs Dir File shutil";
+
 /// Returns the path that a call removes.
 pub(crate) fn target(text: &str, before: &str, arguments: &Arguments) -> Arg {
     let is_home = |it: &str| {
@@ -77,39 +81,11 @@ pub(crate) fn target(text: &str, before: &str, arguments: &Arguments) -> Arg {
         if in_home && !path.starts_with('~') {
             path = format!("~/{path}");
         }
-        let others = [
-            "join",
-            "path",
-            "Path",
-            "resolve",
-            "os",
-            "expanduser",
-            "homedir",
-            "home",
-            "recursive",
-            "force",
-            "true",
-            "True",
-            "ignore_errors",
-            "require",
-            "env",
-            "environ",
-            "process",
-            "pathlib",
-            "HOME",
-            "r",
-            "f",
-            "b",
-            "fs",
-            "Dir",
-            "File",
-            "shutil",
-        ];
         let mut names = arguments
             .first
             .split(|it: char| !it.is_ascii_alphanumeric() && it != '_')
             .filter(|it| !it.is_empty());
-        let is_known = is_plain && names.all(|it| others.contains(&it));
+        let is_known = is_plain && names.all(|it| is_in(PLAIN_NAMES, it));
         return if is_known {
             Arg { sort: if path.contains(['*', '?']) { Sort::Pattern } else { Sort::Plain }, text: path }
         } else {

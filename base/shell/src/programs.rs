@@ -17,35 +17,27 @@ pub enum Use {
 }
 
 /// Programs by their effect. With one of the options or first words in the last field, the effect is unknown.
-const KNOWN: [(Use, &str, &str); 19] = [
+const KNOWN: [(Use, &str, &str); 12] = [
     (
         Use::Reads,
-        "cat ls head tail grep egrep fgrep zgrep ag stat wc diff cmp comm jq echo test [ [[ pwd",
+        "cat ls head tail grep egrep fgrep zgrep ag stat wc diff cmp comm jq echo test [ [[ pwd which \
+        type du cut tr nl od hexdump base64 md5sum sha1sum sha256sum shasum cksum realpath readlink \
+        basename dirname column fold mkdir paste rev tac strings seq date id whoami hostname uname \
+        printenv ps pgrep df free uptime sleep jobs true false : exit return break continue wait shift \
+        unset shopt ulimit umask local export declare typeset readonly read set getopts times popd pushd \
+        cd for select case let expr cal nproc dirs Get-Content Get-ChildItem Select-String pbcopy \
+        wl-copy xclip lsof lsblk tee printf bd",
         "",
     ),
-    (Use::Reads, "which type du cut tr nl od hexdump base64 md5sum sha1sum sha256sum shasum cksum", ""),
-    (Use::Reads, "realpath readlink basename dirname column fold mkdir paste rev tac strings seq date", ""),
-    (
-        Use::Reads,
-        "id whoami hostname uname printenv ps pgrep df free uptime sleep jobs true false : exit",
-        "",
-    ),
-    (
-        Use::Reads,
-        "return break continue wait shift unset shopt ulimit umask local export declare typeset",
-        "",
-    ),
-    (Use::Reads, "readonly read set getopts times popd pushd cd for select case let expr cal nproc dirs", ""),
-    (Use::Reads, "Get-Content Get-ChildItem Select-String pbcopy wl-copy xclip lsof lsblk tee printf bd", ""),
     (Use::Reads, "mapfile readarray man", "-C -P -H --pager"),
     (Use::Reads, "sort", "-o --output --compress-program -T"),
     (Use::Reads, "tree less more bat", "-o -O --log-file --pager"),
     (Use::Reads, "rg file yq", "--pre --hostname-bin -C --compile -i --in-place --inplace"),
     (Use::Reads, "fd fdfind", "-x -X --exec --exec-batch"),
-    (Use::Keeps, "cp mv rm rmdir ln touch truncate chmod chown chgrp dd shred unlink trash mdbook patch", ""),
     (
         Use::Keeps,
-        "gzip gunzip zstd unzip black ruff prettier eslint mdformat apply_patch applypatch wget",
+        "cp mv rm rmdir ln touch truncate chmod chown chgrp dd shred unlink trash mdbook patch gzip \
+        gunzip zstd unzip black ruff prettier eslint mdformat apply_patch applypatch wget",
         "",
     ),
     (

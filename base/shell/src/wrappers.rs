@@ -2,152 +2,90 @@
 
 use super::{Arg, Run};
 
-/// A program that runs the words after its own.
-struct Wrapper {
-    name: &'static str,
-    /// The letters of its options that have a value.
-    letters: &'static str,
-    /// Its long options that have a value in the next word.
-    long: &'static str,
-    /// The number of its own words that are not options.
-    own: usize,
-}
-
-const fn wrapper(name: &'static str, letters: &'static str, long: &'static str, own: usize) -> Wrapper {
-    Wrapper { name, letters, long, own }
-}
-
-const WRAPPERS: [Wrapper; 71] = [
-    wrapper(
-        "sudo",
-        "CDghpRrTtUu",
-        "--user --group --host --prompt --chdir --chroot --role --type --close-from",
+/// Programs that run the words after their own: their names, the letters of their options that have a value, their long
+/// options that have a value in the next word, and the number of their own words that are not options.
+const WRAPPERS: [(&str, &str, &str, usize); 40] = [
+    ("sudo", "CDghpRrTtUu", "--user --group --host --prompt --chdir --chroot --role --type --close-from", 0),
+    ("doas", "uC", "", 0),
+    ("pkexec", "", "--user", 0),
+    ("run0", "uD", "--user --chdir", 0),
+    ("timeout gtimeout", "ks", "--kill-after --signal", 1),
+    ("nice", "n", "--adjustment", 0),
+    ("ionice", "cnpPu", "--class --classdata", 0),
+    (
+        "nohup command builtin noglob nocorrect setsid unbuffer busybox toybox firejail bunx coproc entr \
+        winpty valgrind arch setarch x86_64 i386 i686 aarch64 linux32 linux64 uname26 cross-env shx \
+        chronic",
+        "",
+        "",
         0,
     ),
-    wrapper("doas", "uC", "", 0),
-    wrapper("pkexec", "", "--user", 0),
-    wrapper("run0", "uD", "--user --chdir", 0),
-    wrapper("timeout", "ks", "--kill-after --signal", 1),
-    wrapper("gtimeout", "ks", "--kill-after --signal", 1),
-    wrapper("nice", "n", "--adjustment", 0),
-    wrapper("ionice", "cnpPu", "--class --classdata", 0),
-    wrapper("nohup", "", "", 0),
-    wrapper("time", "fo", "--format --output", 0),
-    wrapper("gtime", "fo", "--format --output", 0),
-    wrapper("command", "", "", 0),
-    wrapper("exec", "a", "", 0),
-    wrapper("builtin", "", "", 0),
-    wrapper("noglob", "", "", 0),
-    wrapper("nocorrect", "", "", 0),
-    wrapper("stdbuf", "ioe", "--input --output --error", 0),
-    wrapper("setsid", "", "", 0),
-    wrapper("chrt", "TPD", "", 1),
-    wrapper("taskset", "", "", 1),
-    wrapper("strace", "aeEIoOpPsSuUbX", "", 0),
-    wrapper("ltrace", "aeFlnopsuADxw", "", 0),
-    wrapper("caffeinate", "tw", "", 0),
-    wrapper("unbuffer", "", "", 0),
-    wrapper("chroot", "", "--userspec --groups", 1),
-    wrapper("busybox", "", "", 0),
-    wrapper("toybox", "", "", 0),
-    wrapper("gosu", "", "", 1),
-    wrapper("su-exec", "", "", 1),
-    wrapper("firejail", "", "", 0),
-    wrapper("unshare", "SGRw", "--setuid --setgid --root --wd", 0),
-    wrapper("nsenter", "tSGrw", "--target --setuid --setgid", 0),
-    wrapper("systemd-run", "uptpEGMH", "--unit --property --slice --description --uid --gid --setenv", 0),
-    wrapper("systemd-inhibit", "", "--what --who --why --mode", 0),
-    wrapper("flock", "wE", "--timeout --conflict-exit-code", 1),
-    wrapper("xvfb-run", "efnps", "--server-num --server-args --error-file", 0),
-    wrapper("npx", "pc", "--package --call", 0),
-    wrapper("bunx", "", "", 0),
-    wrapper("uvx", "p", "--python --from --with", 0),
-    wrapper("coproc", "", "", 0),
-    wrapper("entr", "", "", 0),
-    wrapper("dotenv", "ef", "", 0),
-    wrapper("faketime", "f", "", 1),
-    wrapper("proxychains", "f", "", 0),
-    wrapper("proxychains4", "f", "", 0),
-    wrapper("cgexec", "g", "", 0),
-    wrapper(
+    ("time gtime", "fo", "--format --output", 0),
+    ("exec", "a", "", 0),
+    ("stdbuf", "ioe", "--input --output --error", 0),
+    ("chrt", "TPD", "", 1),
+    ("taskset gosu su-exec", "", "", 1),
+    ("strace", "aeEIoOpPsSuUbX", "", 0),
+    ("ltrace", "aeFlnopsuADxw", "", 0),
+    ("caffeinate", "tw", "", 0),
+    ("chroot", "", "--userspec --groups", 1),
+    ("unshare", "SGRw", "--setuid --setgid --root --wd", 0),
+    ("nsenter", "tSGrw", "--target --setuid --setgid", 0),
+    ("systemd-run", "uptpEGMH", "--unit --property --slice --description --uid --gid --setenv", 0),
+    ("systemd-inhibit", "", "--what --who --why --mode", 0),
+    ("flock", "wE", "--timeout --conflict-exit-code", 1),
+    ("xvfb-run", "efnps", "--server-num --server-args --error-file", 0),
+    ("npx", "pc", "--package --call", 0),
+    ("uvx", "p", "--python --from --with", 0),
+    ("dotenv", "ef", "", 0),
+    ("faketime", "f", "", 1),
+    ("proxychains proxychains4", "f", "", 0),
+    ("cgexec", "g", "", 0),
+    (
         "setpriv",
         "",
         "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig",
         0,
     ),
-    wrapper("prlimit", "p", "--pid", 0),
-    wrapper("numactl", "CNimPp", "--interleave --membind --cpunodebind --physcpubind --preferred", 0),
-    wrapper("fakeroot", "lsib", "--lib --faked", 0),
-    wrapper("winpty", "", "", 0),
-    wrapper("dbus-run-session", "", "--config-file --dbus-daemon", 0),
-    wrapper("valgrind", "", "", 0),
-    wrapper("arch", "", "", 0),
-    wrapper("setarch", "", "", 0),
-    wrapper("x86_64", "", "", 0),
-    wrapper("i386", "", "", 0),
-    wrapper("i686", "", "", 0),
-    wrapper("aarch64", "", "", 0),
-    wrapper("linux32", "", "", 0),
-    wrapper("linux64", "", "", 0),
-    wrapper("uname26", "", "", 0),
-    wrapper("ld.so", "", "--library-path --preload --audit --argv0", 0),
-    wrapper("cross-env", "", "", 0),
-    wrapper("shx", "", "", 0),
-    wrapper("watchexec", "wefisdo", "--watch --exts --filter --ignore --signal --debounce", 0),
-    wrapper("tini", "p", "", 0),
-    wrapper("dumb-init", "r", "--rewrite", 0),
-    wrapper("chronic", "", "", 0),
-    wrapper("aws-vault", "d", "--duration", 2),
-    wrapper("env", "CSu", "--chdir --unset --split-string", 0),
+    ("prlimit", "p", "--pid", 0),
+    ("numactl", "CNimPp", "--interleave --membind --cpunodebind --physcpubind --preferred", 0),
+    ("fakeroot", "lsib", "--lib --faked", 0),
+    ("dbus-run-session", "", "--config-file --dbus-daemon", 0),
+    ("ld.so", "", "--library-path --preload --audit --argv0", 0),
+    ("watchexec", "wefisdo", "--watch --exts --filter --ignore --signal --debounce", 0),
+    ("tini", "p", "", 0),
+    ("dumb-init", "r", "--rewrite", 0),
+    ("aws-vault", "d", "--duration", 2),
+    ("env", "CSu", "--chdir --unset --split-string", 0),
 ];
 
-/// A program whose subcommand runs the words after it.
-struct Runner {
-    name: &'static str,
-    /// The subcommands.
-    subcommands: &'static str,
-    /// The letters of its options that have a value.
-    letters: &'static str,
-    /// Its long options that have a value in the next word.
-    long: &'static str,
-}
-
-const fn runner(
-    name: &'static str,
-    subcommands: &'static str,
-    letters: &'static str,
-    long: &'static str,
-) -> Runner {
-    Runner { name, subcommands, letters, long }
-}
-
-const RUNNERS: [Runner; 21] = [
-    runner("poetry", "run", "CP", "--directory --project"),
-    runner(
+/// Programs whose subcommands run the words after them: their names, the subcommands, the letters of their options that
+/// have a value, and their long options that have a value in the next word.
+const RUNNERS: [(&str, &str, &str, &str); 19] = [
+    ("poetry", "run", "CP", "--directory --project"),
+    (
         "uv",
         "run",
         "p",
         "--with --python --extra --group --package --env-file --with-requirements --directory --project --index-url",
     ),
-    runner("pipenv", "run", "", "--python"),
-    runner("pdm", "run", "p", "--project --venv"),
-    runner("hatch", "run", "ep", "--env --project"),
-    runner("rye", "run", "p", "--pyproject"),
-    runner("bundle", "exec", "", "--gemfile"),
-    runner("pnpm", "exec dlx", "FC", "--filter --dir --package"),
-    runner("yarn", "exec dlx", "p", "--cwd --package"),
-    runner("npm", "exec x", "wp", "--workspace --prefix --package"),
-    runner("mise", "exec x", "C", "--cd"),
-    runner("asdf", "exec", "", ""),
-    runner("conda", "run", "np", "--name --prefix --cwd"),
-    runner("mamba", "run", "np", "--name --prefix --cwd"),
-    runner("micromamba", "run", "np", "--name --prefix --cwd"),
-    runner("pixi", "run", "e", "--environment --manifest-path"),
-    runner("devbox", "run", "ec", "--env --config"),
-    runner("perf", "stat record", "eopCtr", "--event --output --pid"),
-    runner("doppler", "run", "pc", "--project --config --token"),
-    runner("op", "run", "", "--env-file --account"),
-    runner("podman", "unshare", "", ""),
+    ("pipenv", "run", "", "--python"),
+    ("pdm", "run", "p", "--project --venv"),
+    ("hatch", "run", "ep", "--env --project"),
+    ("rye", "run", "p", "--pyproject"),
+    ("bundle", "exec", "", "--gemfile"),
+    ("pnpm", "exec dlx", "FC", "--filter --dir --package"),
+    ("yarn", "exec dlx", "p", "--cwd --package"),
+    ("npm", "exec x", "wp", "--workspace --prefix --package"),
+    ("mise", "exec x", "C", "--cd"),
+    ("asdf", "exec", "", ""),
+    ("conda mamba micromamba", "run", "np", "--name --prefix --cwd"),
+    ("pixi", "run", "e", "--environment --manifest-path"),
+    ("devbox", "run", "ec", "--env --config"),
+    ("perf", "stat record", "eopCtr", "--event --output --pid"),
+    ("doppler", "run", "pc", "--project --config --token"),
+    ("op", "run", "", "--env-file --account"),
+    ("podman", "unshare", "", ""),
 ];
 
 /// The options of a program, read up to the first word that is not one of them.
@@ -222,9 +160,9 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
     let name = run.program()?;
     let args = run.args();
     let mut found = Wrapped::default();
-    if let Some(runner) = RUNNERS.iter().find(|it| it.name == name) {
-        let [sub, rest @ ..] = Options::of(args, runner.letters, runner.long).rest else { return None };
-        if !is_in(runner.subcommands, &sub.text) {
+    if let Some((_, subcommands, letters, long)) = RUNNERS.iter().find(|(names, ..)| is_in(names, name)) {
+        let [sub, rest @ ..] = Options::of(args, letters, long).rest else { return None };
+        if !is_in(subcommands, &sub.text) {
             return None;
         }
         // `npm exec -c 'SCRIPT'`, and `pnpm -c exec 'SCRIPT'`.
@@ -234,14 +172,15 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
                 return Some(found);
             }
         }
-        let rest = Options::of(rest, runner.letters, runner.long).rest;
+        let rest = Options::of(rest, letters, long).rest;
         let tools = rest.iter().take_while(|it| name == "mise" && (it.text.contains('@') || it.text == "--"));
         found.words = rest.get(tools.count()..)?.to_vec();
         return (!found.words.is_empty()).then_some(found);
     }
     // The loader starts the program in its words.
     let is_loader = name.starts_with("ld-linux") || name.starts_with("ld-musl");
-    let wrapper = WRAPPERS.iter().find(|it| it.name == if is_loader { "ld.so" } else { name })?;
+    let known = if is_loader { "ld.so" } else { name };
+    let (_, letters, long, own_words) = WRAPPERS.iter().find(|(names, ..)| is_in(names, known))?;
     if name == "command" && args.first().is_some_and(|it| matches!(it.text.as_str(), "-v" | "-V")) {
         return None;
     }
@@ -256,7 +195,7 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
         |at: usize| args.get(at).is_some_and(|it| it.text == "--split-string" || it.text.ends_with('S'));
     let end = splits.map_or(args.len(), |at| (at + 1 + usize::from(has_next(at))).min(args.len()));
     let (own, behind) = args.split_at_checked(end)?;
-    let options = Options::of(own, wrapper.letters, wrapper.long);
+    let options = Options::of(own, letters, long);
     if name == "nice" && options.read.is_empty() && args.is_empty() {
         return None;
     }
@@ -271,7 +210,7 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
     if matches!(name, "sudo" | "doas") && options.read.iter().any(|(it, _)| *it == "-l" || *it == "-v") {
         return None;
     }
-    let mut rest = if splits.is_some() { behind } else { options.rest.get(wrapper.own..)? };
+    let mut rest = if splits.is_some() { behind } else { options.rest.get(*own_words..)? };
     // The name of a machine, such as `$(uname -m)`.
     if let ("setarch", [first, more @ ..]) = (name, rest)
         && !first.is_plain()

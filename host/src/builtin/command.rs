@@ -13,7 +13,7 @@ mod seen;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use hookbox_shell::{Arg, Known, Reading, Run, Sort, Unread, Use, base_name, runs};
+use hookbox_shell::{Arg, Known, Reading, Run, Sort, Unread, Use, base_name, is_in, runs};
 
 use self::expansion::without_variables;
 use self::seen::Seen;
@@ -25,19 +25,8 @@ use super::protected::Protected;
 const MAX_LINE: usize = 64 << 10;
 
 /// The files that a shell reads when it starts.
-const START_FILES: [&str; 11] = [
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".envrc",
-    "config.fish",
-    "environment",
-];
+const START_FILES: &str = ".bashrc .bash_profile .bash_login .profile .zshrc .zshenv .zprofile .zlogin .envrc config.fish \
+    environment";
 
 /// The depth of scripts within the arguments of programs.
 const MAX_DEPTH: usize = 8;
@@ -104,7 +93,7 @@ fn is_variable(word: &str) -> bool {
 /// Returns true if a shell reads a file when it starts.
 pub(super) fn is_start_file(path: &str) -> bool {
     let in_directory = ["/conf.d/", "/profile.d/", "/environment.d/"].iter().any(|it| path.contains(it));
-    in_directory || START_FILES.contains(&base_name(path))
+    in_directory || is_in(START_FILES, base_name(path))
 }
 
 /// Returns the program that a text in the start file of a shell would run without its hooks: as another program of its name,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use hookbox_shell::{Arg, base_name};
+use hookbox_shell::{Arg, base_name, is_in};
 use rustix::process::geteuid;
 
 use super::programs::is_hookbox;
@@ -39,32 +39,8 @@ pub(super) fn gits() -> Vec<PathBuf> {
 }
 
 /// Options of these programs with a value that is no pattern.
-const VALUES: [&str; 24] = [
-    "-u",
-    "-U",
-    "-t",
-    "-g",
-    "-G",
-    "-P",
-    "-s",
-    "-A",
-    "-B",
-    "-C",
-    "-m",
-    "-y",
-    "--user",
-    "--euid",
-    "--uid",
-    "--tty",
-    "--group",
-    "--parent",
-    "--session",
-    "--signal",
-    "--after-context",
-    "--before-context",
-    "--context",
-    "--max-count",
-];
+const VALUES: &str = "-u -U -t -g -G -P -s -A -B -C -m -y --user --euid --uid --tty --group --parent --session --signal \
+    --after-context --before-context --context --max-count";
 
 /// Package managers, each with the words by which it removes or replaces a program. One that ends with `*` begins such a
 /// word.
@@ -89,19 +65,8 @@ const REPLACES: [(&str, &str); 13] = [
 
 /// Returns the directories into which a package manager installs by an option or a variable.
 pub(super) fn roots(program: &str, words: &[&str]) -> Vec<String> {
-    let is_root = |it: &str| {
-        matches!(
-            it,
-            "--root"
-                | "--prefix"
-                | "--install-dir"
-                | "--target-dir"
-                | "--target"
-                | "--destdir"
-                | "PREFIX"
-                | "DESTDIR"
-        )
-    };
+    let is_root =
+        |it: &str| is_in("--root --prefix --install-dir --target-dir --target --destdir PREFIX DESTDIR", it);
     let next = words.windows(2).filter_map(|it| match it {
         [option, value] if is_root(option) => Some(*value),
         _ => None,
@@ -209,7 +174,7 @@ impl CommandLines {
                     // The pattern of a search may be the value of an option.
                     if is_search && matches!(word, "-e" | "--regexp") {
                         patterns.insert(0, words.next().unwrap_or_default());
-                    } else if VALUES.contains(&word)
+                    } else if is_in(VALUES, word)
                         || name == "killall" && matches!(word, "-o" | "--older-than")
                     {
                         words.next();

@@ -120,33 +120,21 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The status of a hook that was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum EntryStatus {
-    /// It runs.
-    Active,
-    /// Its owner has switched it off.
-    Disabled,
-    /// An earlier hook of the same name runs in its place.
-    Shadowed,
-    /// A repository brought it, and the user has not trusted it: it fails in every event.
-    Untrusted,
-    /// It cannot be used. With `on_failure = "block"` it fails in every event, else it is only listed.
-    Invalid,
-}
-
-impl EntryStatus {
-    /// Returns the name, such as `active`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Disabled => "disabled",
-            Self::Shadowed => "shadowed",
-            Self::Untrusted => "untrusted",
-            Self::Invalid => "invalid",
-        }
+named! {
+    /// The status of a hook that was found.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+    #[non_exhaustive]
+    pub enum EntryStatus {
+        /// It runs.
+        Active = "active",
+        /// Its owner has switched it off.
+        Disabled = "disabled",
+        /// An earlier hook of the same name runs in its place.
+        Shadowed = "shadowed",
+        /// A repository brought it, and the user has not trusted it: it fails in every event.
+        Untrusted = "untrusted",
+        /// It cannot be used. With `on_failure = "block"` it fails in every event, else it is only listed.
+        Invalid = "invalid",
     }
 }
 

@@ -5,24 +5,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-/// The agent that caused an event.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum InvokedBy {
-    /// The agent that the user talks to.
-    #[default]
-    Main,
-    /// An agent that another agent started.
-    Subagent,
-}
-
-impl InvokedBy {
-    /// `main` or `subagent`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Main => "main",
-            Self::Subagent => "subagent",
-        }
+named! {
+    /// The agent that caused an event.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum InvokedBy {
+        /// The agent that the user talks to.
+        #[default]
+        Main = "main",
+        /// An agent that another agent started.
+        Subagent = "subagent",
     }
 }
 

@@ -2,14 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The author of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// The user.
-    User,
-    /// The agent's model.
-    Assistant,
+named! {
+    /// The author of a message.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum Role {
+        /// The user.
+        User = "user",
+        /// The agent's model.
+        Assistant = "assistant",
+    }
 }
 
 impl Role {
@@ -19,14 +20,6 @@ impl Role {
     /// Returns the role of this name; `None` for any other text.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::User, Self::Assistant].into_iter().find(|role| role.as_str() == name)
-    }
-
-    /// Returns the name, such as `user`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-        }
     }
 }
 

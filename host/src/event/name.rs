@@ -5,39 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use hookbox_shell::is_in;
 use hookbox_system::text;
-
-/// The name of an event.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum EventName {
-    /// A session begins.
-    SessionStart,
-    /// A session ends.
-    SessionEnd,
-    /// The user sends a message.
-    UserMessageSend,
-    /// A tool is about to run.
-    BeforeToolCall,
-    /// A tool has run, or was blocked.
-    AfterToolCall,
-    /// A tool, a turn or a hook failed.
-    OnError,
-    /// The model has answered.
-    AfterTurn,
-    /// A turn of the user is over.
-    TurnEnd,
-    /// The agent would stop.
-    AgentStop,
-    /// The conversation is about to be compacted.
-    PreCompact,
-    /// The conversation has been compacted.
-    PostCompact,
-    /// The token budget has passed a threshold.
-    OnBudgetExceeded,
-    /// An event that this version has no case for, such as `notification`.
-    Other(String),
-}
 
 /// The answers that an event allows. Passing and warning are always allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,70 +45,108 @@ impl Allows {
     const INJECT: Self = Self { inject: true, ..Self::NONE };
 }
 
+/// Makes the events from rows: the event, its name in snake case, its name in the Base Coat specification if that has the
+/// event, and the answers that it allows.
+macro_rules! events {
+    ($(#[$doc:meta] $Event:ident: $name:literal, $base_coat:expr, $allows:expr;)*) => {
+        /// The name of an event.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum EventName {
+            $(#[$doc] $Event,)*
+            /// An event that this version has no case for, such as `notification`.
+            Other(String),
+        }
+
+        impl EventName {
+            /// Every event that has a name of its own, in the order of a session.
+            pub const ALL: [Self; 12] = [$(Self::$Event),*];
+
+            /// Returns the name of an event that is not `Other`.
+            fn known_str(&self) -> &'static str {
+                match self {
+                    $(Self::$Event => $name,)*
+                    Self::Other(_) => "",
+                }
+            }
+
+            /// Returns the name in the Base Coat specification, if that has the event.
+            pub fn base_coat(&self) -> Option<&'static str> {
+                match self {
+                    $(Self::$Event => $base_coat,)*
+                    Self::Other(_) => None,
+                }
+            }
+
+            /// Returns the answers that this event allows.
+            pub fn allows(&self) -> Allows {
+                match self {
+                    $(Self::$Event => $allows,)*
+                    Self::Other(name) => Self::of_agents(name).unwrap_or_default(),
+                }
+            }
+        }
+    };
+}
+
+events! {
+    /// A session begins.
+    SessionStart: "session_start", Some("SessionStart"), Allows::INJECT;
+    /// A session ends.
+    SessionEnd: "session_end", Some("SessionEnd"), Allows::NONE;
+    /// The user sends a message.
+    UserMessageSend: "user_message_send", None, Allows { block: true, modify: true, inject: true, ..Allows::NONE };
+    /// A tool is about to run.
+    BeforeToolCall: "before_tool_call", Some("PreToolUse"), Allows { block: true, ask: true, modify: true, inject: true, allow: true, ..Allows::NONE };
+    /// A tool has run, or was blocked.
+    AfterToolCall: "after_tool_call", Some("PostToolUse"), Allows { block: true, modify: true, inject: true, ..Allows::NONE };
+    /// A tool, a turn or a hook failed.
+    OnError: "on_error", Some("OnError"), Allows { modify: true, inject: true, ..Allows::NONE };
+    /// The model has answered.
+    AfterTurn: "after_turn", None, Allows { inject: true, mutate: true, callback: true, ..Allows::NONE };
+    /// A turn of the user is over.
+    TurnEnd: "turn_end", None, Allows::NONE;
+    /// The agent would stop.
+    AgentStop: "agent_stop", None, Allows { follow_up: true, mutate: true, callback: true, ..Allows::NONE };
+    /// The conversation is about to be compacted.
+    PreCompact: "pre_compact", Some("PreCompact"), Allows { block: true, inject: true, ..Allows::NONE };
+    /// The conversation has been compacted.
+    PostCompact: "post_compact", Some("PostCompact"), Allows::INJECT;
+    /// The token budget has passed a threshold.
+    OnBudgetExceeded: "on_budget_exceeded", Some("OnBudgetExceeded"), Allows { block: true, inject: true, callback: true, ..Allows::NONE };
+}
+
 impl EventName {
-    /// Every event that has a name of its own, in the order of a session.
-    pub const ALL: [Self; 12] = [
-        Self::SessionStart,
-        Self::SessionEnd,
-        Self::UserMessageSend,
-        Self::BeforeToolCall,
-        Self::AfterToolCall,
-        Self::OnError,
-        Self::AfterTurn,
-        Self::TurnEnd,
-        Self::AgentStop,
-        Self::PreCompact,
-        Self::PostCompact,
-        Self::OnBudgetExceeded,
+    /// Events that some agents have. A hook may name them, and gets the agent's own data.
+    const OF_AGENTS: [(&'static str, Allows); 4] = [
+        (
+            "subagent_stop permission_denied permission_result notification instructions_loaded \
+            directory_added cwd_changed file_changed workspace_open worktree_remove user_prompt_queued \
+            turn_started interrupt pre_model_request post_model_request pre_model_switch \
+            post_model_switch before_tool_selection after_tab_file_edit after_agent_thought \
+            message_display task_started session_heartbeat session_delete",
+            Allows::NONE,
+        ),
+        // An agent that asks its user about a tool call takes a no.
+        (
+            "permission_request config_change before_model before_read_file before_tab_file_read \
+            teammate_idle task_created task_completed todo_created todo_completed elicitation \
+            elicitation_result",
+            Allows::BLOCK,
+        ),
+        ("setup", Allows::INJECT),
+        ("user_prompt_expansion subagent_start", Allows { block: true, ..Allows::INJECT }),
     ];
 
-    /// Events that some agents have. A hook may name them, and gets the agent's own data.
-    const OF_AGENTS: [(&'static str, Allows); 39] = [
-        ("subagent_stop", Allows::NONE),
-        // An agent that asks its user about a tool call takes a no.
-        ("permission_request", Allows::BLOCK),
-        ("permission_denied", Allows::NONE),
-        ("permission_result", Allows::NONE),
-        ("notification", Allows::NONE),
-        ("setup", Allows::INJECT),
-        ("config_change", Allows::BLOCK),
-        ("instructions_loaded", Allows::NONE),
-        ("directory_added", Allows::NONE),
-        ("cwd_changed", Allows::NONE),
-        ("file_changed", Allows::NONE),
-        ("workspace_open", Allows::NONE),
-        ("worktree_remove", Allows::NONE),
-        ("user_prompt_expansion", Allows { block: true, ..Allows::INJECT }),
-        ("user_prompt_queued", Allows::NONE),
-        ("turn_started", Allows::NONE),
-        ("interrupt", Allows::NONE),
-        ("before_model", Allows::BLOCK),
-        ("pre_model_request", Allows::NONE),
-        ("post_model_request", Allows::NONE),
-        ("pre_model_switch", Allows::NONE),
-        ("post_model_switch", Allows::NONE),
-        ("before_tool_selection", Allows::NONE),
-        ("before_read_file", Allows::BLOCK),
-        ("before_tab_file_read", Allows::BLOCK),
-        ("after_tab_file_edit", Allows::NONE),
-        ("after_agent_thought", Allows::NONE),
-        ("message_display", Allows::NONE),
-        ("subagent_start", Allows { block: true, ..Allows::INJECT }),
-        ("teammate_idle", Allows::BLOCK),
-        ("task_created", Allows::BLOCK),
-        ("task_started", Allows::NONE),
-        ("task_completed", Allows::BLOCK),
-        ("todo_created", Allows::BLOCK),
-        ("todo_completed", Allows::BLOCK),
-        ("elicitation", Allows::BLOCK),
-        ("elicitation_result", Allows::BLOCK),
-        ("session_heartbeat", Allows::NONE),
-        ("session_delete", Allows::NONE),
-    ];
+    /// Returns the answers that an event of some agents allows, if it is one.
+    fn of_agents(name: &str) -> Option<Allows> {
+        Self::OF_AGENTS.iter().find(|(names, _)| is_in(names, name)).map(|(_, allows)| *allows)
+    }
 
     /// Returns every event that a hook may name.
     pub(crate) fn subscribable() -> impl Iterator<Item = Self> {
-        let of_agents = Self::OF_AGENTS.into_iter().map(|(name, _)| Self::Other(name.to_owned()));
+        let of_agents = Self::OF_AGENTS.into_iter().flat_map(|(names, _)| names.split_ascii_whitespace());
+        let of_agents = of_agents.map(|name| Self::Other(name.to_owned()));
         Self::ALL.into_iter().chain(of_agents)
     }
 
@@ -148,63 +155,6 @@ impl EventName {
         match self {
             Self::Other(name) => name,
             known => known.known_str(),
-        }
-    }
-
-    /// Returns the name of an event that is not `Other`.
-    fn known_str(&self) -> &'static str {
-        match self {
-            Self::SessionStart => "session_start",
-            Self::SessionEnd => "session_end",
-            Self::UserMessageSend => "user_message_send",
-            Self::BeforeToolCall => "before_tool_call",
-            Self::AfterToolCall => "after_tool_call",
-            Self::OnError => "on_error",
-            Self::AfterTurn => "after_turn",
-            Self::TurnEnd => "turn_end",
-            Self::AgentStop => "agent_stop",
-            Self::PreCompact => "pre_compact",
-            Self::PostCompact => "post_compact",
-            Self::OnBudgetExceeded => "on_budget_exceeded",
-            Self::Other(_) => "",
-        }
-    }
-
-    /// Returns the name in the Base Coat specification, if that has the event.
-    pub fn base_coat(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::SessionStart => "SessionStart",
-            Self::SessionEnd => "SessionEnd",
-            Self::BeforeToolCall => "PreToolUse",
-            Self::AfterToolCall => "PostToolUse",
-            Self::OnError => "OnError",
-            Self::PreCompact => "PreCompact",
-            Self::PostCompact => "PostCompact",
-            Self::OnBudgetExceeded => "OnBudgetExceeded",
-            _ => return None,
-        })
-    }
-
-    /// Returns the answers that this event allows.
-    pub fn allows(&self) -> Allows {
-        let none = Allows::default();
-        match self {
-            Self::SessionStart | Self::PostCompact => Allows { inject: true, ..none },
-            Self::Other(name) => {
-                let known = Self::OF_AGENTS.iter().find(|(known, _)| known == name);
-                known.map_or(none, |(_, allows)| *allows)
-            }
-            Self::SessionEnd | Self::TurnEnd => none,
-            Self::UserMessageSend => Allows { block: true, modify: true, inject: true, ..none },
-            Self::BeforeToolCall => {
-                Allows { block: true, ask: true, modify: true, inject: true, allow: true, ..none }
-            }
-            Self::AfterToolCall => Allows { block: true, modify: true, inject: true, ..none },
-            Self::OnError => Allows { modify: true, inject: true, ..none },
-            Self::AfterTurn => Allows { inject: true, mutate: true, callback: true, ..none },
-            Self::AgentStop => Allows { follow_up: true, mutate: true, callback: true, ..none },
-            Self::PreCompact => Allows { block: true, inject: true, ..none },
-            Self::OnBudgetExceeded => Allows { block: true, inject: true, callback: true, ..none },
         }
     }
 
@@ -222,7 +172,7 @@ impl EventName {
     /// Returns the known name that was probably meant by `name`, for a hint.
     pub fn nearest(name: &str) -> Option<&'static str> {
         let known = Self::ALL.iter().flat_map(|event| [Some(event.known_str()), event.base_coat()]);
-        let of_agents = Self::OF_AGENTS.iter().map(|(name, _)| *name);
+        let of_agents = Self::OF_AGENTS.iter().flat_map(|(names, _)| names.split_ascii_whitespace());
         text::nearest(name, known.flatten().chain(of_agents))
     }
 }
@@ -252,7 +202,7 @@ impl FromStr for EventName {
         if let Some(event) = Self::ALL.iter().find(|e| e.as_str() == name || e.base_coat() == Some(name)) {
             return Ok(event.clone());
         }
-        if Self::OF_AGENTS.iter().any(|(known, _)| *known == name) {
+        if Self::of_agents(name).is_some() {
             return Ok(Self::Other(name.to_owned()));
         }
         Err(UnknownEvent { name: name.to_owned(), nearest: Self::nearest(name) })

@@ -10,44 +10,31 @@ use crate::capability::Capability;
 use crate::event::{Event, EventName, ToolCall};
 use crate::outcome::Answers;
 
-/// The kind of a hook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Kind {
-    /// An executable in a hooks directory.
-    Native,
-    /// A WASI component.
-    Component,
-    /// A command of a hooks.json.
-    Command,
-    /// A tool of an MCP server.
-    Tool,
-    /// An HTTP service.
-    Http,
-    /// A rules file, `NAME.rules.toml`.
-    Rules,
-    /// Part of hookbox.
-    Builtin,
-    /// Registered by the agent.
-    Code,
+named! {
+    /// The kind of a hook.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[non_exhaustive]
+    pub enum Kind {
+        /// An executable in a hooks directory.
+        Native = "native",
+        /// A WASI component.
+        Component = "component",
+        /// A command of a hooks.json.
+        Command = "command",
+        /// A tool of an MCP server.
+        Tool = "tool",
+        /// An HTTP service.
+        Http = "http",
+        /// A rules file, `NAME.rules.toml`.
+        Rules = "rules",
+        /// Part of hookbox.
+        Builtin = "builtin",
+        /// Registered by the agent.
+        Code = "code",
+    }
 }
 
 impl Kind {
-    /// Returns the name, such as `native`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Native => "native",
-            Self::Component => "component",
-            Self::Command => "command",
-            Self::Tool => "tool",
-            Self::Http => "http",
-            Self::Rules => "rules",
-            Self::Builtin => "builtin",
-            Self::Code => "code",
-        }
-    }
-
     /// Returns true for a component and for rules: the bytes of one file are all of the hook. It has no access but what
     /// it is given, so that it may run before it is trusted.
     pub fn is_one_file(self) -> bool {
@@ -60,43 +47,31 @@ impl Kind {
     }
 }
 
-/// The group of directories that a hook was found in. Earlier tiers shadow hooks of the same name in later
-/// ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Tier {
-    /// The administrator's `hooks/`.
-    Managed,
-    /// The administrator's `plugins/<org>@<repo>/hooks/`.
-    ManagedPlugin,
-    /// `<repo>/<root>/hooks/`.
-    Repo,
-    /// `<repo>/<root>/plugins/<org>@<repo>/hooks/`.
-    RepoPlugin,
-    /// `~/<root>/hooks/`.
-    Global,
-    /// `~/<root>/plugins/<org>@<repo>/hooks/`.
-    GlobalPlugin,
-    /// Registered by the agent.
-    Code,
-    /// Part of hookbox.
-    Builtin,
+named! {
+    /// The group of directories that a hook was found in. Earlier tiers shadow hooks of the same name in later
+    /// ones.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+    pub enum Tier {
+        /// The administrator's `hooks/`.
+        Managed = "managed",
+        /// The administrator's `plugins/<org>@<repo>/hooks/`.
+        ManagedPlugin = "managed plugin",
+        /// `<repo>/<root>/hooks/`.
+        Repo = "repo",
+        /// `<repo>/<root>/plugins/<org>@<repo>/hooks/`.
+        RepoPlugin = "repo plugin",
+        /// `~/<root>/hooks/`.
+        Global = "global",
+        /// `~/<root>/plugins/<org>@<repo>/hooks/`.
+        GlobalPlugin = "global plugin",
+        /// Registered by the agent.
+        Code = "code",
+        /// Part of hookbox.
+        Builtin = "built in",
+    }
 }
 
 impl Tier {
-    /// Returns the name, such as `repo plugin`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Managed => "managed",
-            Self::ManagedPlugin => "managed plugin",
-            Self::Repo => "repo",
-            Self::RepoPlugin => "repo plugin",
-            Self::Global => "global",
-            Self::GlobalPlugin => "global plugin",
-            Self::Code => "code",
-            Self::Builtin => "built in",
-        }
-    }
-
     /// Returns the owner of the tier. It is the first criterion of the order in a chain.
     pub fn origin(self) -> Origin {
         match self {
@@ -105,12 +80,6 @@ impl Tier {
             Self::Global | Self::GlobalPlugin => Origin::User,
             Self::Code | Self::Builtin => Origin::Host,
         }
-    }
-}
-
-impl Serialize for Tier {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
     }
 }
 
@@ -139,45 +108,27 @@ impl Origin {
     }
 }
 
-/// The failure policy of a hook.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnFailure {
-    /// The agent goes on, with a warning.
-    #[default]
-    Pass,
-    /// The action is blocked, where the event can be blocked.
-    Block,
-}
-
-impl OnFailure {
-    /// Returns `pass` or `block`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Block => "block",
-        }
+named! {
+    /// The failure policy of a hook.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum OnFailure {
+        /// The agent goes on, with a warning.
+        #[default]
+        Pass = "pass",
+        /// The action is blocked, where the event can be blocked.
+        Block = "block",
     }
 }
 
-/// Tells whether the answers of a hook count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// They count.
-    #[default]
-    Enforce,
-    /// Shadow mode: the hook runs, its report has what it would have done, and nothing is acted on.
-    Observe,
-}
-
-impl Mode {
-    /// Returns `enforce` or `observe`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Enforce => "enforce",
-            Self::Observe => "observe",
-        }
+named! {
+    /// Tells whether the answers of a hook count.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum Mode {
+        /// They count.
+        #[default]
+        Enforce = "enforce",
+        /// Shadow mode: the hook runs, its report has what it would have done, and nothing is acted on.
+        Observe = "observe",
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use hookbox_shell::{Known, Place, Reading};
+use hookbox_shell::{Known, Place, Reading, is_in};
 use serde_json::Value;
 
 use super::combine::on_wire;
@@ -53,33 +53,14 @@ pub enum CommandLine {
 }
 
 /// The words of every shell that are not files. A line that begins with one cannot be checked.
-const SHELL_WORDS: [&str; 54] = [
-    ".", ":", "alias", "bg", "break", "builtin", "case", "cd", "chdir", "command", "continue", "declare",
-    "do", "echo", "eval", "exec", "exit", "export", "false", "fc", "fg", "for", "function", "getopts",
-    "hash", "if", "jobs", "kill", "let", "local", "printf", "pwd", "read", "readonly", "return", "set",
-    "shift", "shopt", "source", "test", "time", "times", "trap", "true", "type", "typeset", "ulimit",
-    "umask", "unalias", "unset", "until", "wait", "while", "select",
-];
+const SHELL_WORDS: &str = ". : alias bg break builtin case cd chdir command continue declare do echo eval exec exit export \
+    false fc fg for function getopts hash if jobs kill let local printf pwd read readonly return set \
+    shift shopt source test time times trap true type typeset ulimit umask unalias unset until wait \
+    while select";
 
 /// The further words of bash.
-const BASH_WORDS: [&str; 16] = [
-    "bind",
-    "builtin",
-    "caller",
-    "compgen",
-    "complete",
-    "compopt",
-    "coproc",
-    "dirs",
-    "disown",
-    "enable",
-    "history",
-    "mapfile",
-    "popd",
-    "pushd",
-    "readarray",
-    "suspend",
-];
+const BASH_WORDS: &str = "bind builtin caller compgen complete compopt coproc dirs disown enable history mapfile popd pushd \
+    readarray suspend";
 
 impl CommandLine {
     /// The texts in which files may be named: the line, or each word.
@@ -137,8 +118,8 @@ impl CommandLine {
                 // A function that the line makes first has a name that no file needs to have.
                 let makes_a_function = line.contains("()") || line.contains("( )");
                 let is_plain = !first.is_empty() && first.chars().all(stands_for_itself);
-                let is_bashs = matches!(self, Self::Bash(_)) && BASH_WORDS.contains(&first);
-                if !is_plain || makes_a_function || is_bashs || SHELL_WORDS.contains(&first) {
+                let is_bashs = matches!(self, Self::Bash(_)) && is_in(BASH_WORDS, first);
+                if !is_plain || makes_a_function || is_bashs || is_in(SHELL_WORDS, first) {
                     return Ok(());
                 }
                 resolve(first, directory).map(drop)

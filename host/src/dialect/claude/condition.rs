@@ -5,25 +5,11 @@
 
 use super::matcher::{Expression, compile, has_tool};
 use crate::event::{Event, EventData, ToolCall, ToolKind};
-use hookbox_shell::{Known, Run, Use, base_name, runs, use_of};
+use hookbox_shell::{Known, Run, Use, base_name, is_in, runs, use_of};
 
 /// Commands of a shell that change only the shell: a line that is followed does not run them.
-const BUILTINS: [&str; 14] = [
-    "alias",
-    "declare",
-    "eval",
-    "export",
-    "local",
-    "mapfile",
-    "popd",
-    "read",
-    "readarray",
-    "readonly",
-    "set",
-    "shift",
-    "trap",
-    "unset",
-];
+const BUILTINS: &str =
+    "alias declare eval export local mapfile popd read readarray readonly set shift trap unset";
 
 /// The tool calls for which a hook of Claude Code runs.
 #[derive(Clone, Debug)]
@@ -118,9 +104,7 @@ fn has_command(rule: &Expression, line: &str) -> bool {
     let reading = runs(line, &Known::default());
     // A name that the line gives to a function or an alias is not that of a program.
     !reading.unread.is_empty()
-        || line
-            .split(|c: char| c.is_whitespace() || ";&|(){}".contains(c))
-            .any(|word| BUILTINS.contains(&word))
+        || line.split(|c: char| c.is_whitespace() || ";&|(){}".contains(c)).any(|word| is_in(BUILTINS, word))
         || reading.runs.iter().any(|run| is_for(rule, run))
 }
 

@@ -7,23 +7,24 @@ use crate::event::{ErrorSource, Event, EventData, EventName, InvokedBy};
 ///
 /// Several names may be one event; [`name`] tells them apart. The case of a name counts.
 pub fn event_name(name: &str) -> Option<EventName> {
-    Some(match name {
-        "SessionStart" => EventName::SessionStart,
-        "SessionEnd" => EventName::SessionEnd,
-        "UserPromptSubmit" => EventName::UserMessageSend,
-        "PreToolUse" => EventName::BeforeToolCall,
-        "PostToolUse" => EventName::AfterToolCall,
-        "PostToolUseFailure" | "StopFailure" => EventName::OnError,
-        "Stop" | "SubagentStop" => EventName::AgentStop,
-        "PreCompact" => EventName::PreCompact,
-        "PostCompact" => EventName::PostCompact,
-        _ => EventName::Other(OTHERS.iter().find(|(claude, _)| *claude == name)?.1.to_owned()),
-    })
+    EVENTS.iter().find(|(claude, _)| *claude == name)?.1.parse().ok()
 }
 
-/// Claude Code's events that hookbox passes on as they are, each with its name here. The payload of `WorktreeCreate` is
-/// answered with a directory, so it is not among them.
-const OTHERS: [(&str, &str); 20] = [
+/// Claude Code's events, each with its name here. The payload of
+/// `WorktreeCreate` is answered with a directory, so it is not among them.
+const EVENTS: [(&str, &str); 32] = [
+    ("SessionStart", "session_start"),
+    ("SessionEnd", "session_end"),
+    ("UserPromptSubmit", "user_message_send"),
+    ("PreToolUse", "before_tool_call"),
+    ("PostToolUse", "after_tool_call"),
+    ("PostToolUseFailure", "on_error"),
+    ("StopFailure", "on_error"),
+    ("Stop", "agent_stop"),
+    ("SubagentStop", "agent_stop"),
+    ("SubagentStop", "subagent_stop"),
+    ("PreCompact", "pre_compact"),
+    ("PostCompact", "post_compact"),
     ("PermissionRequest", "permission_request"),
     ("Notification", "notification"),
     ("Setup", "setup"),
@@ -46,11 +47,6 @@ const OTHERS: [(&str, &str); 20] = [
     ("WorktreeRemove", "worktree_remove"),
 ];
 
-/// Returns Claude Code's name of another event.
-fn other(name: &str) -> Option<&'static str> {
-    OTHERS.iter().find(|(_, own)| *own == name).map(|(claude, _)| *claude)
-}
-
 /// Returns Claude Code's name of this event (`hook_event_name`); `None` if Claude Code has no such event.
 ///
 /// As in Claude Code, `PostToolUse` comes only after a call that succeeded. A failed call is a
@@ -72,10 +68,7 @@ pub fn name(event: &Event) -> Option<&'static str> {
         EventData::AgentStop(_) => "Stop",
         EventData::PreCompact { .. } => "PreCompact",
         EventData::PostCompact { .. } => "PostCompact",
-        EventData::Other { name, .. } => match name.as_str() {
-            "subagent_stop" => "SubagentStop",
-            name => other(name)?,
-        },
+        EventData::Other { .. } => *names(&event.name()).first()?,
         EventData::AfterToolCall(_)
         | EventData::AfterTurn(_)
         | EventData::TurnEnd { .. }
@@ -85,20 +78,7 @@ pub fn name(event: &Event) -> Option<&'static str> {
 
 /// The names by which an answer may call this event (`hookEventName`).
 pub(crate) fn names(event: &EventName) -> Vec<&'static str> {
-    match event {
-        EventName::SessionStart => vec!["SessionStart"],
-        EventName::SessionEnd => vec!["SessionEnd"],
-        EventName::UserMessageSend => vec!["UserPromptSubmit"],
-        EventName::BeforeToolCall => vec!["PreToolUse"],
-        EventName::AfterToolCall => vec!["PostToolUse"],
-        EventName::OnError => vec!["PostToolUseFailure", "StopFailure"],
-        EventName::AgentStop => vec!["Stop", "SubagentStop"],
-        EventName::PreCompact => vec!["PreCompact"],
-        EventName::PostCompact => vec!["PostCompact"],
-        EventName::Other(name) if name == "subagent_stop" => vec!["SubagentStop"],
-        EventName::Other(name) => other(name).into_iter().collect(),
-        EventName::AfterTurn | EventName::TurnEnd | EventName::OnBudgetExceeded => Vec::new(),
-    }
+    EVENTS.iter().filter(|(_, own)| *own == event.as_str()).map(|(claude, _)| *claude).collect()
 }
 
 #[cfg(test)]
@@ -107,11 +87,14 @@ mod tests {
 
     #[test]
     fn every_name_leads_to_the_event_that_has_it() {
-        let others = OTHERS.map(|(_, name)| EventName::Other(name.to_owned()));
-        for event in EventName::ALL.into_iter().chain(others) {
+        for event in EventName::subscribable() {
             for name in names(&event) {
-                assert_eq!(event_name(name), Some(event.clone()), "{name}");
+                let is_one = event_name(name) == Some(event.clone()) || event.as_str() == "subagent_stop";
+                assert!(is_one, "{name}");
             }
+        }
+        for (name, own) in EVENTS {
+            assert!(event_name(name).is_some(), "{name} {own}");
         }
         for name in ["", "stop", "before_tool_call", "WorktreeCreate", "PostToolBatch", "OnBudgetExceeded"] {
             assert_eq!(event_name(name), None, "{name}");

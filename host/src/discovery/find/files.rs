@@ -7,19 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::MAX_OF_REPOSITORY;
-use super::declared::{Contents, MAX_FILE};
+use super::declared::Contents;
 use super::settings::{self, Fault, File, Parsed};
 use crate::discovery::Problem;
 use crate::hook::Origin;
 use crate::trust;
 use hookbox_system::files::{self, EntryKind, FileAccess};
+use hookbox_system::limits;
 
 /// The number of names of a repository that are read. Otherwise many plugins that link to the same full directory
 /// would cost the repository nothing.
 const MAX_NAMES: usize = 65_536;
-
-/// The number of bytes of declarations of a repository that are read, over all its files.
-const MAX_DECLARED: usize = 4 << 20;
 
 /// The contents of a file, and the consequence if it cannot be read.
 const HOOKS: [&str; 2] = ["hooks", "none of its hooks run"];
@@ -89,7 +87,7 @@ pub(crate) struct Files {
     taken: usize,
     left_out: usize,
     /// The bytes of the repository's declarations that were read, and the files that were not read.
-    declared: usize,
+    declared: u64,
     unread: usize,
 }
 
@@ -107,7 +105,7 @@ impl Files {
     pub(super) fn report_limits(&mut self, repo: &Path) {
         let Self { names, left_out, unread, .. } = *self;
         let declared = (unread > 0).then(|| {
-            let max = MAX_DECLARED >> 20;
+            let max = limits::FILE >> 20;
             format!("declares hooks in more than {max} MiB: {unread} files that declare hooks were not read")
         });
         let candidates = (left_out > 0).then(|| {
@@ -130,7 +128,7 @@ impl Files {
             parsed => Ok(parsed),
         };
         let Parsed { mut file, faults, broken } =
-            match self.last_good(access, (false, &SETTINGS), path, settings::MAX_FILE, parse) {
+            match self.last_good(access, (false, &SETTINGS), path, limits::FILE, parse) {
                 ReadFile::Read(parsed) => parsed,
                 ReadFile::Unusable => return File::default(),
                 ReadFile::Missing => {
@@ -159,7 +157,7 @@ impl Files {
         parse: impl Fn(&str) -> Result<Contents, String>,
     ) -> Option<Contents> {
         let is_counted = matches!(access, FileAccess::Repository(_));
-        match self.file(access, is_counted, path, MAX_FILE, parse) {
+        match self.file(access, is_counted, path, limits::FILE, parse) {
             ReadFile::Read(contents) => Some(contents),
             ReadFile::Missing | ReadFile::Unusable => None,
         }
@@ -189,7 +187,7 @@ impl Files {
     ) -> ReadFile<T> {
         let last = Arc::clone(&self.last);
         let last = last.get(path);
-        if is_counted && self.declared >= MAX_DECLARED {
+        if is_counted && self.declared >= limits::FILE {
             self.unread += usize::from(matches!(access.entry_kind(path), Ok(EntryKind::File { .. })));
             return ReadFile::Unusable;
         }
@@ -197,7 +195,7 @@ impl Files {
         let read = read.map_err(|error| files::explain(&error));
         let read = read.and_then(|it| String::from_utf8(it).map_err(|_| "is not UTF-8 text".to_owned()));
         if let (Ok(text), true) = (&read, is_counted) {
-            self.declared += text.len();
+            self.declared += text.len() as u64;
         }
         let (text, parsed) = match read.and_then(|text| Ok((parse(&text)?, text))) {
             Ok((parsed, text)) => (Since::new(text, last), parsed),

@@ -317,7 +317,7 @@ impl Gate {
             declared: judged.declared().map(Declared::fields).unwrap_or_default(),
             lines: judged.declared().map(Declared::words).unwrap_or_default(),
             // The user's own settings of a plugin's hook are not a part of the plugin.
-            settings: if is_repo { judged.table.fields() } else { BTreeMap::new() },
+            settings: if is_repo { judged.table.texts.clone() } else { BTreeMap::new() },
             covered: Covered { plugin: base.clone(), installed: Arc::clone(installed) },
         })
     }

@@ -164,7 +164,7 @@ impl Judged {
             settings_line: Some(self.table.line).filter(|line| *line > 0),
             shadowed_by: None,
             digest_input: self.digest_input.clone(),
-            rest: format!("{:?} {declared:?}", self.table.fields()),
+            rest: format!("{:?} {declared:?}", self.table.texts),
         }
     }
 

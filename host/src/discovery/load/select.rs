@@ -173,14 +173,8 @@ impl Wishes {
 
     /// Returns true if a table has nothing but settings for a hook of this name of another owner.
     pub(super) fn covers(&self, name: &str, table: &Table) -> bool {
-        let only = Table {
-            line: table.line,
-            settings: table.settings.clone(),
-            settings_lines: table.settings_lines.clone(),
-            file: table.file.clone(),
-            ..Table::default()
-        };
-        *table == only && self.0.get(name).is_some_and(|tables| tables.iter().any(|it| it.1 == *table))
+        table.has_only(&["settings"])
+            && self.0.get(name).is_some_and(|tables| tables.iter().any(|it| it.1 == *table))
     }
 
     /// Applies the settings to those of the user's hook, the strictest of each. The problems name what a repository

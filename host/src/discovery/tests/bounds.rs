@@ -51,7 +51,7 @@ fn what_a_repository_declares_counts_among_its_hooks_and_a_file_is_bounded() {
         ("repo/.hookbox/hooks.json", Text(&file)),
         ("repo/.kodelet/hooks.json", Text(&file)),
         ("repo/.kodelet/plugins/o@r/hooks/hooks.json", Text(&file)),
-        ("home/.hookbox/hooks.json", Text(&format!("{file}{}", " ".repeat(1 << 20)))),
+        ("home/.hookbox/hooks.json", Text(&format!("{file}{}", " ".repeat(4 << 20)))),
         (
             "home/.kodelet/hooks.json",
             Text(r#"{"hooks": {"turn_end": [{"command": "true", "name": "mine"}]}}"#),
@@ -65,7 +65,7 @@ fn what_a_repository_declares_counts_among_its_hooks_and_a_file_is_bounded() {
         [
             format!("repo/.hookbox/hooks.json: {many}"),
             format!("repo/.kodelet/hooks.json: {many}"),
-            "home/.hookbox/hooks.json: cannot be read: larger than 1048576 bytes: none of its hooks run"
+            "home/.hookbox/hooks.json: cannot be read: larger than 4194304 bytes: none of its hooks run"
                 .to_owned(),
         ]
     );

@@ -7,7 +7,7 @@ use jsonc_parser::ast::{ObjectPropName, Value};
 use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{ParseOptions, parse_to_ast};
 
-use hookbox_system::{Hint, json, text};
+use hookbox_system::{Hint, json, limits, text};
 
 /// The depth of a declaration. The deepest known key is at level six.
 const MAX_NESTED: usize = 32;
@@ -217,9 +217,6 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The number of faults of a file that are named one by one.
-const MAX_FAULTS: usize = 32;
-
 /// A fault in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
@@ -341,7 +338,7 @@ impl Reader {
     }
 
     pub fn push(&mut self, fault: impl FnOnce() -> Fault) {
-        if self.faults.len() < MAX_FAULTS { self.faults.push(fault()) } else { self.unnamed += 1 }
+        if self.faults.len() < limits::NAMED { self.faults.push(fault()) } else { self.unnamed += 1 }
     }
 
     /// Returns the faults: the first ones, and the number of the others.

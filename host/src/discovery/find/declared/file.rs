@@ -13,16 +13,11 @@ use super::group::{self, CommandForm, Runs};
 use super::{Declared, Handler, Service, Source, WiredCommand};
 use crate::dialect::Wire;
 use crate::dialect::claude::{self, ClaudeWire, Matcher};
+use crate::discovery::find::MAX_CANDIDATES;
 use crate::event::EventName;
 use crate::hook::OnFailure;
 use crate::mcp::Transport;
 use hookbox_system::text;
-
-/// The size limit of a file, in bytes.
-pub(crate) const MAX_FILE: u64 = 1 << 20;
-
-/// The number of entries of a file that are used: as many as a hooks directory may hold hooks.
-pub(super) const MAX_ENTRIES: usize = crate::discovery::find::MAX_CANDIDATES;
 
 /// The version of the format.
 const VERSION: &str = "1";
@@ -298,7 +293,7 @@ impl File {
 
     /// Returns the next entry, if the file may have one more; else leaves this one out.
     fn hook(&mut self, key: &str, event: &EventName, node: Node<'_>) -> Option<Declared> {
-        if self.contents.hooks.len() == MAX_ENTRIES {
+        if self.contents.hooks.len() == MAX_CANDIDATES {
             self.left_out += 1;
             self.leave_out(node);
             return None;
@@ -312,7 +307,7 @@ impl File {
     fn finish(mut self) -> Contents {
         if self.left_out > 0 {
             let message = format!(
-                "has more than {MAX_ENTRIES} hooks: only the first {MAX_ENTRIES} are used, and {} are left out",
+                "has more than {MAX_CANDIDATES} hooks: only the first {MAX_CANDIDATES} are used, and {} are left out",
                 self.left_out
             );
             self.reader.fault(|| message);
@@ -332,9 +327,6 @@ impl File {
 
 /// The keys of a server.
 const SERVER_KEYS: [&str; 6] = ["type", "command", "args", "env", "url", "headers"];
-
-/// The number of servers of one file that are used.
-const MAX_SERVERS: usize = 64;
 
 /// A server, as it is declared: variables in it are not expanded, and it has no directory yet.
 #[derive(Clone, Debug, PartialEq)]
@@ -377,12 +369,6 @@ impl Reader {
             return servers;
         };
         for member in members {
-            if servers.len() == MAX_SERVERS {
-                let what =
-                    format!("has more than {MAX_SERVERS} servers: only the first {MAX_SERVERS} are used");
-                self.fault(|| at(member.at, &what));
-                break;
-            }
             let server = server(member.value);
             if let Err(message) = &server {
                 self.fault(|| message.clone());

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use self::file::{Contents, MAX_FILE, Server, Servers, parse, parse_further, parse_table};
+pub(crate) use self::file::{Contents, Server, Servers, parse, parse_further, parse_table};
 pub use self::service::Service;
 
 use crate::dialect::{Condition, Wire};

@@ -6,7 +6,6 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use super::Table;
 use crate::builtin::{self, Builtin, BuiltinSettings};
 use crate::discovery::Problem;
 use crate::discovery::find::files::Files;
@@ -270,13 +269,11 @@ fn settings_of(builtin: &Builtin, roots: &[RootDir], problems: &mut Vec<Problem>
             note("a repository has no say in a built-in hook: the table is left out");
             continue;
         }
-        let Table { line, enabled, priority, .. } = *table;
-        let Table { settings, settings_lines, file, .. } = table.clone();
-        if *table != (Table { line, enabled, priority, settings, settings_lines, file, ..Table::default() }) {
+        if !table.has_only(&["enabled", "priority", "settings"]) {
             note("a built-in hook has only enabled, priority and settings: the other keys are left out");
         }
-        found.enabled = found.enabled.or(enabled);
-        found.priority = found.priority.or(priority);
+        found.enabled = found.enabled.or(table.enabled);
+        found.priority = found.priority.or(table.priority);
         for (key, value) in own_settings(builtin, &table.settings, note) {
             found.settings.entry(key).or_insert(value);
         }

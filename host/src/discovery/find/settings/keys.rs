@@ -174,11 +174,7 @@ pub(super) const HOOK: &[Key<Table>] = keys! {
     "settings" TABLE "empty" "a table: the hook's own settings"
         |it, reader, value| {
             for (key, value) in value.get_ref().as_table().into_iter().flatten() {
-                let text = match to_json(value.get_ref()) {
-                    Value::String(text) => text,
-                    other => other.to_string(),
-                };
-                it.settings.insert(key.get_ref().to_string(), text);
+                it.settings.insert(key.get_ref().to_string(), as_text(value));
                 it.settings_lines.insert(key.get_ref().to_string(), reader.line(&key.span()));
             }
             value.get_ref().is_table()
@@ -252,6 +248,14 @@ pub(super) const TABLES: &[(&str, &[Key<Top>])] = &[
         },
     ),
 ];
+
+/// Returns a string as it is, and another value as JSON.
+fn as_text(value: &SpannedValue<'_>) -> String {
+    match to_json(value.get_ref()) {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
 
 /// Sets a field to a value that was read, if it was.
 fn put<V>(field: &mut Option<V>, read: Option<V>) -> bool {
@@ -333,6 +337,13 @@ impl Reader {
         self.hook = Some(text::escape(name, 255));
         let mut table = Table { line: self.line(&value.span()), ..Table::default() };
         let is_table = self.table(HOOK, name, "", &mut table, value);
+        let entries = value.get_ref().as_table().into_iter().flatten();
+        let known = entries.filter(|(key, _)| HOOK.iter().any(|it| it.name == key.get_ref()));
+        table.texts = known
+            .filter(|(key, _)| key.get_ref() != "settings")
+            .map(|(key, value)| (key.get_ref().to_string(), as_text(value)))
+            .chain(table.settings.iter().map(|(key, value)| (format!("settings.{key}"), value.clone())))
+            .collect();
         if !is_table {
             self.breaks(&value.span(), format!("{} is not a table", text::escape(name, 80)));
         }

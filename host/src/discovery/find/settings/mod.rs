@@ -17,21 +17,13 @@ use toml::de::{DeTable, DeValue};
 
 pub(crate) use self::global::{GlobalSettings, Top, builtin_settings, global};
 pub use self::global::{SwitchedOff, collector, git_host};
+use super::MAX_OF_REPOSITORY;
 use crate::capability::Capability;
 use crate::hook::{Limits, Mode, OnFailure, Settings};
-use hookbox_system::text;
+use hookbox_system::{limits, text};
 
 /// The name of the file in a root.
 pub(crate) const FILE: &str = "hookbox.toml";
-
-/// A settings file beyond this size is not read.
-pub(super) const MAX_FILE: u64 = 1 << 20;
-
-/// The number of faults of a file that are named one by one.
-const MAX_FAULTS: usize = 32;
-
-/// The number of tables of a file that are used: as many as a repository may have hooks.
-const MAX_TABLES: usize = super::MAX_OF_REPOSITORY;
 
 /// The tables of one file, by hook name.
 pub(crate) type Tables = BTreeMap<String, Table>;
@@ -67,6 +59,8 @@ pub(crate) struct Table {
     pub(crate) settings: Settings,
     /// The lines of these settings, by key.
     pub(crate) settings_lines: BTreeMap<String, usize>,
+    /// Every known key and its value as text, for a digest. The hook's own settings begin with `settings.`.
+    pub(crate) texts: BTreeMap<String, String>,
     /// The file of the table.
     pub(crate) file: PathBuf,
 }
@@ -78,48 +72,9 @@ impl Table {
         self.mode == Some(Mode::Observe)
     }
 
-    /// Returns every key and its value, for a digest. Places are not among them.
-    pub(crate) fn fields(&self) -> BTreeMap<String, String> {
-        let Self {
-            line: _,
-            enabled,
-            priority,
-            on_failure,
-            mode,
-            allow,
-            allow_once,
-            grants,
-            limits,
-            environment,
-            http,
-            settings,
-            settings_lines: _,
-            file: _,
-        } = self;
-        let Limits { timeout, fuel, memory, output, log, copies, handles, tables } = limits;
-        let size = |it: &Option<usize>| it.map(|it| it.to_string());
-        let own = [
-            ("enabled", enabled.map(|it| it.to_string())),
-            ("priority", priority.map(|it| it.to_string())),
-            ("on_failure", on_failure.map(|it| it.as_str().to_owned())),
-            ("mode", mode.map(|it| it.as_str().to_owned())),
-            ("allow", allow.map(|it| it.to_string())),
-            ("allow_once", allow_once.map(|it| it.to_string())),
-            ("grants", grants.as_ref().map(|it| format!("{it:?}"))),
-            ("timeout", timeout.map(|it| it.as_nanos().to_string())),
-            ("fuel", fuel.map(|it| it.to_string())),
-            ("memory", memory.map(|it| it.to_string())),
-            ("output", size(output)),
-            ("log", size(log)),
-            ("copies", size(copies)),
-            ("handles", size(handles)),
-            ("tables", size(tables)),
-            // Names have letters, digits and `_` only.
-            ("env", environment.as_ref().map(|names| names.join(" "))),
-            ("http", http.clone()),
-        ];
-        let own = own.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
-        own.chain(settings.iter().map(|(key, value)| (format!("settings.{key}"), value.clone()))).collect()
+    /// Returns true if it sets nothing but these keys.
+    pub(crate) fn has_only(&self, keys: &[&str]) -> bool {
+        self.texts.keys().all(|it| keys.contains(&it.split('.').next().unwrap_or_default()))
     }
 }
 
@@ -144,17 +99,19 @@ pub(super) fn parse(text: &str) -> Parsed {
             for (key, value) in document.get_ref() {
                 match (key.get_ref().as_ref(), value.get_ref()) {
                     ("hooks", DeValue::Table(hooks)) => {
-                        if hooks.len() > MAX_TABLES {
-                            let more = hooks.len() - MAX_TABLES;
+                        if hooks.len() > MAX_OF_REPOSITORY {
+                            let more = hooks.len() - MAX_OF_REPOSITORY;
                             let message = format!(
-                                "has more than {MAX_TABLES} tables of hooks: only the first {MAX_TABLES} by name \
+                                "has more than {MAX_OF_REPOSITORY} tables of hooks: only the first {MAX_OF_REPOSITORY} by name \
                                  are used, and {more} are left out"
                             );
-                            reader
-                                .breaks(&value.span(), format!("has more than {MAX_TABLES} tables of hooks"));
+                            reader.breaks(
+                                &value.span(),
+                                format!("has more than {MAX_OF_REPOSITORY} tables of hooks"),
+                            );
                             reader.fault(value.span(), message);
                         }
-                        for (name, table) in hooks.iter().take(MAX_TABLES) {
+                        for (name, table) in hooks.iter().take(MAX_OF_REPOSITORY) {
                             let name = name.get_ref().as_ref();
                             if let Some(table) = reader.hook(name, table) {
                                 file.tables.insert(name.to_owned(), table);
@@ -218,7 +175,7 @@ impl Reader {
     }
 
     fn fault(&mut self, at: Range<usize>, message: String) {
-        if self.faults.len() < MAX_FAULTS {
+        if self.faults.len() < limits::NAMED {
             self.faults.push(Fault { line: self.line(&at), hook: self.hook.clone(), message });
         } else {
             self.unnamed += 1;
