@@ -33,70 +33,14 @@ impl Numbers {
     }
 }
 
-const PROGRAMS: [&str; 62] = [
-    "rm",
-    "ls",
-    "git",
-    "find",
-    "echo",
-    "cat",
-    "cd",
-    "sudo",
-    "env",
-    "xargs",
-    "sh",
-    "bash",
-    "python3",
-    "node",
-    "perl",
-    "awk",
-    "sed",
-    "docker",
-    "kubectl",
-    "ssh",
-    "psql",
-    "curl",
-    "npm",
-    "npx",
-    "tar",
-    "eval",
-    "export",
-    "alias",
-    "source",
-    ".",
-    "trap",
-    "read",
-    "set",
-    "shift",
-    "unset",
-    "printf",
-    "test",
-    "dd",
-    "mv",
-    "cp",
-    "ln",
-    "timeout",
-    "nice",
-    "parallel",
-    "make",
-    "gh",
-    "aws",
-    "terraform",
-    "chmod",
-    "tee",
-    "true",
-    "exec",
-    "command",
-    "coproc",
-    "declare -n",
-    "mapfile",
-    "retry",
-    "tmux",
-    "xterm",
-    "local",
-    "x",
-    "./run.sh",
-];
+const PROGRAMS: &str = "rm, ls, git, find, echo, cat, cd, sudo, env, xargs, sh, bash, python3, node, perl, \
+    awk, sed, docker, kubectl, ssh, psql, curl, npm, npx, tar, eval, export, alias, source, ., trap, read, \
+    set, shift, unset, printf, test, dd, mv, cp, ln, timeout, nice, parallel, make, gh, aws, terraform, \
+    chmod, tee, true, exec, command, coproc, declare -n, mapfile, retry, tmux, xterm, local, x, ./run.sh";
+
+fn program(numbers: &mut Numbers) -> &'static str {
+    numbers.pick(&PROGRAMS.split(", ").collect::<Vec<_>>())
+}
 
 const WORDS: [&str; 66] = [
     "-rf",
@@ -345,7 +289,7 @@ fn simple(numbers: &mut Numbers, depth: usize) -> String {
     if numbers.one_in(5) {
         made.push_str(&format!("{}={} ", numbers.pick(&NAMES), word(numbers, depth)));
     }
-    made.push_str(numbers.pick(&PROGRAMS));
+    made.push_str(program(numbers));
     for _ in 0..numbers.below(6) {
         made.push(' ');
         made.push_str(&word(numbers, depth));
@@ -400,7 +344,7 @@ fn soup(numbers: &mut Numbers, corpus: &[&str]) -> String {
     let mut made = String::new();
     for _ in 0..numbers.below(count) {
         match numbers.below(6) {
-            0 => made.push_str(numbers.pick(&PROGRAMS)),
+            0 => made.push_str(program(numbers)),
             1 => made.push_str(numbers.pick(&WORDS)),
             2 => made.push_str(numbers.pick(corpus).split(' ').next().unwrap_or_default()),
             3 => made.push(' '),
@@ -415,7 +359,7 @@ fn repeated(numbers: &mut Numbers, corpus: &[&str]) -> String {
     let piece = match numbers.below(3) {
         0 => simple(numbers, 1),
         1 => numbers.pick(corpus).to_owned(),
-        _ => format!("{}{}", numbers.pick(&PIECES), numbers.pick(&PROGRAMS)),
+        _ => format!("{}{}", numbers.pick(&PIECES), program(numbers)),
     };
     let piece = piece + numbers.pick(&OPERATORS);
     let count = numbers.below((1 << 16) / piece.len());
