@@ -73,7 +73,7 @@ fn line(cx: &Context, result: &ToolResult) -> String {
             "conversation": cut(&cx.conversation_id),
             "cwd": cut(&cx.cwd),
             "tool": cut(&call.name),
-            "kind": kind(call.kind),
+            "kind": call.kind.as_str(),
             "command": call.command.as_deref().map(cut),
             "success": result.success,
             "duration_ms": result.duration_ms,
@@ -86,21 +86,6 @@ fn line(cx: &Context, result: &ToolResult) -> String {
     // In JSON a character may be six times as long, and four texts share the line.
     let rooms = [LINE, LINE / 2, LINE / 4, LINE / 8];
     rooms.into_iter().map(entry).find(|line| line.len() < LINE).unwrap_or_else(|| entry(LINE / 32))
-}
-
-/// The kind as a subscription writes it, without `kind:`.
-fn kind(kind: ToolKind) -> &'static str {
-    match kind {
-        ToolKind::Shell => "shell",
-        ToolKind::Read => "read",
-        ToolKind::Write => "write",
-        ToolKind::Edit => "edit",
-        ToolKind::Search => "search",
-        ToolKind::Fetch => "fetch",
-        ToolKind::Mcp => "mcp",
-        ToolKind::Agent => "agent",
-        ToolKind::Other => "other",
-    }
 }
 
 hookbox_sdk::export_hook!(AuditLog);
