@@ -80,7 +80,7 @@ pub fn event_name(agent: Agent, name: &str) -> Result<EventName, Unknown> {
         return Err(Unknown::OnlyThere { name: text::escape(name, 80), agent: spec.title });
     }
     let served = spec.events.iter().chain(spec.other_events).map(|it| it.name);
-    let names = served.chain(spec.unserved_events.iter().copied());
+    let names = served.chain(spec.unserved_events.split_ascii_whitespace());
     Err(Unknown::Nowhere {
         name: text::escape(name, 80),
         agent: spec.title,
@@ -181,7 +181,7 @@ impl AgentHook {
             if word.strip_prefix("mcp__").is_some_and(|rest| !rest.contains("__")) {
                 return Some(format!("{shown} names a server without its tools: write {shown}__.*"));
             }
-            let nearest = text::nearest(word, tools.names.iter().map(|(_, own)| *own));
+            let nearest = text::nearest(word, tools.own());
             let is_misspelt = !is_known(word) && nearest.is_some() && word.len() > 3;
             is_misspelt.then(|| format!("{title} has no tool {shown}{}", text::or_meant(nearest)))
         })

@@ -7,12 +7,7 @@ use crate::spec::prelude::*;
 pub(crate) static SPEC: Spec = Spec {
     name: "droid",
     title: "Droid",
-    process: ProcessSigns {
-        variables: &[],
-        commands: &["droid"],
-        processes: &["droid"],
-        packages: &["@factory/cli"],
-    },
+    process: ProcessSigns { packages: &["@factory/cli"], ..ProcessSigns::of(&["droid"]) },
     project_variable: Some("FACTORY_PROJECT_DIR"),
     places: &[
         at(BOTH, ".factory/settings.json", Holds::Hooks),
@@ -49,16 +44,7 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("Notification", EventKind::Notification),
     ],
     tools: ToolNames {
-        names: &[
-            ("Bash", "Execute"),
-            ("Read", "Read"),
-            ("Write", "Create"),
-            ("Edit", "Edit"),
-            ("Glob", "Glob"),
-            ("Grep", "Grep"),
-            ("LS", "LS"),
-            ("Agent", "Task"),
-        ],
+        names: "Bash=Execute Read Write=Create Edit Glob Grep LS Agent=Task",
         ..ToolNames::BASE
     },
     answers: Answers {
