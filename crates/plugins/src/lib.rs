@@ -72,7 +72,7 @@ pub use repair::{Repair, needs_repair, repair};
 pub use request::Request;
 pub use source::{DEFAULT_GIT_HOST, GitUrl, Hosts, OciReference, Resolved, Source};
 pub use stage::{Stage, Staged};
-pub use transaction::{Removed, Replace, check_name, install, remove, remove_by_hand};
+pub use transaction::{Replace, check_name, install, remove, remove_by_hand};
 
 /// The directories that make a directory a plugin. All other files are installed beside them, because hooks may
 /// use them.
