@@ -83,10 +83,6 @@ fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
         Decision::Block(reason) | Decision::Ask(reason) | Decision::Stop(reason) => {
             specific(event, permission("deny", reason))
         }
-        Decision::Pass => {
-            let mut fields = optional("updatedInput", plan.changed.clone());
-            fields.extend(context(plan));
-            specific(event, fields)
-        }
+        Decision::Pass => passed(event, plan, "updatedInput"),
     }
 }

@@ -212,12 +212,7 @@ pub(crate) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
             fields.extend(context(plan));
             specific(event, fields)
         }
-        Decision::Pass => {
-            let mut fields = allowed(plan);
-            fields.extend(changed);
-            fields.extend(context(plan));
-            specific(event, fields)
-        }
+        Decision::Pass => passed(event, plan, key),
     }
 }
 

@@ -60,10 +60,6 @@ pub(crate) static SPEC: Spec = Spec {
 fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
     match &plan.decision {
         Decision::Block(reason) | Decision::Ask(reason) | Decision::Stop(reason) => decision("block", reason),
-        Decision::Pass => {
-            let mut fields = optional("updatedInput", plan.changed.clone());
-            fields.extend(context(plan));
-            specific(event, fields)
-        }
+        Decision::Pass => passed(event, plan, "updatedInput"),
     }
 }

@@ -91,12 +91,7 @@ fn check(conditions: &Conditions<'_>, found: &mut Examination) {
 /// Writes the answers to Droid, which reads Claude Code's.
 fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
     match (&plan.decision, event.event) {
-        (Decision::Pass, _) => {
-            let mut fields = allowed(plan);
-            fields.extend(optional("updatedInput", plan.changed.clone()));
-            fields.extend(context(plan));
-            specific(event, fields)
-        }
+        (Decision::Pass, _) => passed(event, plan, "updatedInput"),
         (Decision::Block(reason) | Decision::Ask(reason), EventKind::BeforeToolCall) => {
             specific(event, permission("deny", reason))
         }

@@ -169,10 +169,6 @@ fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
             EventKind::BeforeToolCall | EventKind::UserMessageSend => decision("deny", reason),
             _ => decision("block", reason),
         },
-        Decision::Pass => {
-            let mut fields = optional("tool_input", plan.changed.clone());
-            fields.extend(context(plan));
-            specific(event, fields)
-        }
+        Decision::Pass => passed(event, plan, "tool_input"),
     }
 }
