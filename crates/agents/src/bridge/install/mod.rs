@@ -49,8 +49,8 @@ use crate::config::{Level, Surroundings, file, parser_error};
 use crate::finding::real;
 use crate::text;
 
-pub use self::desired::{InstallOptions, UnknownEvent, usual_events, wanted_events};
-pub use self::outcome::{Change, FileChange, InstallError, InstallErrorKind, InstallFailure};
+pub use self::desired::{InstallOptions, usual_events, wanted_events};
+pub use self::outcome::{Change, FileChange, InstallError, InstallFailure};
 pub use crate::agent::is_ours;
 
 /// Installs hookbox into the agents of one user and project.
@@ -87,13 +87,22 @@ impl Installer {
     ///
     /// # Errors
     ///
-    /// [`InstallFailure::Level`] and [`InstallFailure::Home`] if it has none.
+    /// [`InstallFailure::Options`] if it has none.
     pub fn file(&self, agent: Agent, level: Level) -> Result<PathBuf, InstallFailure> {
         let plugin = || plugin_file::file(agent.spec(), level, &self.surroundings);
         let file = file(agent, level, &self.surroundings).or_else(plugin);
         file.ok_or(match (level, &self.surroundings.home) {
-            (Level::User, None) => InstallFailure::Home { agent },
-            _ => InstallFailure::Level { agent, level },
+            (Level::User, None) => InstallFailure::options(
+                format!(
+                    "expected the configuration of {} in the home directory, found no home directory",
+                    agent.title()
+                ),
+                "set HOME",
+            ),
+            _ => InstallFailure::options(
+                format!("{} has no configuration of hooks at the {level} level", agent.title()),
+                "use --user, --project or --system, if the agent has that level",
+            ),
         })
     }
 
@@ -116,12 +125,21 @@ impl Installer {
     fn settled(&self, agent: Agent, level: Level) -> Result<PathBuf, InstallFailure> {
         let path = self.file(agent, level)?;
         if level.is_in_project() && self.repository.is_none() && self.is_around_home() {
-            return Err(InstallFailure::Project { level, directory: self.surroundings.project.clone() });
+            let directory = text::escape(&self.surroundings.project.to_string_lossy(), 1000);
+            return Err(InstallFailure::options(
+                format!("{directory} is not a project: it contains the home directory, or the whole system"),
+                format!("go into a project's directory, or leave out --{level}"),
+            ));
         }
         match self.surroundings.unsettled(agent.spec().moved_by.as_ref()) {
             Some((variable, value)) if level == Level::User => {
                 let value = text::escape(&value.to_string_lossy(), 200);
-                Err(InstallFailure::Variable { variable, value })
+                Err(InstallFailure::options(
+                    format!("expected an absolute path in {variable}, found {value:?}"),
+                    format!(
+                        "set {variable} to an absolute path: the agent finds another directory wherever it starts"
+                    ),
+                ))
             }
             _ => Ok(path),
         }
@@ -143,12 +161,16 @@ impl Installer {
     pub fn check(&self, agent: Agent, level: Level, options: &InstallOptions) -> Result<(), InstallFailure> {
         self.settled(agent, level)?;
         if !options.has_deadline() {
-            return Err(InstallFailure::Deadline { found: options.deadline });
+            let (most, found) = (InstallOptions::MAX_DEADLINE.as_secs(), options.deadline.as_secs_f64());
+            return Err(InstallFailure::options(
+                format!("expected a deadline of up to {most} s and not of 0, found {found} s"),
+                "give --deadline a time such as 15s, up to 10m",
+            ));
         }
         let is_usual =
             options.events.is_empty() && options.from.is_empty() && options.deadline == Bridge::DEADLINE;
         match agent.spec().plugin {
-            None => Ok(desired_entries(agent, options).map(drop)?),
+            None => desired_entries(agent, options).map(drop),
             Some(_) if is_usual => Ok(()),
             Some(_) => Err(InstallFailure::Fixed { agent }),
         }
@@ -320,7 +342,7 @@ fn check_parsed(agent: Agent, path: &Path, now: &[u8], after: &[u8]) -> Result<(
         "correct the file by hand: {} runs no hook of it as it is; nothing was changed",
         agent.title()
     );
-    Err(InstallError::refused(path, what, hint))
+    Err(InstallError::new(path, what, hint))
 }
 
 /// Returns the steps that remain for the user.

@@ -62,7 +62,7 @@ impl Site {
         match self.now().and_then(|now| plugin_file::recognize(plugin, now).problem()) {
             Some(problem) if !self.is_as_written() => {
                 let hint = "move the file away, and run the command again";
-                Err(InstallError::refused(&self.path, problem, hint))
+                Err(InstallError::new(&self.path, problem, hint))
             }
             _ => Ok(()),
         }
