@@ -57,7 +57,7 @@ pub use carried_trust::TrustChanges;
 pub use contents::{Contents, MissingFile, PluginHook, added, digest};
 pub use difference::{Change, ChangedHook, Difference, Names, Paths};
 pub use directory::{Location, Plugins};
-pub use entry_path::{EntryPath, EntryPathError};
+pub use entry_path::EntryPath;
 pub use error::{PluginError, PluginErrorKind};
 pub use files::Files;
 pub use hookbox::lockfile::{
