@@ -7,20 +7,8 @@ use std::process::Command;
 use super::{Tree, cargo, emptied, run};
 
 /// The crates that are published, each after those that it needs.
-const PUBLISHED: [&str; 12] = [
-    "hookbox-redact",
-    "hookbox-shell",
-    "hookbox-calls",
-    "hookbox-system",
-    "hookbox",
-    "hookbox-journal",
-    "hookbox-agents",
-    "hookbox-guards",
-    "hookbox-plugins",
-    "hookbox-authoring",
-    "hookbox-sdk",
-    "hookbox-cli",
-];
+const PUBLISHED: &str = "hookbox-redact hookbox-shell hookbox-calls hookbox-system hookbox hookbox-journal hookbox-agents \
+    hookbox-guards hookbox-plugins hookbox-authoring hookbox-sdk hookbox-cli";
 
 /// The directory of the crate that carries the guards.
 const CARRIER: &str = "crates/guards";
@@ -33,7 +21,7 @@ impl Tree {
         let mut command = cargo();
         command.current_dir(&self.root).args(["package", "--no-verify", "--allow-dirty", "--quiet"]);
         command.arg("--target-dir").arg(&self.target);
-        for name in PUBLISHED {
+        for name in PUBLISHED.split(' ') {
             command.args(["--package", name]);
         }
         run(&mut command, "package the crates")?;
@@ -43,7 +31,7 @@ impl Tree {
         let version = env!("CARGO_PKG_VERSION");
         let mut manifest =
             "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n\n[patch.crates-io]\n".to_owned();
-        for name in PUBLISHED {
+        for name in PUBLISHED.split(' ') {
             let directory = format!("{name}-{version}");
             let archive = self.target.join(format!("package/{directory}.crate"));
             let mut command = Command::new("tar");
