@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::low_level::{pipe, unregister};
@@ -58,6 +59,9 @@ pub(crate) async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Resu
 pub(crate) fn outlive_file_size_limit() -> io::Result<()> {
     flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
+
+/// The time between two looks at [`Asked`]: a signal wakes nobody.
+pub(crate) const NAP: Duration = Duration::from_millis(50);
 
 /// A flag for callers who answer at once when the process is asked to end.
 #[derive(Clone, Debug)]

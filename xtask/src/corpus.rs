@@ -45,16 +45,8 @@ impl Tree {
     fn beside_bash(&self, count: &str) -> Result<(), Box<dyn Error>> {
         let mut command = cargo();
         command.current_dir(&self.root).env("HOOKBOX_SHELL_LINES", count);
-        command.args([
-            "test",
-            "--quiet",
-            "--package",
-            "hookbox-shell",
-            "--lib",
-            "beside_bash",
-            "--",
-            "--nocapture",
-        ]);
+        command.args(["test", "--quiet", "--package", "hookbox-shell", "--lib", "beside_bash"]);
+        command.args(["--", "--nocapture"]);
         run(&mut command, "read lines like bash")
     }
 

@@ -250,9 +250,7 @@ impl Tree {
         self.test_hooks()?;
         self.programs(&["hookbox", "test-clients"])?;
         let mut command = Command::new(self.target.join("debug").join("test-clients"));
-        command.arg("--target").arg(&self.target).args(args);
-        let status = command.status().map_err(|error| format!("failed to start the test: {error}"))?;
-        if status.success() { Ok(()) } else { Err("a client does not do what it must".into()) }
+        run(command.arg("--target").arg(&self.target).args(args), "make each client do what it must")
     }
 
     /// The target directory of the nested cargo.
@@ -280,13 +278,7 @@ impl Tree {
     /// Runs the cargo that runs this, in another workspace.
     fn cargo(&self, workspace: &str, args: &[&str], package: &str) -> Result<(), Box<dyn Error>> {
         let mut command = nested::cargo(&self.root.join(workspace), &self.guests());
-        command.args(args).args([package, "--quiet"]);
-        let status = command.status().map_err(|error| format!("failed to start cargo: {error}"))?;
-        if status.success() {
-            Ok(())
-        } else {
-            Err(format!("failed to build {package} of {workspace}").into())
-        }
+        run(command.args(args).args([package, "--quiet"]), &format!("build {package} of {workspace}"))
     }
 
     /// Copies a file atomically, and prints its size.
@@ -308,6 +300,14 @@ impl Tree {
 fn run(command: &mut Command, purpose: &str) -> Result<(), Box<dyn Error>> {
     let status = command.status().map_err(|error| format!("failed to {purpose}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("failed to {purpose}").into()) }
+}
+
+/// Makes an empty directory, or empties the one that is there.
+fn emptied(dir: &Path) -> io::Result<()> {
+    if dir.exists() {
+        fs::remove_dir_all(dir)?;
+    }
+    fs::create_dir_all(dir)
 }
 
 /// Returns the cargo that runs this program, without the variables that it sets for this program: build

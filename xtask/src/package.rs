@@ -4,23 +4,11 @@ use std::error::Error;
 use std::fs;
 use std::process::Command;
 
-use super::{Tree, cargo, run};
+use super::{Tree, cargo, emptied, run};
 
 /// The crates that are published, each after those that it needs.
-const PUBLISHED: [&str; 12] = [
-    "hookbox-redact",
-    "hookbox-shell",
-    "hookbox-calls",
-    "hookbox-system",
-    "hookbox",
-    "hookbox-journal",
-    "hookbox-agents",
-    "hookbox-guards",
-    "hookbox-plugins",
-    "hookbox-authoring",
-    "hookbox-sdk",
-    "hookbox-cli",
-];
+const PUBLISHED: &str = "hookbox-redact hookbox-shell hookbox-calls hookbox-system hookbox hookbox-journal hookbox-agents \
+    hookbox-guards hookbox-plugins hookbox-authoring hookbox-sdk hookbox-cli";
 
 /// The directory of the crate that carries the guards.
 const CARRIER: &str = "crates/guards";
@@ -31,28 +19,19 @@ impl Tree {
     pub(super) fn package(&self) -> Result<(), Box<dyn Error>> {
         self.carry_guards()?;
         let mut command = cargo();
-        command.current_dir(&self.root).args([
-            "package",
-            "--no-verify",
-            "--allow-dirty",
-            "--quiet",
-            "--target-dir",
-        ]);
-        command.arg(&self.target);
-        for name in PUBLISHED {
+        command.current_dir(&self.root).args(["package", "--no-verify", "--allow-dirty", "--quiet"]);
+        command.arg("--target-dir").arg(&self.target);
+        for name in PUBLISHED.split(' ') {
             command.args(["--package", name]);
         }
         run(&mut command, "package the crates")?;
 
         let unpacked = self.target.join("package/unpacked");
-        if unpacked.exists() {
-            fs::remove_dir_all(&unpacked)?;
-        }
-        fs::create_dir_all(&unpacked)?;
+        emptied(&unpacked)?;
         let version = env!("CARGO_PKG_VERSION");
         let mut manifest =
             "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n\n[patch.crates-io]\n".to_owned();
-        for name in PUBLISHED {
+        for name in PUBLISHED.split(' ') {
             let directory = format!("{name}-{version}");
             let archive = self.target.join(format!("package/{directory}.crate"));
             let mut command = Command::new("tar");
@@ -79,10 +58,7 @@ impl Tree {
             self.component("guards", "service", &part)?;
         }
         let carried = self.root.join(CARRIER).join("carried");
-        if carried.exists() {
-            fs::remove_dir_all(&carried)?;
-        }
-        fs::create_dir_all(&carried)?;
+        emptied(&carried)?;
         for built in ["guards", "service"].map(|it| self.target.join(it)) {
             for file in
                 super::files(&built)?.iter().filter(|it| it.extension().is_some_and(|it| it == "wasm"))

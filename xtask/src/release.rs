@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::tools::{Venv, require};
-use super::{Tree, run};
+use super::{Tree, emptied, run};
 
 /// The targets of Linux.
 const LINUX: [&str; 2] = ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"];
@@ -89,10 +89,7 @@ impl Tree {
         self.check_binstall(&out, &target)?;
 
         let home = self.target.join("release-check");
-        if home.exists() {
-            fs::remove_dir_all(&home)?;
-        }
-        fs::create_dir_all(&home)?;
+        emptied(&home)?;
         let python = home.join("python");
         run(Command::new("python3").args(["-m", "venv"]).arg(&python), "make a venv")?;
         let mut pip = Command::new(python.join("bin/pip"));
@@ -177,9 +174,7 @@ impl Tree {
     fn client(&self) -> Result<(), Box<dyn Error>> {
         self.tools()?;
         let out = self.target.join("release-client");
-        if out.exists() {
-            fs::remove_dir_all(&out)?;
-        }
+        emptied(&out)?;
         let modules = self.root.join("target/tools/node_modules");
         let mut tsc = Command::new("node");
         tsc.arg(modules.join("typescript/bin/tsc"))

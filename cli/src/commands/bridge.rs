@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use crate::interrupt::Asked;
 use clap::Args;
 use hookbox_agents::Agent;
 use hookbox_agents::agent::Reply;
@@ -17,6 +16,7 @@ use hookbox_agents::bridge::Bridge;
 use hookbox_system::units::parse_duration;
 
 use crate::input::{MAX_EVENT, has_input};
+use crate::interrupt::{Asked, NAP};
 use crate::reply_output::print;
 use crate::{error, named, options};
 
@@ -29,9 +29,6 @@ const GRACE: Duration = Duration::from_millis(250);
 
 /// The time for the worker to end its processes, after the watcher has answered or a signal has arrived.
 const CLEANUP: Duration = Duration::from_millis(500);
-
-/// The time between two checks of the watcher: a signal does not wake it.
-const NAP: Duration = Duration::from_millis(50);
 
 /// The bytes of the watcher's stack.
 const WATCHER_STACK: usize = 256 << 10;

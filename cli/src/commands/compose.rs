@@ -56,7 +56,7 @@ impl Compose {
         let given: Vec<_> = hooks.iter().map(|(hook, bytes)| (hook, bytes.as_slice())).collect();
         let service = compose(&PARTS, &given).map_err(|(place, error)| {
             let file = self.hooks.get(place).map(|it| it.display().to_string()).unwrap_or_default();
-            InputError::refused(format!("{file}: {error}"), error.hint())
+            InputError::refused(format!("{file}: {error}"), error.hint)
         })?;
         // Any program may read it.
         output::file(&self.output, 0o666, |mut file| {

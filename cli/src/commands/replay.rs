@@ -158,22 +158,20 @@ impl Replay {
             for entry in manager.entries().iter().filter(|entry| entry.kind == Kind::Component) {
                 let Some(path) = &entry.path else { continue };
                 match input::component(path) {
-                    Ok(bytes) => components.add(&entry.name, Digest::of(&bytes), Bytes::File(path.clone())),
+                    Ok(bytes) => components.add(&entry.name, bytes),
                     Err(error) => components.problems.push(error.to_string()),
                 }
             }
-            for guard in &GUARDS {
-                components.add(&guard.hook(), guard.digest().clone(), Bytes::Carried(guard.component));
-            }
+            GUARDS.iter().for_each(|guard| components.add(&guard.hook(), guard.component.to_vec()));
         }
         for path in files {
-            let digest = Digest::of(&input::component(&path)?);
+            let bytes = input::component(&path)?;
             if !input::is_wasm(&path) {
                 let what =
                     format!("{}: expected a component (.wasm), found something else", shown_path(&path));
                 return Err(InputError::new(what, "only components run again").into());
             }
-            components.add(&input::hook_name(&path), digest, Bytes::File(path));
+            components.add(&input::hook_name(&path), bytes);
         }
         Ok(components)
     }
@@ -188,21 +186,15 @@ struct Components {
 }
 
 enum Known {
-    Here(Bytes),
+    Here(Vec<u8>),
     Loaded(Component),
     Broken,
 }
 
-/// The bytes of a component.
-enum Bytes {
-    File(PathBuf),
-    Carried(&'static [u8]),
-}
-
 impl Components {
-    fn add(&mut self, name: &str, digest: Digest, bytes: Bytes) {
+    fn add(&mut self, name: &str, bytes: Vec<u8>) {
         self.names.push(name.to_owned());
-        self.known.insert(digest.to_string(), Known::Here(bytes));
+        self.known.insert(Digest::of(&bytes).to_string(), Known::Here(bytes));
     }
 
     async fn find(&mut self, name: &str, digest: &str) -> Result<Component, Reason> {
@@ -211,20 +203,10 @@ impl Components {
             return Err(if is_here { Reason::Changed } else { Reason::NotHere });
         };
         if let Known::Here(bytes) = known {
-            let bytes = match bytes {
-                Bytes::File(path) => input::component(path).map_err(|error| error.to_string()),
-                Bytes::Carried(bytes) => Ok(bytes.to_vec()),
-            };
-            let loaded = match bytes {
-                Ok(bytes) => self.runtime.load(bytes).await.map_err(|error| error.message),
-                Err(error) => Err(error),
-            };
-            *known = match loaded {
-                // The file may have changed since its digest was worked out.
-                Ok(component) if component.digest().to_string() == digest => Known::Loaded(component),
-                Ok(_) => Known::Broken,
-                Err(problem) => {
-                    self.problems.push(format!("{}: {problem}", escape(name, 200)));
+            *known = match self.runtime.load(std::mem::take(bytes)).await {
+                Ok(component) => Known::Loaded(component),
+                Err(error) => {
+                    self.problems.push(format!("{}: {}", escape(name, 200), error.message));
                     Known::Broken
                 }
             };

@@ -164,7 +164,9 @@ async fn compile(player: &Player, found: &[Found]) -> anyhow::Result<()> {
 fn refuse_missing_answers(found: &[Found]) -> anyhow::Result<()> {
     for found in found {
         if let Some(case) = found.file.cases.iter().find(|case| case.expect.is_none()) {
-            let kind = cases::CaseErrorKind::NoAnswer(escape(&case.name, 80));
+            let message = format!("{:?} does not have the answer that must come", escape(&case.name, 80));
+            let hint = Some("add [case.expect], or let --update write the answer that comes now".to_owned());
+            let kind = cases::CaseErrorKind::Fault { line: None, message, hint };
             return Err(wrong(CaseError { path: found.file.path.clone(), kind }));
         }
     }

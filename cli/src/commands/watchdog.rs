@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::error::say;
 use crate::input::has_input;
-use crate::interrupt::Asked;
+use crate::interrupt::{Asked, NAP};
 use crate::reply_output::{leads_nowhere, print};
 
 /// The option that starts the second process; the process at work does not have it.
@@ -21,9 +21,6 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// The time for the process at work to answer after a signal, which the agent sends to both as a rule.
 const CLEANUP: Duration = Duration::from_secs(1);
-
-/// The time between two looks at the signals.
-const NAP: Duration = Duration::from_millis(50);
 
 /// Runs the same command in another process, and passes its answer on. Without one in time it is killed, and
 /// the event blocks.

@@ -39,62 +39,26 @@ pub struct Parts<'a> {
     pub surroundings: &'a [u8],
 }
 
-/// A hook that cannot be part of a service.
+/// The reason why a hook cannot be part of a service. It reads after the name of the hook.
 #[derive(Debug, Error)]
-pub enum ServiceError {
-    /// It asks for a permission.
-    #[error("asks for the permission {right}, which a service cannot give: {}", right.explain())]
-    Asks {
-        /// The permission.
-        right: Capability,
-    },
-    /// It imports an interface.
-    #[error("imports {interface}, which a service cannot give: {explained}")]
-    Imports {
-        /// The interface.
-        interface: String,
-        /// Its purpose.
-        explained: &'static str,
-    },
-    /// It answers an event that is not one of a tool call.
-    #[error("subscribes to {event}: a service answers before_tool_call and after_tool_call only")]
-    Subscribes {
-        /// The event.
-        event: EventName,
-    },
-    /// Its name cannot be a path.
-    #[error("calls itself {name:?}, which is not a path: expected letters, digits, `-`, `_` and `.`")]
-    Name {
-        /// The name in its manifest.
-        name: String,
-    },
-    /// Another hook has its path.
-    #[error("calls itself {name:?}, as a hook before it does")]
-    Twice {
-        /// The name in its manifest.
-        name: String,
-    },
-    /// The components do not fit each other.
-    #[error("does not fit into a service: {why}")]
-    Unfit {
-        /// The reason.
-        why: String,
-    },
+#[error("{what}")]
+pub struct ServiceError {
+    what: String,
+    /// The next step.
+    pub hint: Hint,
 }
 
 impl ServiceError {
-    /// Returns the next step.
-    pub fn hint(&self) -> Hint {
-        match self {
-            Self::Asks { .. } | Self::Imports { .. } | Self::Subscribes { .. } => {
-                "let it run on the machine of the agent, as a component in ~/.hookbox/hooks/"
-            }
-            Self::Name { .. } | Self::Twice { .. } => "change the name in its manifest",
-            Self::Unfit { .. } => "build it with the SDK of this version",
-        }
-        .into()
+    fn new(what: String, hint: &'static str) -> Self {
+        Self { what, hint: hint.into() }
     }
 }
+
+/// The next step for a hook that needs more than a service gives.
+const BESIDE_AGENT: &str = "let it run on the machine of the agent, as a component in ~/.hookbox/hooks/";
+
+/// The next step for a hook whose name gives no path of its own.
+const RENAME: &str = "change the name in its manifest";
 
 /// A result of the composer, whose errors are of several types.
 type Joined<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -130,27 +94,35 @@ fn check<'a>(
 ) -> Result<(), ServiceError> {
     let manifest = hook.manifest();
     if let Some(right) = manifest.capabilities.iter().find(|it| **it != Capability::WorkTree) {
-        return Err(ServiceError::Asks { right: right.clone() });
+        let explained = right.explain();
+        let what = format!("asks for the permission {right}, which a service cannot give: {explained}");
+        return Err(ServiceError::new(what, BESIDE_AGENT));
     }
     let is_of_call = |it: &EventName| matches!(it, EventName::BeforeToolCall | EventName::AfterToolCall);
     if let Some(other) = manifest.subscriptions.iter().map(|it| &it.event).find(|it| !is_of_call(it)) {
-        return Err(ServiceError::Subscribes { event: other.clone() });
+        let what =
+            format!("subscribes to {other}: a service answers before_tool_call and after_tool_call only");
+        return Err(ServiceError::new(what, BESIDE_AGENT));
     }
     let is_given = |name: &str| {
         given.iter().any(|it| *it == name || are_semver_compatible(it, name))
             || OF_SERVER.iter().any(|it| name.starts_with(it))
     };
     if let Some(import) = hook.imports().iter().find(|it| !is_given(it.as_str())) {
-        let interface = import.as_str().to_owned();
-        return Err(ServiceError::Imports { interface, explained: import.explain() });
+        let (interface, explained) = (import.as_str(), import.explain());
+        let what = format!("imports {interface}, which a service cannot give: {explained}");
+        return Err(ServiceError::new(what, BESIDE_AGENT));
     }
-    let name = manifest.name.clone();
+    let name = &manifest.name;
     let is_of_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || !name.chars().all(is_of_path) {
-        return Err(ServiceError::Name { name });
+        let what =
+            format!("calls itself {name:?}, which is not a path: expected letters, digits, `-`, `_` and `.`");
+        return Err(ServiceError::new(what, RENAME));
     }
     if before.any(|it| it == name) {
-        return Err(ServiceError::Twice { name });
+        let what = format!("calls itself {name:?}, as a hook before it does");
+        return Err(ServiceError::new(what, RENAME));
     }
     Ok(())
 }
@@ -234,5 +206,6 @@ fn finish(graph: &mut CompositionGraph, front: NodeId) -> Joined<Vec<u8>> {
 fn unfit(error: &(dyn Error + Send + Sync + 'static)) -> ServiceError {
     let causes = std::iter::successors(error.source(), |it| (*it).source());
     let why = causes.fold(error.to_string(), |said, it| format!("{said}: {it}"));
-    ServiceError::Unfit { why: escape(&why, 1000) }
+    let what = format!("does not fit into a service: {}", escape(&why, 1000));
+    ServiceError::new(what, "build it with the SDK of this version")
 }

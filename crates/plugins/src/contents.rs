@@ -159,7 +159,7 @@ impl Contents {
     ///
     /// # Errors
     ///
-    /// [`PluginErrorKind::Empty`] with its problems, or [`PluginErrorKind::MissingFile`] with a hook and its file. `shown`
+    /// [`PluginErrorKind::Empty`] with its problems, or [`PluginErrorKind::Unexpected`] with a hook and its file. `shown`
     /// names the plugin and is escaped.
     pub fn check(&self, shown: &str) -> Result<(), PluginError> {
         if !self.is_empty() {

@@ -15,71 +15,34 @@ const MAX_PART: usize = 255;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryPath(String);
 
-/// A reason why no plugin may have a path. The texts read after the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum EntryPathError {
-    /// The path is empty.
-    #[error("is empty: expected a path in the plugin")]
-    Empty,
-    /// The path begins with a slash.
-    #[error("is absolute: it would lead out of the plugin")]
-    Absolute,
-    /// The path has a part `..`.
-    #[error("has a part `..`: it would lead out of the plugin")]
-    Up,
-    /// The path has an empty part, or a part `.`.
-    #[error("has a part that is empty or `.`")]
-    Part,
-    /// The path has a control character, or a backslash.
-    #[error("has a control character or a backslash")]
-    Character,
-    /// The path is not UTF-8.
-    #[error("is not UTF-8")]
-    NotUtf8,
-    /// The path has a part `.git`.
-    #[error("has a part `.git`: it would be taken for a repository")]
-    Git,
-    /// The path, or a part of it, is too long.
-    #[error("is too long: expected at most {MAX_PATH} bytes, and {MAX_PART} in a part")]
-    TooLong,
-    /// The path has too many parts.
-    #[error("is too deep: expected at most {MAX_DEPTH} directories in each other")]
-    TooDeep,
-}
-
 impl EntryPath {
     /// Checks a path of git or tar, and removes one slash at its end.
     ///
     /// # Errors
     ///
-    /// An error if no plugin may have this path.
-    pub fn new(path: &[u8]) -> Result<Self, EntryPathError> {
-        let path = str::from_utf8(path).map_err(|_| EntryPathError::NotUtf8)?;
+    /// The reason why no plugin may have this path. It reads after the path.
+    pub fn new(path: &[u8]) -> Result<Self, String> {
+        let path = str::from_utf8(path).map_err(|_| "is not UTF-8")?;
         let path = path.strip_suffix('/').unwrap_or(path);
-        if path.is_empty() {
-            return Err(EntryPathError::Empty);
-        }
-        if path.starts_with('/') {
-            return Err(EntryPathError::Absolute);
-        }
-        if path.len() > MAX_PATH {
-            return Err(EntryPathError::TooLong);
-        }
-        if path.chars().any(|c| c.is_control() || c == '\\') {
-            return Err(EntryPathError::Character);
-        }
-        for (depth, part) in path.split('/').enumerate() {
-            match part {
-                _ if depth >= MAX_DEPTH => return Err(EntryPathError::TooDeep),
-                ".." => return Err(EntryPathError::Up),
-                "" | "." => return Err(EntryPathError::Part),
-                _ if part.eq_ignore_ascii_case(".git") => return Err(EntryPathError::Git),
-                _ if part.len() > MAX_PART => return Err(EntryPathError::TooLong),
-                _ => {}
+        let is_long = path.len() > MAX_PATH || path.split('/').any(|part| part.len() > MAX_PART);
+        let fault = match path {
+            "" => "is empty: expected a path in the plugin".to_owned(),
+            _ if path.starts_with('/') => "is absolute: it would lead out of the plugin".to_owned(),
+            _ if is_long => {
+                format!("is too long: expected at most {MAX_PATH} bytes, and {MAX_PART} in a part")
             }
-        }
-        Ok(Self(path.to_owned()))
+            _ if path.chars().any(|c| c.is_control() || c == '\\') => {
+                "has a control character or a backslash".to_owned()
+            }
+            _ if path.split('/').count() > MAX_DEPTH => {
+                format!("is too deep: expected at most {MAX_DEPTH} directories in each other")
+            }
+            _ => match path.split('/').find_map(fault_of_part) {
+                Some(fault) => fault.to_owned(),
+                None => return Ok(Self(path.to_owned())),
+            },
+        };
+        Err(fault)
     }
 
     /// Returns true for `skills`, `recipes`, `hooks`, and every path below them.
@@ -137,6 +100,17 @@ impl EntryPath {
     }
 }
 
+fn fault_of_part(part: &str) -> Option<&'static str> {
+    match part {
+        ".." => Some("has a part `..`: it would lead out of the plugin"),
+        "" | "." => Some("has a part that is empty or `.`"),
+        _ if part.eq_ignore_ascii_case(".git") => {
+            Some("has a part `.git`: it would be taken for a repository")
+        }
+        _ => None,
+    }
+}
+
 impl fmt::Display for EntryPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&text::escape(&self.0, MAX_PATH))
@@ -164,33 +138,33 @@ mod tests {
             assert_eq!(parsed.is_of_a_part(), is_of_a_part, "{path}");
             assert_eq!(parsed.is_a_part(), is_of_a_part && !parsed.as_str().contains('/'), "{path}");
         }
-        use EntryPathError as E;
         let (deep, long, part) = ("d/".repeat(33), "a/".repeat(600), "x".repeat(256));
         for (path, error) in [
-            ("", E::Empty),
-            ("/", E::Empty),
-            ("/etc/passwd", E::Absolute),
-            ("//x", E::Absolute),
-            ("../x", E::Up),
-            ("hooks/../../x", E::Up),
-            ("hooks/..", E::Up),
-            ("./hooks", E::Part),
-            ("hooks//x", E::Part),
-            ("hooks/x//", E::Part),
-            ("hooks/.", E::Part),
-            ("hooks\\..\\x", E::Character),
-            ("hooks/\n", E::Character),
-            ("hooks/\0", E::Character),
-            ("hooks/\u{9b}31m", E::Character),
-            (".git/config", E::Git),
-            ("hooks/.GIT/config", E::Git),
-            (&deep, E::TooDeep),
-            (&long, E::TooLong),
-            (&part, E::TooLong),
+            ("", "empty: "),
+            ("/", "empty: "),
+            ("/etc/passwd", "absolute"),
+            ("//x", "absolute"),
+            ("../x", "`..`"),
+            ("hooks/../../x", "`..`"),
+            ("hooks/..", "`..`"),
+            ("./hooks", "empty or `.`"),
+            ("hooks//x", "empty or `.`"),
+            ("hooks/x//", "empty or `.`"),
+            ("hooks/.", "empty or `.`"),
+            ("hooks\\..\\x", "a control character"),
+            ("hooks/\n", "a control character"),
+            ("hooks/\0", "a control character"),
+            ("hooks/\u{9b}31m", "a control character"),
+            (".git/config", "`.git`"),
+            ("hooks/.GIT/config", "`.git`"),
+            (&deep, "too deep"),
+            (&long, "too long"),
+            (&part, "too long"),
         ] {
-            assert_eq!(EntryPath::new(path.as_bytes()), Err(error), "{path}");
+            let found = EntryPath::new(path.as_bytes()).unwrap_err();
+            assert!(found.contains(error), "{path} {found}");
         }
-        assert_eq!(EntryPath::new(b"hooks/\xff"), Err(E::NotUtf8));
+        assert_eq!(EntryPath::new(b"hooks/\xff").unwrap_err(), "is not UTF-8");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use super::{EntryPathError, LockError, NameError};
+use super::{LockError, NameError};
 use hookbox::Hint;
 use hookbox::trust::PrivateFileErrorKind;
 use hookbox_system::files;
@@ -33,24 +33,15 @@ pub enum PluginErrorKind {
     /// The source cannot be fetched: not found, no access, no network.
     #[error("{0}")]
     Fetch(String),
-    /// The source has an entry that no plugin may have.
+    /// The source has an entry or a path that no plugin may have.
     #[error("{0}")]
     Hostile(String),
-    /// The source has a path that no plugin may have.
-    #[error(transparent)]
-    Path(#[from] EntryPathError),
     /// The source exceeds a limit.
     #[error("{0}")]
     TooLarge(String),
     /// The source has neither skills nor recipes nor hooks.
     #[error("has no skills, no recipes and no hooks")]
     Empty,
-    /// The source is something else that has plugins: a marketplace.
-    #[error("{0}")]
-    OtherKind(String),
-    /// A command of the plugin runs a file that is not in the plugin.
-    #[error("{0}")]
-    MissingFile(String),
     /// The fetched plugin does not match a pin, a digest, the lock file or a signature.
     #[error("{0}")]
     Mismatch(String),
@@ -60,15 +51,13 @@ pub enum PluginErrorKind {
     /// No plugin of this name is installed.
     #[error("not found")]
     NotInstalled,
-    /// The plugins directory has an entry that hookbox did not make.
+    /// The source is a marketplace, or lacks a file that a command of it runs; the plugins directory has an entry that
+    /// hookbox did not make; or a trusted hook has the name of another one, and both run.
     #[error("{0}")]
     Unexpected(String),
     /// The plugin is installed, and a hook of it, or all of it, is not trusted.
     #[error("{0}")]
     Untrusted(String),
-    /// A trusted hook has the name of another one, and both run.
-    #[error("{0}")]
-    SameName(String),
     /// The plugin is installed or unchanged, and the trust file cannot be used.
     #[error(transparent)]
     Trust(#[from] PrivateFileErrorKind),

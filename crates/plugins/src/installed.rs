@@ -57,8 +57,8 @@ impl KnownPlugin {
         // In this order, because a kill in between must not leave trust without a plugin.
         let records = forget(manager, plugins, &self.path, &[])?;
         match &self.id {
-            Some(name) => drop(remove(&lock, name, &Silent)?),
-            None => drop(remove_by_hand(&lock, &self.dir)?),
+            Some(name) => remove(&lock, name, &Silent)?,
+            None => remove_by_hand(&lock, &self.dir)?,
         }
         Ok(records)
     }

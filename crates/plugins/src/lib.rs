@@ -57,7 +57,7 @@ pub use carried_trust::TrustChanges;
 pub use contents::{Contents, MissingFile, PluginHook, added, digest};
 pub use difference::{Change, ChangedHook, Difference, Names, Paths};
 pub use directory::{Location, Plugins};
-pub use entry_path::{EntryPath, EntryPathError};
+pub use entry_path::EntryPath;
 pub use error::{PluginError, PluginErrorKind};
 pub use files::Files;
 pub use hookbox::lockfile::{
@@ -72,7 +72,7 @@ pub use repair::{Repair, needs_repair, repair};
 pub use request::Request;
 pub use source::{DEFAULT_GIT_HOST, GitUrl, Hosts, OciReference, Resolved, Source};
 pub use stage::{Stage, Staged};
-pub use transaction::{Removed, Replace, check_name, install, remove, remove_by_hand};
+pub use transaction::{Replace, check_name, install, remove, remove_by_hand};
 
 /// The directories that make a directory a plugin. All other files are installed beside them, because hooks may
 /// use them.

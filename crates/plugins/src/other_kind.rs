@@ -22,7 +22,7 @@ fn project(tree: &Dir) -> Option<PluginError> {
     let mut files = names.filter(|name| name.starts_with('.')).map(|name| format!("{name}/hooks.json"));
     let file = files.find(|file| tree.is_file(file))?;
     let what = format!("is a project with hooks in {}, and not a plugin", escape(&file, 200));
-    let error = PluginError::new("the source", PluginErrorKind::OtherKind(what));
+    let error = PluginError::new("the source", PluginErrorKind::Unexpected(what));
     Some(error.hint(
         "clone it: hookbox runs an agent's hooks of a project with --from AGENT, after you trusted them",
     ))
@@ -42,6 +42,6 @@ fn marketplace(tree: &Dir) -> Option<PluginError> {
     };
     let names: Vec<String> = plugins.iter().filter_map(named).take(limits::NAMED).collect();
     let what = format!("is a marketplace, and not a plugin; its plugins are {}", names.join(", "));
-    let error = PluginError::new("the source", PluginErrorKind::OtherKind(what));
+    let error = PluginError::new("the source", PluginErrorKind::Unexpected(what));
     Some(error.hint("add the directory or the repository of one of them"))
 }

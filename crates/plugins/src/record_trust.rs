@@ -61,7 +61,7 @@ pub(super) fn record(
     for (name, key, other) in namesakes {
         if records.iter().any(|it| it.name == *name && !it.replaces.contains(key)) {
             let other = shown_path(other);
-            let kind = PluginErrorKind::SameName(format!("{other} has the same name, and both run"));
+            let kind = PluginErrorKind::Unexpected(format!("{other} has the same name, and both run"));
             let warning = PluginError::new(name, kind);
             warnings
                 .push(warning.hint("`hookbox trust --replace` shows what it takes the place of, and asks"));

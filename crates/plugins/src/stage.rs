@@ -95,7 +95,7 @@ impl<'a> Stage<'a> {
     ///
     /// An error with the path, if no plugin may have it.
     pub fn path(&self, path: &[u8]) -> Result<EntryPath, PluginError> {
-        EntryPath::new(path).map_err(|error| PluginError::new(String::from_utf8_lossy(path), error))
+        EntryPath::new(path).map_err(|why| self.refuse(path, why))
     }
 
     /// Writes a directory. The directories of files are written with them.

@@ -9,7 +9,6 @@
 //! keeps or discards it ([`repair()`](super::repair())).
 
 use std::io;
-use std::path::PathBuf;
 
 use cap_std::fs::Dir;
 
@@ -30,17 +29,6 @@ pub enum Replace {
     No,
     /// The new plugin replaces it.
     Yes,
-}
-
-/// A removed plugin.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Removed {
-    /// The name.
-    pub name: PluginName,
-    /// The directory that it had; `None` if only the lock file named it.
-    pub path: Option<PathBuf>,
-    /// The entry of the lock file; `None` if hookbox had not installed it.
-    pub locked: Option<Locked>,
 }
 
 /// Checks that a plugin of this name can be installed. [`install`] checks the same again.
@@ -111,31 +99,24 @@ pub(super) fn put(
 ///
 /// Nothing has changed after an error: [`PluginErrorKind::NotInstalled`]; [`PluginErrorKind::Unexpected`] if
 /// there is a file or a symlink in its place; an error of the lock file or of the file system.
-pub fn remove(
-    lock: &PluginsLock<'_>,
-    name: &PluginName,
-    observer: &dyn Observer,
-) -> Result<Removed, PluginError> {
+pub fn remove(lock: &PluginsLock<'_>, name: &PluginName, observer: &dyn Observer) -> Result<(), PluginError> {
     observer.step(&Step::Begun(name));
     repair_quietly(lock)?;
     let (plugins, dir) = (lock.plugins(), name.dir());
-    let path = plugins.path().join(&dir);
-    let before = plugins.lock()?;
-    let mut after = before.clone();
-    let locked = after.remove(name);
+    let mut after = plugins.lock()?;
+    let was_locked = after.remove(name).is_some();
     if !is_removable(lock, &dir)? {
-        if locked.is_none() {
+        if !was_locked {
             return Err(PluginError::new(name.to_string(), PluginErrorKind::NotInstalled));
         }
         lock_file::prepare(plugins, &after)?;
         lock_file::commit(plugins)?;
         observer.step(&Step::Locked(name));
-        return Ok(Removed { name: name.clone(), path: None, locked });
+        return Ok(());
     }
     let staging = StagingDirectory::new(plugins.plugins()?, &plugins.path())?;
-    let after = locked.is_some().then_some(&after);
-    Change { kind: Kind::Remove, lock, name, dir, staging, observer }.make(after)?;
-    Ok(Removed { name: name.clone(), path: Some(path), locked })
+    let after = was_locked.then_some(&after);
+    Change { kind: Kind::Remove, lock, name, dir, staging, observer }.make(after)
 }
 
 /// Removes the directory of a plugin that was put there by hand under a name other than `org@repo`, and nothing
@@ -145,16 +126,14 @@ pub fn remove(
 ///
 /// Nothing has changed after an error: [`PluginErrorKind::NotInstalled`]; [`PluginErrorKind::Unexpected`] if
 /// there is a file or a symlink in its place; an error of the file system.
-pub fn remove_by_hand(lock: &PluginsLock<'_>, dir: &str) -> Result<PathBuf, PluginError> {
+pub fn remove_by_hand(lock: &PluginsLock<'_>, dir: &str) -> Result<(), PluginError> {
     let plugins = lock.plugins();
     let path = plugins.path().join(dir);
     if PluginName::from_dir(dir).is_ok() || !is_removable(lock, dir)? {
         return Err(PluginError::new(dir, PluginErrorKind::NotInstalled));
     }
     let staging = StagingDirectory::new(plugins.plugins()?, &plugins.path())?;
-    dir_ops::move_to((&lock.dir, dir), (&staging.dir, TREE))
-        .map_err(|error| PluginError::io(&path, error))?;
-    Ok(path)
+    dir_ops::move_to((&lock.dir, dir), (&staging.dir, TREE)).map_err(|error| PluginError::io(&path, error))
 }
 
 /// Returns true if the plugins directory lists a directory of this name.

@@ -8,6 +8,10 @@ pub(crate) const CLIENTS: &str = "psql mysql mariadb sqlite3 duckdb clickhouse-c
     mongosh mongo usql pgcli mycli litecli spanner-cli d1 wrangler influx turso osqueryi trino presto beeline hive isql \
     redis-cli valkey-cli keydb-cli libsql gcloud docker neo4j cypher-shell surreal";
 
+/// Things whose removal loses rows.
+const DROPPED: &str = "table database schema keyspace collection owned tablespace role user materialized column dataset \
+    warehouse bucket measurement stream namespace";
+
 /// Judges a client of a database.
 pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     let is_client = is_in(CLIENTS, name);
@@ -96,32 +100,9 @@ fn statement(text: &str) -> Option<String> {
         let place = rest.iter().position(|it| *it == "where");
         place.is_none_or(|at| matches!(rest.get(at + 1..), Some(["true" | "1" | "1=1", ..])))
     };
-    let of = |it: &str| {
-        matches!(
-            it,
-            "table"
-                | "database"
-                | "schema"
-                | "keyspace"
-                | "collection"
-                | "owned"
-                | "tablespace"
-                | "role"
-                | "user"
-                | "materialized"
-                | "view"
-                | "column"
-                | "dataset"
-                | "warehouse"
-                | "bucket"
-                | "measurement"
-                | "stream"
-                | "namespace"
-        )
-    };
     let first = words.get(at)?;
     if first.ends_with("drop") {
-        let is_whole = |it: &&&str| of(it) && !matches!(**it, "view");
+        let is_whole = |it: &&&str| is_in(DROPPED, it);
         return rest.first().filter(is_whole).map(|it| format!("drops a {it}"));
     }
     match *first {

@@ -3,7 +3,7 @@
 mod table;
 
 use hookbox_judge::{Area, Denial, Preset, Scene, Step};
-use hookbox_shell::{Arg, Mode};
+use hookbox_shell::{Arg, Mode, is_in};
 
 pub(crate) use table::TABLE;
 
@@ -44,20 +44,8 @@ const fn bit(byte: u8) -> u32 {
 }
 
 /// Options whose next word is a name.
-const VALUES: [&str; 12] = [
-    "--subscription",
-    "--output",
-    "--project",
-    "--format",
-    "--context",
-    "--namespace",
-    "--profile",
-    "--region",
-    "--kubeconfig",
-    "--cluster",
-    "-n",
-    "-o",
-];
+const VALUES: &str = "--subscription --output --project --format --context --namespace --profile --region \
+    --kubeconfig --cluster -n -o";
 
 fn fits(pattern: &str, word: &str) -> bool {
     pattern.split('|').any(|it| match (it.strip_prefix('*'), it.strip_suffix('*')) {
@@ -84,9 +72,8 @@ fn has_option(args: &[Arg], option: &str) -> bool {
 
 fn matches(row: &Row, args: &[Arg]) -> bool {
     // The values of common options are no words of the command.
-    let has_value = |at: usize| {
-        at.checked_sub(1).and_then(|it| args.get(it)).is_some_and(|it| VALUES.contains(&it.text.as_str()))
-    };
+    let has_value =
+        |at: usize| at.checked_sub(1).and_then(|it| args.get(it)).is_some_and(|it| is_in(VALUES, &it.text));
     let mut rest = args.iter().enumerate().filter(|(at, _)| !has_value(*at)).map(|(_, it)| it);
     row.words.split_ascii_whitespace().all(|word| match word.strip_prefix('!') {
         Some(absent) if absent.starts_with('-') => !has_option(args, absent),
@@ -134,24 +121,15 @@ fn deletes_pods(args: &[Arg]) -> bool {
     let Some(at) = args.iter().position(|it| it.text == "delete") else { return false };
     let is_wide = |it: &str| {
         matches!(it, "--all" | "-A" | "--all-namespaces" | "--force" | "-R")
-            || [
-                "-l",
-                "--selector",
-                "--field-selector",
-                "-f",
-                "--filename",
-                "-k",
-                "--kustomize",
-                "--grace-period=0",
-            ]
-            .iter()
-            .any(|option| it.starts_with(option))
+            || "-l --selector --field-selector -f --filename -k --kustomize --grace-period=0"
+                .split(' ')
+                .any(|option| it.starts_with(option))
     };
     if args.iter().any(|it| is_wide(&it.text) || !it.is_plain()) {
         return false;
     }
     let mut names = args.iter().enumerate().skip(at + 1).filter(|(at, it)| {
-        let is_value = args.get(at - 1).is_some_and(|it| VALUES.contains(&it.text.as_str()));
+        let is_value = args.get(at - 1).is_some_and(|it| is_in(VALUES, &it.text));
         !it.text.starts_with('-') && !is_value
     });
     let is_pod = |it: &str| matches!(it, "pod" | "pods" | "po");

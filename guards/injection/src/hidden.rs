@@ -154,16 +154,8 @@ fn hidden(rest: &str, begins_line: bool) -> Option<usize> {
     if plain.starts_with("<meta") || plain.contains("alt=") || plain.contains("title=") {
         return Some(tag.len());
     }
-    let styles = [
-        "display:none",
-        "visibility:hidden",
-        "font-size:0",
-        "opacity:0",
-        "hidden>",
-        "color:#fff",
-        "color:white",
-    ];
-    if !styles.iter().any(|it| plain.contains(it)) {
+    let styles = "display:none visibility:hidden font-size:0 opacity:0 hidden> color:#fff color:white";
+    if !styles.split(' ').any(|it| plain.contains(it)) {
         return None;
     }
     let end = rest.get(tag.len()..)?.find("</").unwrap_or(rest.len() - tag.len());

@@ -57,7 +57,7 @@ impl<'a> Place<'a> {
     }
 
     /// Returns true if one of the next words is in a list.
-    pub(crate) fn has(&self, most: usize, list: &[&str]) -> bool {
+    pub(crate) fn has(&self, most: usize, list: &str) -> bool {
         self.next(most).any(|it| is(it, list))
     }
 
@@ -70,10 +70,7 @@ impl<'a> Place<'a> {
     pub(crate) fn is_denied(&self) -> bool {
         (1..=3).take_while(|by| self.gap(1 - by) & gap::STOP == 0).any(|by| {
             let word = self.word(-by);
-            is(
-                word,
-                &["not", "never", "dont", "cannot", "wont", "shouldnt", "mustnt", "without", "no", "nobody"],
-            ) || word == "didnt"
+            is(word, "not never dont cannot wont shouldnt mustnt without no nobody") || word == "didnt"
         })
     }
 
@@ -82,35 +79,18 @@ impl<'a> Place<'a> {
         self.gap(0) & gap::CLAUSE != 0
             || is(
                 self.word(-1),
-                &[
-                    "please",
-                    "and",
-                    "then",
-                    "now",
-                    "must",
-                    "should",
-                    "first",
-                    "also",
-                    "just",
-                    "instead",
-                    "immediately",
-                    "kindly",
-                    "always",
-                    "ai",
-                    "assistant",
-                    "llm",
-                    "agent",
-                ],
+                "please and then now must should first also just instead immediately kindly always ai \
+                    assistant llm agent",
             )
     }
 
     /// Finds an order to drop instructions.
     fn drops(&self, word: &str) -> Option<(Kind, u8)> {
         if word == "follow" {
-            let is_user = self.has(3, &["user", "users", "operator", "operators"]);
+            let is_user = self.has(3, "user users operator operators");
             return (is_user && self.is_denied()).then_some((Kind::Override, 6));
         }
-        let forgets = is(word, &["ignore", "disregard", "forget", "override", "overrule", "bypass"]);
+        let forgets = matches!(word, "ignore" | "disregard" | "forget" | "override" | "overrule" | "bypass");
         if !forgets || !self.is_order() || self.is_denied() {
             return None;
         }
@@ -121,8 +101,7 @@ impl<'a> Place<'a> {
         {
             return Some((Kind::Override, 6));
         }
-        if starts(&next, "what the")
-            && next.iter().skip(2).take(2).any(|it| is(it, &["said", "says", "wants", "asked"]))
+        if starts(&next, "what the") && next.iter().skip(2).take(2).any(|it| is(it, "said says wants asked"))
         {
             return Some((Kind::Override, 6));
         }
@@ -134,41 +113,17 @@ impl<'a> Place<'a> {
         for (at, it) in next.iter().enumerate() {
             if is(
                 it,
-                &[
-                    "instruction",
-                    "instructions",
-                    "guideline",
-                    "guidelines",
-                    "directive",
-                    "directives",
-                    "directions",
-                    "guidance",
-                    "prompt",
-                    "prompts",
-                    "programming",
-                    "orders",
-                ],
+                "instruction instructions guideline guidelines directive directives directions guidance \
+                    prompt prompts programming orders",
             ) {
                 let is_named = is_earlier
                     || is_yours
-                    || next.iter().skip(at + 1).take(3).any(|it| is(it, &["you", "above", "before"]));
+                    || next.iter().skip(at + 1).take(3).any(|it| is(it, "you above before"));
                 return is_named.then_some((Kind::Override, 6));
             }
             if is(
                 it,
-                &[
-                    "rules",
-                    "rule",
-                    "task",
-                    "tasks",
-                    "context",
-                    "constraints",
-                    "restrictions",
-                    "policies",
-                    "policy",
-                    "training",
-                    "safeguards",
-                ],
+                "rules rule task tasks context constraints restrictions policies policy training safeguards",
             ) {
                 if is_yours {
                     return Some((Kind::Override, 6));
@@ -178,29 +133,14 @@ impl<'a> Place<'a> {
                 }
                 continue;
             }
-            is_yours |= is(it, &["your", "users", "its", "their"]);
+            is_yours |= is(it, "your users its their");
             is_earlier |= is(
                 it,
-                &[
-                    "previous",
-                    "prior",
-                    "earlier",
-                    "above",
-                    "preceding",
-                    "foregoing",
-                    "system",
-                    "safety",
-                    "initial",
-                    "original",
-                    "existing",
-                ],
+                "previous prior earlier above preceding foregoing system safety initial original existing",
             );
             let fills = is(
                 it,
-                &[
-                    "all", "any", "the", "of", "your", "my", "these", "those", "and", "or", "other", "every",
-                    "users", "given", "review", "own", "last", "such", "that",
-                ],
+                "all any the of your my these those and or other every users given review own last such that",
             );
             if !fills && !is_earlier && !is_yours {
                 others += 1;
@@ -217,44 +157,27 @@ impl<'a> Place<'a> {
         let sign = match word {
             "reveal" | "print" | "output" | "show" | "repeat" | "answer" | "respond" | "reply"
             | "display" | "disclose" | "leak" => {
-                let own = self.next(3).zip(1..).find(|(it, _)| is(it, &["your", "its"])).map(|(_, by)| by)?;
+                let own = self.next(3).zip(1..).find(|(it, _)| is(it, "your its")).map(|(_, by)| by)?;
                 let then = [self.word(own + 1), self.word(own + 2)];
-                let is_prompt = is(then[0], &["system", "hidden", "initial", "internal", "secret"])
-                    && is(then[1], &["prompt", "prompts", "instructions"]);
-                let is_plain =
-                    then[0] == "instructions" && is(word, &["reveal", "disclose", "leak", "repeat"]);
+                let is_prompt = is(then[0], "system hidden initial internal secret")
+                    && is(then[1], "prompt prompts instructions");
+                let is_plain = then[0] == "instructions" && is(word, "reveal disclose leak repeat");
                 if (is_prompt || is_plain) && !self.is_denied() { (Kind::Reveal, 4) } else { return None }
             }
             "you"
                 if self.follows("are now")
-                    && !is(
-                        self.word(3),
-                        &["ready", "logged", "able", "using", "running", "connected", "done", "in"],
-                    ) =>
+                    && !is(self.word(3), "ready logged able using running connected done in") =>
             {
                 (Kind::Obey, 2)
             }
             "from"
-                if self.follows("now on you")
-                    && is(self.word(4), &["will", "must", "are", "should", "obey", "act", "shall"]) =>
+                if self.follows("now on you") && is(self.word(4), "will must are should obey act shall") =>
             {
                 (Kind::Role, 2)
             }
             "your" | "the"
-                if is(self.word(1), &["new", "real", "actual", "true"])
-                    && is(
-                        self.word(2),
-                        &[
-                            "task",
-                            "goal",
-                            "purpose",
-                            "role",
-                            "instructions",
-                            "instruction",
-                            "job",
-                            "objective",
-                        ],
-                    ) =>
+                if is(self.word(1), "new real actual true")
+                    && is(self.word(2), "task goal purpose role instructions instruction job objective") =>
             {
                 (Kind::Role, 2)
             }
@@ -263,11 +186,11 @@ impl<'a> Place<'a> {
             {
                 (Kind::Role, 4)
             }
-            "unrestricted" if is(self.word(1), &["agent", "ai", "assistant", "model"]) => (Kind::Role, 4),
+            "unrestricted" if is(self.word(1), "agent ai assistant model") => (Kind::Role, 4),
             "your"
-                if is(self.word(1), &["previous", "prior", "earlier", "original"])
+                if is(self.word(1), "previous prior earlier original")
                     && self.word(2) == "instructions"
-                    && is(self.word(3), &["are", "have", "were"]) =>
+                    && is(self.word(3), "are have were") =>
             {
                 (Kind::Override, 6)
             }
@@ -279,15 +202,15 @@ impl<'a> Place<'a> {
                 (Kind::Role, 2)
             }
             "instructions"
-                if self.has(4, &["updated", "replaced", "changed", "superseded"])
-                    && self.has(2, &["have", "been", "were", "are"]) =>
+                if self.has(4, "updated replaced changed superseded")
+                    && self.has(2, "have been were are") =>
             {
                 (Kind::Role, 2)
             }
             "stop" if self.follows("what you are doing") || self.follows("being") => (Kind::Role, 2),
             "admin" | "developer" | "system" if self.word(1) == "override" => (Kind::Role, 2),
             "obey" | "obeys" => (Kind::Obey, 2),
-            "must" if self.word(-1) == "you" && is(self.word(1), &["approve", "report", "recommend"]) => {
+            "must" if self.word(-1) == "you" && is(self.word(1), "approve report recommend") => {
                 (Kind::Obey, 2)
             }
             _ => return None,
@@ -296,9 +219,9 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Returns true if a word is in a list.
-pub(crate) fn is(word: &str, list: &[&str]) -> bool {
-    list.contains(&word)
+/// Returns true if a word is in a list of words, with spaces between them.
+pub(crate) fn is(word: &str, list: &str) -> bool {
+    list.split_ascii_whitespace().any(|it| it == word)
 }
 
 fn starts(words: &[&str], text: &str) -> bool {

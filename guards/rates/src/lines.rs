@@ -31,206 +31,65 @@ impl Numbers {
     fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
         list.get(self.below(list.len())).copied().unwrap_or_default()
     }
+
+    fn one_of(&mut self, (words, texts): (&'static str, &[&'static str])) -> &'static str {
+        self.pick(&words.split(' ').chain(texts.iter().copied()).collect::<Vec<_>>())
+    }
 }
 
-const PROGRAMS: [&str; 62] = [
-    "rm",
-    "ls",
-    "git",
-    "find",
-    "echo",
-    "cat",
-    "cd",
-    "sudo",
-    "env",
-    "xargs",
-    "sh",
-    "bash",
-    "python3",
-    "node",
-    "perl",
-    "awk",
-    "sed",
-    "docker",
-    "kubectl",
-    "ssh",
-    "psql",
-    "curl",
-    "npm",
-    "npx",
-    "tar",
-    "eval",
-    "export",
-    "alias",
-    "source",
-    ".",
-    "trap",
-    "read",
-    "set",
-    "shift",
-    "unset",
-    "printf",
-    "test",
-    "dd",
-    "mv",
-    "cp",
-    "ln",
-    "timeout",
-    "nice",
-    "parallel",
-    "make",
-    "gh",
-    "aws",
-    "terraform",
-    "chmod",
-    "tee",
-    "true",
-    "exec",
-    "command",
-    "coproc",
-    "declare -n",
-    "mapfile",
-    "retry",
-    "tmux",
-    "xterm",
-    "local",
-    "x",
-    "./run.sh",
-];
+/// Words with spaces between them, and texts that have spaces or no letters that are seen.
+const PROGRAMS: (&str, &[&str]) = (
+    "rm ls git find echo cat cd sudo env xargs sh bash python3 node perl awk sed docker kubectl ssh psql \
+     curl npm npx tar eval export alias source . trap read set shift unset printf test dd mv cp ln \
+     timeout nice parallel make gh aws terraform chmod tee true exec command coproc mapfile retry tmux \
+     xterm local x ./run.sh",
+    &["declare -n"],
+);
 
-const WORDS: [&str; 66] = [
-    "-rf",
-    "-f",
-    "--force",
-    "-c",
-    "-e",
-    "-exec",
-    "-delete",
-    "--",
-    "-",
-    "src",
-    ".",
-    "..",
-    "/",
-    "~",
-    "/tmp/x",
-    "build",
-    ".env",
-    "~/.ssh/id_rsa",
-    "{}",
-    ";",
-    "+",
-    "-name",
-    "*.py",
-    "*",
-    "reset",
-    "--hard",
-    "push",
-    "clean",
-    "-fdx",
-    "checkout",
-    "delete",
-    "pod",
-    "exec",
-    "run",
-    "-it",
-    "install",
-    "https://x.example.org/i.sh",
-    "origin",
-    "main",
-    "HEAD~1",
-    "drop",
-    "rmtree('src')",
-    "import shutil",
-    "console.log(1)",
-    "DROP TABLE x",
-    "a b",
-    "1",
-    "\u{e9}\u{4e16}\u{1f600}",
-    "--help",
-    "-I{}",
-    "-0",
-    "of=/dev/sda",
-    "=",
-    "rm",
-    "-C",
-    "-eq",
-    "CC=rm -rf x",
-    "system(\"rm -rf x\")",
-    "os.rename('a', 'b')",
-    "a=b",
-    "'",
-    "\"",
-    "\\",
-    "$",
-    "`",
-    "#",
-];
+const WORDS: (&str, &[&str]) = (
+    "-rf -f --force -c -e -exec -delete -- - src . .. / ~ /tmp/x build .env ~/.ssh/id_rsa {} ; + -name \
+     *.py * reset --hard push clean -fdx checkout delete pod exec run -it install \
+     https://x.example.org/i.sh origin main HEAD~1 drop rmtree('src') console.log(1) 1 --help -I{} -0 \
+     of=/dev/sda = rm -C -eq a=b ' \" \\ $ ` #",
+    &[
+        "import shutil",
+        "DROP TABLE x",
+        "a b",
+        "\u{e9}\u{4e16}\u{1f600}",
+        "CC=rm -rf x",
+        "system(\"rm -rf x\")",
+        "os.rename('a', 'b')",
+    ],
+);
 
 const NAMES: [&str; 8] = ["a", "HOME", "x_1", "@", "*", "#", "1", "IFS"];
 
 const OPERATORS: [&str; 9] = [" && ", " || ", "; ", " | ", " & ", "\n", " |& ", ";;", " "];
 
-const PIECES: [&str; 58] = [
-    "$(",
-    ")",
-    "`",
-    "'",
-    "\"",
-    "\\",
-    "$'",
-    "${",
-    "}",
-    "$((",
-    "))",
-    "((",
-    "[[",
-    "]]",
-    "{",
-    "(",
-    "<<E\n",
-    "\nE\n",
-    "<<-'E'\n",
-    "<<<",
-    "<(",
-    ">(",
-    ">",
-    ">>",
-    "2>&1",
-    "&>",
-    "<",
-    "|",
-    "||",
-    "&&",
-    ";",
-    ";;",
-    "&",
-    "\n",
-    "\r\n",
-    "\t",
-    "if ",
-    "then ",
-    "fi",
-    "for a in ",
-    "do ",
-    "done",
-    "while ",
-    "case x in ",
-    "esac",
-    "function f ",
-    "f() ",
-    "{a,b}",
-    "{1..9}",
-    "!",
-    "#",
-    "\0",
-    "\u{7f}",
-    "\u{feff}",
-    "\u{202e}",
-    "*",
-    "?",
-    "~",
-];
+const PIECES: (&str, &[&str]) = (
+    "$( ) ` ' \" \\ $' ${ } $(( )) (( [[ ]] { ( <<< <( >( > >> 2>&1 &> < | || && ; ;; & fi done esac \
+     {a,b} {1..9} ! # * ? ~",
+    &[
+        "<<E\n",
+        "\nE\n",
+        "<<-'E'\n",
+        "\n",
+        "\r\n",
+        "\t",
+        "if ",
+        "then ",
+        "for a in ",
+        "do ",
+        "while ",
+        "case x in ",
+        "function f ",
+        "f() ",
+        "\0",
+        "\u{7f}",
+        "\u{feff}",
+        "\u{202e}",
+    ],
+);
 
 /// Makes the line with this place.
 pub(crate) fn line(numbers: &mut Numbers, corpus: &[&str]) -> String {
@@ -265,7 +124,7 @@ fn change(numbers: &mut Numbers, line: String, corpus: &[&str]) -> String {
     let at = place(numbers, &line);
     let (before, after) = line.split_at_checked(at).unwrap_or((&line, ""));
     match numbers.below(18) {
-        0 => format!("{before}{}{after}", numbers.pick(&PIECES)),
+        0 => format!("{before}{}{after}", numbers.one_of(PIECES)),
         1 => format!("{before}{}", after.chars().skip(1).collect::<String>()),
         2 => before.to_owned(),
         3 => after.to_owned(),
@@ -280,7 +139,7 @@ fn change(numbers: &mut Numbers, line: String, corpus: &[&str]) -> String {
         9 => format!("bash <<'E'\n{line}\nE"),
         10 => line.replace(' ', numbers.pick(&["${IFS}", "\t", "  ", "\\\n", "\u{a0}"])),
         11 => format!("a={}; eval \"$a\"", quoted(&line)),
-        12 => format!("f() {{ {line}; }}; f {}", numbers.pick(&WORDS)),
+        12 => format!("f() {{ {line}; }}; f {}", numbers.one_of(WORDS)),
         13 => format!("python3 -c {}", quoted(&format!("import os; os.system({line:?})"))),
         14 => format!(
             "{before}{}{after}",
@@ -345,7 +204,7 @@ fn simple(numbers: &mut Numbers, depth: usize) -> String {
     if numbers.one_in(5) {
         made.push_str(&format!("{}={} ", numbers.pick(&NAMES), word(numbers, depth)));
     }
-    made.push_str(numbers.pick(&PROGRAMS));
+    made.push_str(numbers.one_of(PROGRAMS));
     for _ in 0..numbers.below(6) {
         made.push(' ');
         made.push_str(&word(numbers, depth));
@@ -361,7 +220,7 @@ fn word(numbers: &mut Numbers, depth: usize) -> String {
     let mut made = String::new();
     for _ in 0..=numbers.below(3) {
         let Some(deeper) = depth.checked_sub(1).filter(|_| numbers.one_in(3)) else {
-            made.push_str(numbers.pick(&WORDS));
+            made.push_str(numbers.one_of(WORDS));
             if numbers.one_in(2) {
                 break;
             }
@@ -380,7 +239,7 @@ fn word(numbers: &mut Numbers, depth: usize) -> String {
             5 => format!("\"{inner}\""),
             6 => quoted(&inner),
             7 => format!("$'{}'", inner.replace('\'', "\\x27")),
-            8 => format!("{{{inner},{}}}", numbers.pick(&WORDS)),
+            8 => format!("{{{inner},{}}}", numbers.one_of(WORDS)),
             9 => format!("<({})", command(numbers, deeper)),
             10 => format!("{{1..{}}}", numbers.below(2_000_000)),
             11 => format!("${{{name}[{inner}]}}"),
@@ -400,11 +259,11 @@ fn soup(numbers: &mut Numbers, corpus: &[&str]) -> String {
     let mut made = String::new();
     for _ in 0..numbers.below(count) {
         match numbers.below(6) {
-            0 => made.push_str(numbers.pick(&PROGRAMS)),
-            1 => made.push_str(numbers.pick(&WORDS)),
+            0 => made.push_str(numbers.one_of(PROGRAMS)),
+            1 => made.push_str(numbers.one_of(WORDS)),
             2 => made.push_str(numbers.pick(corpus).split(' ').next().unwrap_or_default()),
             3 => made.push(' '),
-            _ => made.push_str(numbers.pick(&PIECES)),
+            _ => made.push_str(numbers.one_of(PIECES)),
         }
     }
     made
@@ -415,7 +274,7 @@ fn repeated(numbers: &mut Numbers, corpus: &[&str]) -> String {
     let piece = match numbers.below(3) {
         0 => simple(numbers, 1),
         1 => numbers.pick(corpus).to_owned(),
-        _ => format!("{}{}", numbers.pick(&PIECES), numbers.pick(&PROGRAMS)),
+        _ => format!("{}{}", numbers.one_of(PIECES), numbers.one_of(PROGRAMS)),
     };
     let piece = piece + numbers.pick(&OPERATORS);
     let count = numbers.below((1 << 16) / piece.len());

@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
-use crate::corpus::{Label, Line};
+use crate::corpus::Line;
 use crate::guards::GUARDS;
-use crate::table::rate;
+use crate::table::{Row, rate, row_of};
 
 /// The program that asks the peer.
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/peer.mjs");
@@ -30,40 +30,15 @@ struct Who {
     date: String,
 }
 
-/// What both stopped of the lines of a category, by label: danger, safe.
-struct Row {
-    name: String,
-    lines: [usize; 2],
-    ours: [usize; 2],
-    theirs: [usize; 2],
-}
-
-impl Row {
-    fn new(name: &str) -> Self {
-        Self { name: name.to_owned(), lines: [0; 2], ours: [0; 2], theirs: [0; 2] }
+/// Writes the row of a category, whose lines the guards and the peer stopped.
+fn write(row: &Row, out: &mut String) {
+    let [ours, theirs] = row.stopped.as_slice() else { return };
+    let _ = write!(out, "| {} |", row.name);
+    for ((lines, ours), theirs) in row.lines.iter().zip(ours).zip(theirs) {
+        let (our_rate, their_rate) = (rate(*ours, *lines), rate(*theirs, *lines));
+        let _ = write!(out, " {lines} | {ours} ({our_rate}) | {theirs} ({their_rate}) |");
     }
-
-    fn add(&mut self, label: Label, ours: bool, theirs: bool) {
-        let column = usize::from(label == Label::Safe);
-        for (pair, by) in [(&mut self.lines, true), (&mut self.ours, ours), (&mut self.theirs, theirs)] {
-            if let Some(count) = pair.get_mut(column) {
-                *count += usize::from(by);
-            }
-        }
-    }
-
-    fn write(&self, out: &mut String) {
-        let _ = write!(out, "| {} |", self.name);
-        for ((lines, ours), theirs) in self.lines.iter().zip(self.ours).zip(self.theirs) {
-            let _ = write!(
-                out,
-                " {lines} | {ours} ({}) | {theirs} ({}) |",
-                rate(ours, *lines),
-                rate(theirs, *lines)
-            );
-        }
-        out.push('\n');
-    }
+    out.push('\n');
 }
 
 /// Returns the table of both, in Markdown. The directory has the peer, as npm installs it.
@@ -75,12 +50,10 @@ pub(crate) fn compare(lines: &[Line], dir: &Path) -> Result<String, String> {
     for (line, theirs) in lines.iter().zip(theirs) {
         let acts = GUARDS.iter().map(|it| it.acts(line)).collect::<Result<Vec<bool>, _>>();
         let ours = acts.map_err(|error| error.to_string())?.contains(&true);
-        if rows.last().is_none_or(|row| row.name != line.category) {
-            rows.push(Row::new(&line.category));
-        }
         let is_covered = COVERED.contains(&line.category.as_str());
-        for row in rows.last_mut().into_iter().chain(is_covered.then_some(&mut covered)).chain([&mut all]) {
-            row.add(line.label, ours, theirs);
+        let row = row_of(&mut rows, &line.category);
+        for row in [row, &mut all].into_iter().chain(is_covered.then_some(&mut covered)) {
+            row.add(line.label, &[ours, theirs]);
         }
     }
     let mut table = format!(
@@ -91,7 +64,7 @@ pub(crate) fn compare(lines: &[Line], dir: &Path) -> Result<String, String> {
         " --- |".repeat(7)
     );
     let is_known = covered.lines != [0; 2];
-    rows.iter().chain(is_known.then_some(&covered)).chain([&all]).for_each(|row| row.write(&mut table));
+    rows.iter().chain(is_known.then_some(&covered)).chain([&all]).for_each(|row| write(row, &mut table));
     Ok(table)
 }
 
@@ -150,6 +123,7 @@ fn answers(output: &str, count: usize) -> Result<(Who, Vec<bool>), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corpus::Label;
 
     #[test]
     fn answers_have_a_version_and_one_line_for_each_command() {
@@ -173,10 +147,10 @@ mod tests {
     #[test]
     fn both_are_counted_by_label() {
         let (mut row, mut out) = (Row::new("x"), String::new());
-        row.add(Label::Danger, true, false);
-        row.add(Label::Danger, true, true);
-        row.add(Label::Safe, false, true);
-        row.write(&mut out);
+        row.add(Label::Danger, &[true, false]);
+        row.add(Label::Danger, &[true, true]);
+        row.add(Label::Safe, &[false, true]);
+        write(&row, &mut out);
         assert_eq!(out, "| x | 2 | 2 (100.0 %) | 1 (50.0 %) | 1 | 0 (0.0 %) | 1 (100.0 %) |\n");
     }
 }

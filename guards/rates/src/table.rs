@@ -9,47 +9,48 @@ use crate::guards::{GUARDS, Guard};
 
 /// The answers to the lines of a category.
 #[derive(Debug, Default)]
-struct Row {
-    category: String,
-    /// Lines and those that any guard stopped, by label: danger, safe.
-    lines: [usize; 2],
-    stopped: [usize; 2],
-    /// The lines that each guard stopped, by label.
-    by_guard: Vec<[usize; 2]>,
+pub(crate) struct Row {
+    pub(crate) name: String,
+    /// The lines, by label: danger, safe.
+    pub(crate) lines: [usize; 2],
+    /// The lines that each one stopped, by label.
+    pub(crate) stopped: Vec<[usize; 2]>,
 }
 
 impl Row {
-    fn new(category: &str) -> Self {
-        Self { category: category.to_owned(), by_guard: vec![[0; 2]; GUARDS.len()], ..Self::default() }
+    pub(crate) fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), ..Self::default() }
     }
 
-    fn add(&mut self, label: Label, acted: &[bool]) {
+    /// Adds a line, and who stopped it.
+    pub(crate) fn add(&mut self, label: Label, acted: &[bool]) {
         let column = usize::from(label == Label::Safe);
-        let counts = |pair: &mut [usize; 2], by: bool| {
+        self.stopped.resize(acted.len(), [0; 2]);
+        for (pair, by) in self.stopped.iter_mut().chain([&mut self.lines]).zip(acted.iter().chain([&true])) {
             if let Some(count) = pair.get_mut(column) {
-                *count += usize::from(by);
+                *count += usize::from(*by);
             }
-        };
-        counts(&mut self.lines, true);
-        counts(&mut self.stopped, acted.contains(&true));
-        for (pair, by) in self.by_guard.iter_mut().zip(acted) {
-            counts(pair, *by);
         }
     }
 
     fn write(&self, out: &mut String) {
-        let ([danger, safe], [stopped, wrong]) = (self.lines, self.stopped);
-        let _ = write!(
-            out,
-            "| {} | {danger} | {stopped} | {} | {safe} | {wrong} | {} |",
-            self.category,
-            rate(stopped, danger),
-            rate(wrong, safe)
-        );
-        for [danger, safe] in &self.by_guard {
+        let (name, [danger, safe]) = (&self.name, self.lines);
+        let Some(([stopped, wrong], by_guard)) = self.stopped.split_first() else { return };
+        let (right, false_alarms) = (rate(*stopped, danger), rate(*wrong, safe));
+        let _ =
+            write!(out, "| {name} | {danger} | {stopped} | {right} | {safe} | {wrong} | {false_alarms} |");
+        for [danger, safe] in by_guard {
             let _ = write!(out, " {danger} + {safe} |");
         }
         out.push('\n');
+    }
+}
+
+/// Returns the row of a category, which follows those before it.
+pub(crate) fn row_of<'r>(rows: &'r mut Vec<Row>, category: &str) -> &'r mut Row {
+    match rows.pop_if(|row| row.name == category) {
+        Some(row) => rows.push_mut(row),
+        None => rows.push_mut(Row::new(category)),
     }
 }
 
@@ -75,13 +76,9 @@ pub(crate) fn measure(lines: &[Line]) -> Result<Rates, Error> {
     for line in lines {
         let ask = |guard: &Guard| guard.acts(line).map_err(|error| error.within(guard.name));
         let acted = GUARDS.iter().map(ask).collect::<Result<Vec<bool>, Error>>()?;
-        if rows.last().is_none_or(|row| row.category != line.category) {
-            rows.push(Row::new(&line.category));
-        }
-        if let Some(row) = rows.last_mut() {
-            row.add(line.label, &acted);
-        }
-        total.add(line.label, &acted);
+        let all: Vec<bool> = [acted.contains(&true)].into_iter().chain(acted.iter().copied()).collect();
+        row_of(&mut rows, &line.category).add(line.label, &all);
+        total.add(line.label, &all);
         if acted.contains(&true) != (line.label == Label::Danger) {
             misses.push(miss(line, &acted));
         }

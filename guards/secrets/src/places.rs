@@ -2,97 +2,36 @@
 
 use hookbox_sdk::text::Secrets;
 
-/// Endings of paths to files with secrets. The first component must match as a whole.
-const FILES: [&str; 85] = [
-    ".claude/.credentials.json",
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
-    ".netrc",
-    "~/.npmrc",
-    "$HOME/.npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".git-credentials",
-    ".aws/credentials",
-    ".kube/config",
-    ".docker/config.json",
-    ".config/gh/hosts.yml",
-    ".config/op/config",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".config/gcloud/credentials.db",
-    "application_default_credentials.json",
-    "config/master.key",
-    "etc/shadow",
-    "etc/gshadow",
-    "rclone/rclone.conf",
-    ".s3cfg",
-    ".config/hub",
-    "doctl/config.yaml",
-    ".terraform.d/credentials.tfrc.json",
-    "sops/age/keys.txt",
-    "config/secrets.yml",
-    "secrets.json",
-    "serviceAccountKey.json",
-    ".boto",
-    "etc/master.passwd",
-    "kubernetes/admin.conf",
-    "System.keychain",
-    ".azure/accessTokens.json",
-    ".azure/msal_token_cache.json",
-    "~/.age/key.txt",
-    "login.keychain-db",
-    "login.keychain",
-    "logins.json",
-    "key4.db",
-    "Login Data",
-    ".vault-token",
-    ".htpasswd",
-    ".my.cnf",
-    "master.key",
-    ".terraformrc",
-    ".dockercfg",
-    ".gem/credentials",
-    "service-account.json",
-    "service_account.json",
-    "serviceAccount.json",
-    "cookies.sqlite",
-    "Cookies",
-    ".codex/auth.json",
-    ".gemini/oauth_creds.json",
-    "huggingface/token",
-    ".huggingface/token",
-    ".config/github-copilot/hosts.json",
-    ".config/github-copilot/apps.json",
-    ".config/glab-cli/config.yml",
-    ".config/stripe/config.toml",
-    ".config/configstore/firebase-tools.json",
-    ".config/netlify/config.json",
-    "com.vercel.cli/auth.json",
-    ".fly/config.yml",
-    ".railway/config.json",
-    ".supabase/access-token",
-    ".kaggle/kaggle.json",
-    ".databrickscfg",
-    ".snowsql/config",
-    ".composer/auth.json",
-    ".config/composer/auth.json",
-    ".config/gcloud/access_tokens.db",
-    ".vault_pass",
-    ".dev.vars",
-    "rancher/k3s/k3s.yaml",
-    "kubeconfig",
-    "kubeconfig.yaml",
-    "kubeconfig.yml",
-    "fish_history",
-    "fish/fish_variables",
-    "login.keyring",
-];
+/// Endings of paths to files with secrets, with commas between them. The first component must match as a whole.
+const FILES: &str = ".claude/.credentials.json, id_rsa, id_dsa, id_ecdsa, id_ed25519, .netrc, ~/.npmrc, \
+    $HOME/.npmrc, .pypirc, .pgpass, .git-credentials, .aws/credentials, .kube/config, .docker/config.json, \
+    .config/gh/hosts.yml, .config/op/config, .cargo/credentials, .cargo/credentials.toml, \
+    .config/gcloud/credentials.db, application_default_credentials.json, config/master.key, etc/shadow, \
+    etc/gshadow, rclone/rclone.conf, .s3cfg, .config/hub, doctl/config.yaml, \
+    .terraform.d/credentials.tfrc.json, sops/age/keys.txt, config/secrets.yml, secrets.json, \
+    serviceAccountKey.json, .boto, etc/master.passwd, kubernetes/admin.conf, System.keychain, \
+    .azure/accessTokens.json, .azure/msal_token_cache.json, ~/.age/key.txt, login.keychain-db, \
+    login.keychain, logins.json, key4.db, Login Data, .vault-token, .htpasswd, .my.cnf, master.key, \
+    .terraformrc, .dockercfg, .gem/credentials, service-account.json, service_account.json, \
+    serviceAccount.json, cookies.sqlite, Cookies, .codex/auth.json, .gemini/oauth_creds.json, \
+    huggingface/token, .huggingface/token, .config/github-copilot/hosts.json, \
+    .config/github-copilot/apps.json, .config/glab-cli/config.yml, .config/stripe/config.toml, \
+    .config/configstore/firebase-tools.json, .config/netlify/config.json, com.vercel.cli/auth.json, \
+    .fly/config.yml, .railway/config.json, .supabase/access-token, .kaggle/kaggle.json, .databrickscfg, \
+    .snowsql/config, .composer/auth.json, .config/composer/auth.json, .config/gcloud/access_tokens.db, \
+    .vault_pass, .dev.vars, rancher/k3s/k3s.yaml, kubeconfig, kubeconfig.yaml, kubeconfig.yml, fish_history, \
+    fish/fish_variables, login.keyring";
+
+fn files() -> impl Iterator<Item = &'static str> {
+    FILES.split(", ")
+}
+
+fn directories() -> impl Iterator<Item = &'static str> {
+    DIRECTORIES.split(' ')
+}
 
 /// Directories in which every file is a secret, but for those in [`PUBLIC`].
-const DIRECTORIES: [&str; 6] = [".ssh", ".gnupg", ".aws", ".password-store", "run/secrets", "etc/wireguard"];
+const DIRECTORIES: &str = ".ssh .gnupg .aws .password-store run/secrets etc/wireguard";
 
 /// Files in these directories that are not secret.
 const PUBLIC: [&str; 6] = ["config", "known_hosts", "authorized_keys", "environment", "pubring.kbx", "agent"];
@@ -115,8 +54,7 @@ pub(crate) fn is_secret_path(path: &str) -> bool {
     }
     let path = [".gz", ".backup"].iter().find_map(|end| path.strip_suffix(end)).unwrap_or(path);
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-    if name.is_empty() || name.contains(char::is_whitespace) && !FILES.iter().any(|file| path.ends_with(file))
-    {
+    if name.is_empty() || name.contains(char::is_whitespace) && !files().any(|file| path.ends_with(file)) {
         return false;
     }
     let is_example = matches!(name.rsplit_once('.'), Some((_, "example" | "sample" | "template")));
@@ -124,12 +62,12 @@ pub(crate) fn is_secret_path(path: &str) -> bool {
         return false;
     }
     is_env(name)
-        || FILES.iter().any(|file| ends_with(path, file))
+        || FILES.contains(name) && files().any(|file| ends_with(path, file))
         || is_key(name)
         || name.starts_with('.') && name.ends_with("_history")
         || name.starts_with("ssh_host_") && name.ends_with("_key")
         || name.starts_with("client_secret") && name.ends_with(".json")
-        || DIRECTORIES.iter().any(|it| ends_with(path, it))
+        || directories().any(|it| ends_with(path, it))
         || is_below(directory) && !PUBLIC.contains(&name) && !name.ends_with(".pub")
         || name == "environ" && path.starts_with("/proc/")
 }
@@ -174,7 +112,7 @@ fn may_be_secret(pattern: &str) -> bool {
     };
     let is_public = |it: &str| it.ends_with(".pub") || EXAMPLES.iter().any(|end| it.ends_with(end));
     !wanted.last().is_some_and(|it| is_public(it) || PUBLIC.contains(it))
-        && FILES.iter().chain(&DIRECTORIES).chain(&[".env"]).any(|it| fits(it))
+        && files().chain(directories()).chain([".env"]).any(fits)
 }
 
 /// Returns true if a name fits a pattern of a shell.
@@ -189,7 +127,7 @@ fn ends_with(path: &str, end: &str) -> bool {
 
 fn is_below(directory: &str) -> bool {
     let directory = format!("{directory}/");
-    DIRECTORIES.iter().any(|it| {
+    directories().any(|it| {
         let inside = format!("{it}/");
         directory.starts_with(&inside) || directory.contains(&format!("/{inside}"))
     })
@@ -260,7 +198,7 @@ pub(crate) fn has_token(text: &str) -> bool {
 /// Every name.
 #[cfg(test)]
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    FILES.into_iter().chain(DIRECTORIES)
+    files().chain(directories())
 }
 
 #[cfg(test)]

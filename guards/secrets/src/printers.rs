@@ -114,19 +114,8 @@ const PRINTERS: [Printer; 85] = [
 /// Returns the entry for a command, whose program is without a directory.
 pub(crate) fn find(program: &str, words: &[&str]) -> Option<&'static Printer> {
     // Help, and the names of what there is.
-    let names = [
-        "--help",
-        "-h",
-        "name",
-        "wide",
-        "-oname",
-        "-owide",
-        "-o=name",
-        "-o=wide",
-        "--output=name",
-        "--output=wide",
-    ];
-    if words.iter().any(|word| names.contains(word)) {
+    let names = "--help -h name wide -oname -owide -o=name -o=wide --output=name --output=wide";
+    if words.iter().any(|word| hookbox_shell::is_in(names, word)) {
         return None;
     }
     PRINTERS.iter().find(|printer| {

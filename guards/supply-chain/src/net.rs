@@ -1,55 +1,15 @@
 //! Code that comes from the net and runs at once.
 
-use hookbox_shell::{Arg, Mode, Reading, Run, Unread, base_name};
+use hookbox_shell::{Arg, Mode, Reading, Run, Unread, base_name, is_in};
 
 use crate::{Finding, Preset, Step};
 
-const DOWNLOADERS: [&str; 17] = [
-    "curl",
-    "wget",
-    "fetch",
-    "http",
-    "https",
-    "xh",
-    "aria2c",
-    "lwp-download",
-    "lynx",
-    "nc",
-    "ncat",
-    "socat",
-    "iwr",
-    "irm",
-    "Invoke-WebRequest",
-    "dig",
-    "ftp",
-];
+const DOWNLOADERS: &str = "curl wget fetch http https xh aria2c lwp-download lynx nc ncat socat iwr irm \
+    Invoke-WebRequest dig ftp";
 
 /// Programs that run what they read, by the beginnings of their names.
-const INTERPRETERS: [&str; 23] = [
-    "sh",
-    "csh",
-    "tcsh",
-    "bash",
-    "zsh",
-    "dash",
-    "ksh",
-    "fish",
-    "ash",
-    "python",
-    "node",
-    "perl",
-    "ruby",
-    "php",
-    "deno",
-    "bun",
-    "pwsh",
-    "powershell",
-    "lua",
-    "source",
-    "osascript",
-    "iex",
-    "Invoke-Expression",
-];
+const INTERPRETERS: &str = "sh csh tcsh bash zsh dash ksh fish ash python node perl ruby php deno bun pwsh \
+    powershell lua source osascript iex Invoke-Expression";
 
 const RUNS: Finding = Finding {
     rule: "unread-code",
@@ -96,7 +56,7 @@ fn is_download(run: &Run) -> bool {
         Some("aws") => has(&["s3", "cp", "-"]),
         Some("gsutil" | "gcloud" | "rclone") => has(&["cat"]),
         Some("git") => has(&["archive"]) && texts.iter().any(|it| it.starts_with("--remote")),
-        other => other.is_some_and(|it| DOWNLOADERS.contains(&it)),
+        other => other.is_some_and(|it| is_in(DOWNLOADERS, it)),
     }
 }
 
@@ -164,7 +124,7 @@ fn is_own(run: &Run) -> bool {
 fn is_interpreter(run: &Run) -> bool {
     let Some(program) = run.program() else { return false };
     let name = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    INTERPRETERS.contains(&name) || matches!(program, "." | "eval")
+    is_in(INTERPRETERS, name) || matches!(program, "." | "eval")
 }
 
 /// Returns true if a program runs a file that it is given, or what is in it.
@@ -232,7 +192,7 @@ fn has_substitution(text: &str) -> bool {
     ["$(", "`", "<("].iter().any(|start| {
         text.split(start).skip(1).any(|it| {
             let program = it.split_whitespace().next().unwrap_or_default();
-            DOWNLOADERS.contains(&base_name(program))
+            is_in(DOWNLOADERS, base_name(program))
         })
     })
 }
@@ -251,7 +211,7 @@ fn runs_file(reading: &Reading) -> Option<Preset> {
         let words = if installs { texts.as_slice() } else { texts.get(..1).unwrap_or_default() };
         let mut fed = if runs_input(run) { sources(reading, run) } else { Vec::new() };
         // The words of a download are not its files.
-        fed.retain(|it| it.program().is_some_and(|it| !DOWNLOADERS.contains(&it)));
+        fed.retain(|it| it.program().is_some_and(|it| !is_in(DOWNLOADERS, it)));
         let read = run.redirections.iter().filter(|it| it.mode == Mode::Read && runs_input(run));
         let read: Vec<&str> =
             fed.iter().flat_map(|it| it.texts()).chain(read.map(|it| it.target.text.as_str())).collect();
@@ -266,9 +226,9 @@ fn runs_file(reading: &Reading) -> Option<Preset> {
         }
         let is_fed = || {
             let all = sources(reading, run);
-            all.into_iter().filter_map(Run::program).any(|it| DOWNLOADERS.contains(&it))
+            all.into_iter().filter_map(Run::program).any(|it| is_in(DOWNLOADERS, it))
         };
-        if DOWNLOADERS.contains(&program) || program == "tee" && is_fed() {
+        if is_in(DOWNLOADERS, program) || program == "tee" && is_fed() {
             let written = run.redirections.iter().filter(|it| it.mode != Mode::Read);
             files.extend(written.map(|it| base_name(&it.target.text).to_owned()));
             files.extend(texts.iter().skip(1).map(|it| base_name(it).to_owned()));

@@ -1,126 +1,33 @@
 //! Packages from registries and hosts that are not well known, and switched off checks.
 
-use hookbox_shell::{Reading, Run, assignment};
+use hookbox_shell::{Reading, Run, assignment, is_in};
 
 use crate::{Finding, Preset, Step};
 
 /// Hosts of packages that many people watch.
-const HOSTS: [&str; 26] = [
-    "pypi.org",
-    "files.pythonhosted.org",
-    "test.pypi.org",
-    "download.pytorch.org",
-    "registry.npmjs.org",
-    "registry.yarnpkg.com",
-    "npm.pkg.github.com",
-    "jsr.io",
-    "deno.land",
-    "esm.sh",
-    "github.com",
-    "gitlab.com",
-    "bitbucket.org",
-    "codeberg.org",
-    "crates.io",
-    "index.crates.io",
-    "static.crates.io",
-    "proxy.golang.org",
-    "sum.golang.org",
-    "rubygems.org",
-    "packagist.org",
-    "repo.maven.apache.org",
-    "repo1.maven.org",
-    "api.nuget.org",
-    "conda.anaconda.org",
-    "localhost",
-];
+const HOSTS: &str = "pypi.org files.pythonhosted.org test.pypi.org download.pytorch.org registry.npmjs.org \
+    registry.yarnpkg.com npm.pkg.github.com jsr.io deno.land esm.sh github.com gitlab.com bitbucket.org \
+    codeberg.org crates.io index.crates.io static.crates.io proxy.golang.org sum.golang.org rubygems.org \
+    packagist.org repo.maven.apache.org repo1.maven.org api.nuget.org conda.anaconda.org localhost";
 
 /// Programs that install packages.
-const MANAGERS: [&str; 38] = [
-    "pip",
-    "pip3",
-    "pipx",
-    "uv",
-    "uvx",
-    "poetry",
-    "pdm",
-    "npm",
-    "npx",
-    "pnpm",
-    "yarn",
-    "bun",
-    "bunx",
-    "deno",
-    "gem",
-    "bundle",
-    "cargo",
-    "go",
-    "composer",
-    "mvn",
-    "gradle",
-    "dotnet",
-    "nuget",
-    "brew",
-    "apt",
-    "apt-get",
-    "dnf",
-    "yum",
-    "zypper",
-    "rpm",
-    "dpkg",
-    "add-apt-repository",
-    "yum-config-manager",
-    "conda",
-    "code",
-    "snap",
-    "flatpak",
-    "apk",
-];
+const MANAGERS: &str = "pip pip3 pipx uv uvx poetry pdm npm npx pnpm yarn bun bunx deno gem bundle cargo go \
+    composer mvn gradle dotnet nuget brew apt apt-get dnf yum zypper rpm dpkg add-apt-repository \
+    yum-config-manager conda code snap flatpak apk";
 
 /// Options and words that switch a check off.
-const UNCHECKED: [&str; 12] = [
-    "--allow-unauthenticated",
-    "--nogpgcheck",
-    "--no-gpg-check",
-    "--no-gpg-checks",
-    "--trusted-host",
-    "--allow-untrusted",
-    "--force-yes",
-    "strict-ssl",
-    "-insecure",
-    "--dangerous",
-    "Acquire::AllowInsecureRepositories=true",
-    "disable-tls",
-];
+const UNCHECKED: &str = "--allow-unauthenticated --nogpgcheck --no-gpg-check --no-gpg-checks --trusted-host \
+    --allow-untrusted --force-yes strict-ssl -insecure --dangerous Acquire::AllowInsecureRepositories=true \
+    disable-tls";
 
 /// Variables that switch a check off, or name a registry.
-const VARIABLES: [&str; 16] = [
-    "PIP_INDEX_URL",
-    "PIP_EXTRA_INDEX_URL",
-    "PIP_TRUSTED_HOST",
-    "UV_INDEX_URL",
-    "UV_DEFAULT_INDEX",
-    "npm_config_registry",
-    "NPM_CONFIG_REGISTRY",
-    "GOPROXY",
-    "GOSUMDB",
-    "GONOSUMDB",
-    "GONOSUMCHECK",
-    "GOINSECURE",
-    "GOFLAGS",
-    "NODE_TLS_REJECT_UNAUTHORIZED",
-    "PYTHONHTTPSVERIFY",
-    "GIT_SSL_NO_VERIFY",
-];
+const VARIABLES: &str = "PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_TRUSTED_HOST UV_INDEX_URL UV_DEFAULT_INDEX \
+    npm_config_registry NPM_CONFIG_REGISTRY GOPROXY GOSUMDB GONOSUMDB GONOSUMCHECK GOINSECURE GOFLAGS \
+    NODE_TLS_REJECT_UNAUTHORIZED PYTHONHTTPSVERIFY GIT_SSL_NO_VERIFY";
 
 /// Keys of git with which it runs a program, or checks less.
-const OF_GIT: [&str; 6] = [
-    "core.hooksPath",
-    "core.fsmonitor",
-    "core.sshCommand",
-    "http.sslVerify",
-    "protocol.ext.allow",
-    "core.editor",
-];
+const OF_GIT: &str = "core.hooksPath core.fsmonitor core.sshCommand http.sslVerify protocol.ext.allow \
+    core.editor";
 
 const UNKNOWN: Finding = Finding {
     rule: "unknown-host",
@@ -171,8 +78,8 @@ pub(crate) fn judge(run: &Run, hosts: &[String]) -> Option<Finding> {
         "helm" | "kubectl" => args.iter().any(|it| it.starts_with("http://")).then_some(UNKNOWN),
         // A path of a repository is not enough to know its owner.
         "npx" | "bunx" if args.iter().any(|it| it.starts_with("github:")) => Some(UNKNOWN),
-        _ if !MANAGERS.contains(&program) => None,
-        _ if args.iter().any(|it| UNCHECKED.contains(it)) && !args.starts_with(&["config", "get"]) => {
+        _ if !is_in(MANAGERS, program) => None,
+        _ if args.iter().any(|it| is_in(UNCHECKED, it)) && !args.starts_with(&["config", "get"]) => {
             Some(CHECKS)
         }
         "cargo" if args.windows(2).any(|it| matches!(it, ["--registry", name] if *name != "crates-io")) => {
@@ -198,7 +105,7 @@ fn is_known(url: &str, hosts: &[String]) -> bool {
     let host = authority.rsplit('@').next().unwrap_or_default().split(':').next().unwrap_or_default();
     let is_local = matches!(host, "localhost" | "127.0.0.1") || scheme.ends_with("file");
     let is_plain = scheme == "http" || scheme.ends_with("+http");
-    is_local || !is_plain && (HOSTS.contains(&host) || hosts.iter().any(|it| it == host))
+    is_local || !is_plain && (is_in(HOSTS, host) || hosts.iter().any(|it| it == host))
 }
 
 /// Judges the variables that a line exports.
@@ -216,14 +123,14 @@ fn weakens(name: &str, value: &str, hosts: &[String]) -> bool {
         "GOSUMDB" => value == "off",
         "GOFLAGS" => value.contains("insecure"),
         "GOPROXY" => value.split([',', '|']).any(|it| url(it).is_some_and(|it| !is_known(it, hosts))),
-        _ if !VARIABLES.contains(&name) => false,
+        _ if !is_in(VARIABLES, name) => false,
         _ => url(value).is_none_or(|it| !is_known(it, hosts)),
     }
 }
 
 /// Judges the words of git: a value for a key that runs a program.
 fn of_git(args: &[&str]) -> Option<Finding> {
-    let is_key = |word: &str| OF_GIT.iter().any(|it| it.eq_ignore_ascii_case(word));
+    let is_key = |word: &str| OF_GIT.split(' ').any(|it| it.eq_ignore_ascii_case(word));
     let sets = args.iter().enumerate().any(|(at, word)| match word.split_once('=') {
         Some((key, _)) => is_key(key) && at > 0,
         None => {

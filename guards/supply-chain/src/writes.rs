@@ -1,23 +1,13 @@
 //! Files whose contents run later: hooks of git, start files of shells, sources of packages, CI.
 
-use hookbox_shell::{Reading, Run, base_name, join_path};
+use hookbox_shell::{Reading, Run, base_name, is_in, join_path};
 
 use hookbox_sdk::{File, FileUse};
 
 use crate::{Finding, Preset, Step};
 
 /// Start files of shells.
-const START: [&str; 9] = [
-    ".bashrc",
-    ".zshrc",
-    ".profile",
-    ".bash_profile",
-    ".zprofile",
-    ".zshenv",
-    ".bash_login",
-    "config.fish",
-    ".npmrc",
-];
+const START: &str = ".bashrc .zshrc .profile .bash_profile .zprofile .zshenv .bash_login config.fish .npmrc";
 
 const HOOK: Finding = Finding {
     rule: "runs-later",
@@ -37,7 +27,7 @@ const CI: Finding = Finding {
 
 /// Judges a file that a tool uses.
 pub(crate) fn of_file(file: &File) -> Option<Finding> {
-    let runs = START.contains(&base_name(&file.path)) && file.text.as_deref().is_some_and(downloads);
+    let runs = is_in(START, base_name(&file.path)) && file.text.as_deref().is_some_and(downloads);
     let found = if runs { Some(HOOK) } else { of_path(&file.path) };
     found.filter(|_| file.usage == FileUse::Writes)
 }
@@ -69,7 +59,7 @@ pub(crate) fn judge(reading: &Reading, at: usize, run: &Run) -> Option<Finding> 
     let directory = directory.filter(|_| fetches(run)).unwrap_or_default();
     let place = join_path(run.directory.as_deref().unwrap_or("."), directory);
     let targets: Vec<String> = run.writes().map(|it| join_path(&place, it)).collect();
-    let starts = targets.iter().any(|it| START.contains(&base_name(it)));
+    let starts = targets.iter().any(|it| is_in(START, base_name(it)));
     if starts && (sources(reading, run, at).any(fetches) || feeds(reading, run, at).any(downloads)) {
         return Some(HOOK);
     }

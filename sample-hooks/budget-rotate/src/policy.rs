@@ -66,7 +66,7 @@ impl Settings {
 
     /// Returns whether a call adds much to the conversation.
     pub(crate) fn is_large(&self, call: &ToolCall, size: impl Fn(&str) -> Option<u64>) -> bool {
-        if self.block.iter().any(|name| name == kind(call.kind) || name.eq_ignore_ascii_case(&call.name)) {
+        if self.block.iter().any(|name| name == call.kind.as_str() || name.eq_ignore_ascii_case(&call.name)) {
             return true;
         }
         // A read with a limit is not large work.
@@ -74,21 +74,6 @@ impl Settings {
         let files =
             || call.paths.iter().filter_map(|found| size(&found.path)).fold(0_u64, u64::saturating_add);
         call.kind == ToolKind::Read && self.max_read > 0 && whole() && files() > self.max_read
-    }
-}
-
-/// The kind as a subscription writes it, without `kind:`.
-fn kind(kind: ToolKind) -> &'static str {
-    match kind {
-        ToolKind::Shell => "shell",
-        ToolKind::Read => "read",
-        ToolKind::Write => "write",
-        ToolKind::Edit => "edit",
-        ToolKind::Search => "search",
-        ToolKind::Fetch => "fetch",
-        ToolKind::Mcp => "mcp",
-        ToolKind::Agent => "agent",
-        ToolKind::Other => "other",
     }
 }
 

@@ -1,14 +1,10 @@
 //! Logs the agent's answers, but only those of one recipe.
 
-use hookbox_sdk::append_line;
 use hookbox_sdk::prelude::*;
 use hookbox_sdk::text::{Secrets, excerpt};
 
 /// The hook.
 pub struct IntroLogger;
-
-/// The directory that the log is in, as in its right.
-const DIRECTORY: &str = "$DATA";
 
 /// The longest answer in a line, in bytes: a line with its other fields is written at once, even if every
 /// character of the answer takes two in JSON.
@@ -33,40 +29,20 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
-    /// The name, which leads nowhere else; `None` where nothing is to be written.
-    fn file(&self) -> Result<Option<&str>, Error> {
-        if self.file.is_empty() {
-            return Ok(None);
-        }
-        if matches!(self.file.as_str(), "." | "..") || self.file.contains(['/', '\\', '\0']) {
-            return Err(Error::new(format!(
-                "setting `file`: expected the name of a file, found {:?}",
-                self.file
-            )));
-        }
-        Ok(Some(&self.file))
-    }
-}
-
 impl Hook for IntroLogger {
     fn manifest() -> Manifest {
         Manifest::new("intro-logger", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
             .on(Event::TurnEnd)
             .observe()
-            .capability(Capability::ReadWrite(DIRECTORY.to_owned()))
+            .capability(log_file::right())
     }
 
     fn turn_end(cx: &Context, event: &TurnEnd) -> Result<Answer, Error> {
         let settings: Settings = settings()?;
         let Some(line) = line(cx, event, &settings.recipe) else { return Ok(Answer::pass()) };
         hookbox_sdk::info!("{line}");
-        if let Some(file) = settings.file()? {
-            append_line(hookbox_sdk::directory(DIRECTORY)?.join(file), &line).map_err(|error| {
-                error.within(format_args!(
-                    "cannot write {DIRECTORY}/{file} (was read-write:{DIRECTORY} granted?)"
-                ))
-            })?;
+        if !settings.file.is_empty() {
+            log_file::append(&settings.file, &line)?;
         }
         Ok(Answer::pass())
     }
@@ -128,15 +104,6 @@ mod tests {
             let line = line(&cx, &event, &text).unwrap();
             assert!(line.len() < 4096, "{}", line.len());
             assert!(line.parse::<Value>().is_ok());
-        }
-    }
-
-    #[test]
-    fn the_file_stays_in_its_directory() {
-        for (name, good) in [("intro.jsonl", true), ("", true), ("..", false), ("../x", false), ("/x", false)]
-        {
-            let settings = Settings { file: name.to_owned(), ..Settings::default() };
-            assert_eq!(settings.file().is_ok(), good, "{name}");
         }
     }
 }

@@ -1,47 +1,32 @@
 //! Compactions that do not help.
 
-use crate::history::recent;
+use crate::kept::{Kept, recent};
 
 /// The prefix of keys of the store.
 pub(crate) const KEY: &str = "compactions";
 
-/// Keys of the store; few conversations share one.
-const KEYS: u64 = 64;
-
-/// Conversations of one key; the one that was compacted longest ago is forgotten first.
-const CONVERSATIONS: usize = 16;
-
-/// The conversations of one key.
-#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Compactions(Vec<Pressure>);
+/// The compactions of conversations.
+pub(crate) type Compactions = Kept<Pressure>;
 
 /// The compactions of a conversation.
 #[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-struct Pressure {
-    #[serde(default)]
-    session: u64,
-    conversation: u64,
+pub(crate) struct Pressure {
     /// Tokens before the compaction that is under way.
     before: Option<u64>,
     /// The times of compactions in a row that did not help, in milliseconds since 1970.
     useless: Vec<u64>,
 }
 
-/// The key of a conversation.
-pub(crate) fn key(conversation: u64) -> String {
-    format!("{KEY}/{}", conversation % KEYS)
-}
-
 impl Compactions {
     /// Returns the number of compactions in a row that have not helped, within the window that ends now.
     pub(crate) fn useless(&self, conversation: u64, now: u64, window: u64) -> usize {
-        let known = self.0.iter().filter(|known| known.conversation == conversation);
-        known.flat_map(|known| &known.useless).filter(|at| recent(**at, now, window)).count()
+        let useless = self.find(conversation).into_iter().flat_map(|known| &known.useless);
+        useless.filter(|at| recent(**at, now, window)).count()
     }
 
     /// Notes the number of tokens before a compaction.
     pub(crate) fn begins(&mut self, session: u64, conversation: u64, tokens: u64) {
-        self.this(session, conversation).before = Some(tokens);
+        self.latest(session, conversation).before = Some(tokens);
     }
 
     /// Notes the number of tokens after a compaction. It has helped if this share of them is gone. `None` if
@@ -55,7 +40,7 @@ impl Compactions {
         now: u64,
         times: usize,
     ) -> Option<bool> {
-        let this = self.this(session, conversation);
+        let this = self.latest(session, conversation);
         let before = this.before.take().filter(|before| *before > 0)?;
         #[allow(clippy::cast_precision_loss, reason = "windows are far smaller than 2^53 tokens")]
         let helped = tokens as f64 <= before as f64 * (1.0 - share);
@@ -68,30 +53,12 @@ impl Compactions {
         }
         Some(helped)
     }
-
-    /// Forgets the compactions of a session. Returns true if anything changed.
-    pub(crate) fn forget(&mut self, session: u64) -> bool {
-        let before = self.0.len();
-        self.0.retain(|known| known.session != session);
-        self.0.len() != before
-    }
-
-    /// The conversation, as the latest.
-    fn this(&mut self, session: u64, conversation: u64) -> &mut Pressure {
-        let known = self.0.iter().position(|known| known.conversation == conversation);
-        let this = match known {
-            Some(place) => self.0.remove(place),
-            None => Pressure { session, conversation, ..Pressure::default() },
-        };
-        let surplus = (self.0.len() + 1).saturating_sub(CONVERSATIONS);
-        self.0.drain(..surplus);
-        self.0.push_mut(this)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kept::SUBJECTS;
 
     #[test]
     fn a_compaction_helps_where_enough_is_gone() {
@@ -117,8 +84,8 @@ mod tests {
             assert_eq!((compactions.useless(2, 0, 1000), compactions.useless(1, 5000, 1000)), (0, 0));
         }
         (0..100).for_each(|conversation| compactions.begins(conversation % 2, conversation, 1));
-        assert_eq!(compactions.0.len(), CONVERSATIONS);
+        assert_eq!(compactions.0.len(), SUBJECTS);
         assert!(compactions.forget(0) && !compactions.forget(0));
-        assert_eq!(compactions.0.len(), CONVERSATIONS / 2);
+        assert_eq!(compactions.0.len(), SUBJECTS / 2);
     }
 }

@@ -1,42 +1,24 @@
 //! The failures of commands: small values, however long the agent works.
 
+use crate::kept::{Kept, recent};
+
 /// The prefix of keys of the store.
 pub(crate) const KEY: &str = "failures";
 
-/// Keys of the store; few commands share one, so that calls at the same time seldom meet.
-const KEYS: u64 = 64;
+/// The failures of commands.
+pub(crate) type History = Kept<Failures>;
 
-/// Commands of one key that are remembered; the one that failed longest ago is forgotten first.
-const COMMANDS: usize = 16;
-
-/// The commands of one key.
+/// The last error of a command, and the times of that error, in milliseconds since 1970.
 #[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct History(Vec<Failing>);
-
-/// A command, its last error, and the times of that error, in milliseconds since 1970.
-#[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-struct Failing {
-    #[serde(default)]
-    session: u64,
-    command: u64,
+pub(crate) struct Failures {
     error: u64,
     at: Vec<u64>,
-}
-
-/// The key of a command.
-pub(crate) fn key(command: u64) -> String {
-    format!("{KEY}/{}", command % KEYS)
-}
-
-/// Returns whether a failure counts. Clocks may go back.
-pub(crate) fn recent(at: u64, now: u64, window: u64) -> bool {
-    now.abs_diff(at) < window
 }
 
 impl History {
     /// Returns the number of failures of the command in the window that ends now.
     pub(crate) fn failures(&self, command: u64, now: u64, window: u64) -> usize {
-        let at = self.0.iter().filter(|known| known.command == command).flat_map(|known| &known.at);
+        let at = self.find(command).into_iter().flat_map(|known| &known.at);
         at.filter(|at| recent(**at, now, window)).count()
     }
 
@@ -52,45 +34,30 @@ impl History {
         window: u64,
         times: usize,
     ) -> bool {
-        self.0.retain(|known| known.command != command || known.error == error);
+        self.retain(|known| known.subject != command || known.value.error == error);
         if self.failures(command, now, window) >= times {
             return false;
         }
         for known in &mut self.0 {
-            known.at.retain(|at| recent(*at, now, window));
+            known.value.at.retain(|at| recent(*at, now, window));
         }
-        let known = self.0.iter().position(|known| known.command == command);
-        let mut this = match known {
-            Some(place) => self.0.remove(place),
-            None => Failing { session, command, error, at: Vec::new() },
-        };
+        self.retain(|known| !known.value.at.is_empty());
+        let this = self.latest(session, command);
+        this.error = error;
         this.at.push(now);
-        self.0.retain(|known| !known.at.is_empty());
-        // The latest is last.
-        self.0.push(this);
-        let surplus = self.0.len().saturating_sub(COMMANDS);
-        self.0.drain(..surplus);
         true
     }
 
     /// Forgets the failures of a command. Whether anything changed.
     pub(crate) fn succeeded(&mut self, command: u64) -> bool {
-        let before = self.0.len();
-        self.0.retain(|known| known.command != command);
-        self.0.len() != before
-    }
-
-    /// Forgets the commands of a session. Returns true if anything changed.
-    pub(crate) fn forget(&mut self, session: u64) -> bool {
-        let before = self.0.len();
-        self.0.retain(|known| known.session != session);
-        self.0.len() != before
+        self.retain(|known| known.subject != command)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kept::SUBJECTS;
 
     const WINDOW: u64 = 360_000;
 
@@ -129,11 +96,12 @@ mod tests {
                 history.failed(5, command, 7, command + at, u64::MAX, 255);
             }
         }
-        assert_eq!(history.0.len(), COMMANDS);
-        assert!(history.0.iter().all(|known| known.at.len() == 255));
+        assert_eq!(history.0.len(), SUBJECTS);
+        assert!(history.0.iter().all(|known| known.value.at.len() == 255));
         assert_eq!((history.failures(23, 0, u64::MAX), history.failures(24, 0, u64::MAX)), (0, 255));
         history.failed(5, 1, 7, 10_000_000, WINDOW, 3);
-        assert_eq!(history.0, [Failing { session: 5, command: 1, error: 7, at: vec![10_000_000] }]);
+        assert_eq!(history.0.len(), 1);
+        assert_eq!(history.find(1), Some(&Failures { error: 7, at: vec![10_000_000] }));
     }
 
     #[test]

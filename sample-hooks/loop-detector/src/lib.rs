@@ -2,6 +2,7 @@
 
 mod compactions;
 mod history;
+mod kept;
 mod outcome;
 mod turns;
 
@@ -13,13 +14,14 @@ use hookbox_sdk::text::hash;
 
 use crate::compactions::Compactions;
 use crate::history::History;
+use crate::kept::key;
 use crate::turns::{Call, Turns};
 
 /// The hook.
 pub struct LoopDetector;
 
 /// The form of the values in the store.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The first words of every reason, by which this hook recognises a call that it has blocked.
 const DETECTED: &str = "Loop detected: ";
@@ -87,7 +89,7 @@ impl Hook for LoopDetector {
     fn before_tool_call(cx: &Context, call: &ToolCall) -> Result<Answer, Error> {
         let settings: Settings = settings()?;
         if let Some(command) = command(cx, call) {
-            let history: History = state::load(&history::key(command), VERSION)?;
+            let history: History = state::load(&key(history::KEY, command), VERSION)?;
             let failures = history.failures(command, cx.timestamp_ms, settings.window_ms());
             if failures >= settings.times() {
                 return Ok(Answer::block(failing(&settings, failures)));
@@ -95,7 +97,7 @@ impl Hook for LoopDetector {
         }
         if let Some(turns) = settings.turns() {
             let conversation = conversation(cx);
-            let known: Turns = state::load(&turns::key(conversation), VERSION)?;
+            let known: Turns = state::load(&key(turns::KEY, conversation), VERSION)?;
             let rounds = known.rounds(conversation, cx.timestamp_ms, settings.window_ms());
             if rounds >= turns && known.goes_on(conversation, outcome::call(call)) {
                 return Ok(Answer::block(turning(rounds)));
@@ -130,7 +132,7 @@ impl Hook for LoopDetector {
         let settings: Settings = settings()?;
         let (Some(usage), true) = (event.usage, settings.compactions > 0) else { return Ok(Answer::pass()) };
         let conversation = conversation(cx);
-        let key = compactions::key(conversation);
+        let key = key(compactions::KEY, conversation);
         let mut known: Compactions = state::load(&key, VERSION)?;
         let useless =
             known.useless(conversation, cx.timestamp_ms, u64::from(settings.compactions_within) * 1000);
@@ -154,7 +156,7 @@ impl Hook for LoopDetector {
         let settings: Settings = settings()?;
         let (Some(usage), true) = (event.usage, settings.compactions > 0) else { return Ok(Answer::pass()) };
         let conversation = conversation(cx);
-        let key = compactions::key(conversation);
+        let key = key(compactions::KEY, conversation);
         let times = usize::from(settings.compactions);
         let mut known: Compactions = state::load(&key, VERSION)?;
         let helped = known.ends(
@@ -180,9 +182,9 @@ impl Hook for LoopDetector {
         let session = session(cx);
         for key in state::keys()? {
             match key.split_once('/') {
-                Some((history::KEY, _)) => forget(&key, |known: &mut History| known.forget(session))?,
-                Some((turns::KEY, _)) => forget(&key, |known: &mut Turns| known.forget(session))?,
-                Some((compactions::KEY, _)) => forget(&key, |known: &mut Compactions| known.forget(session))?,
+                Some((history::KEY, _)) => History::forget_in(&key, session)?,
+                Some((turns::KEY, _)) => Turns::forget_in(&key, session)?,
+                Some((compactions::KEY, _)) => Compactions::forget_in(&key, session)?,
                 _ => {}
             }
         }
@@ -190,26 +192,10 @@ impl Hook for LoopDetector {
     }
 }
 
-/// Changes the value of a key, and removes the key if nothing is left.
-fn forget<T>(key: &str, change: impl FnOnce(&mut T) -> bool) -> Result<(), Error>
-where
-    T: Default + PartialEq + serde::Serialize + serde::de::DeserializeOwned,
-{
-    let mut value: T = state::load(key, VERSION)?;
-    let changed = change(&mut value);
-    if value == T::default() {
-        state::delete(key)
-    } else if changed {
-        state::save(key, VERSION, &value)
-    } else {
-        Ok(())
-    }
-}
-
 /// Notes the result of a command; returns the number of times that it has failed this way.
 fn note_failure(cx: &Context, settings: &Settings, result: &ToolResult) -> Result<usize, Error> {
     let (Some(command), Some(failed)) = (command(cx, &result.call), failed(result)) else { return Ok(0) };
-    let key = history::key(command);
+    let key = key(history::KEY, command);
     let mut history: History = state::load(&key, VERSION)?;
     let changed = if failed {
         history.failed(
@@ -233,7 +219,7 @@ fn note_failure(cx: &Context, settings: &Settings, result: &ToolResult) -> Resul
 fn note_turn(cx: &Context, settings: &Settings, result: &ToolResult) -> Result<usize, Error> {
     let Some(turns) = settings.turns() else { return Ok(0) };
     let conversation = conversation(cx);
-    let key = turns::key(conversation);
+    let key = key(turns::KEY, conversation);
     let mut known: Turns = state::load(&key, VERSION)?;
     let call = Call { call: outcome::call(&result.call), outcome: outcome::of(result), at: cx.timestamp_ms };
     known.called(session(cx), conversation, call, turns);

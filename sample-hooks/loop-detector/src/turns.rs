@@ -1,26 +1,16 @@
 //! Two calls that take turns without progress.
 
-use crate::history::recent;
+use crate::kept::{Kept, recent};
 
 /// The prefix of keys of the store.
 pub(crate) const KEY: &str = "turns";
 
-/// Keys of the store; few conversations share one.
-const KEYS: u64 = 64;
-
-/// Conversations of one key; the one that was quiet longest is forgotten first.
-const CONVERSATIONS: usize = 16;
-
-/// The conversations of one key.
-#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Turns(Vec<Calls>);
+/// The latest calls in conversations.
+pub(crate) type Turns = Kept<Calls>;
 
 /// The latest calls in a conversation.
-#[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-struct Calls {
-    #[serde(default)]
-    session: u64,
-    conversation: u64,
+#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Calls {
     last: Vec<Call>,
 }
 
@@ -41,32 +31,20 @@ impl Call {
     }
 }
 
-/// The key of a conversation.
-pub(crate) fn key(conversation: u64) -> String {
-    format!("{KEY}/{}", conversation % KEYS)
-}
-
 impl Turns {
     /// Notes a call. Only as many are kept as matter.
     pub(crate) fn called(&mut self, session: u64, conversation: u64, call: Call, turns: usize) {
-        let known = self.0.iter().position(|known| known.conversation == conversation);
-        let mut this = match known {
-            Some(place) => self.0.remove(place),
-            None => Calls { session, conversation, last: Vec::new() },
-        };
-        this.last.push(call);
-        let surplus = this.last.len().saturating_sub(turns * 2);
-        this.last.drain(..surplus);
-        // The latest is last.
-        self.0.push(this);
-        let surplus = self.0.len().saturating_sub(CONVERSATIONS);
-        self.0.drain(..surplus);
+        let last = &mut self.latest(session, conversation).last;
+        last.push(call);
+        let surplus = last.len().saturating_sub(turns * 2);
+        last.drain(..surplus);
     }
 
     /// Returns the number of times that two calls have alternated up to now, each with the same outcome every
     /// time.
     pub(crate) fn rounds(&self, conversation: u64, now: u64, window: u64) -> usize {
-        let latest = self.latest(conversation, now, window);
+        let calls = self.find(conversation).into_iter().flat_map(|known| &known.last);
+        let latest: Vec<_> = calls.filter(|call| recent(call.at, now, window)).collect();
         let [.., a, b] = latest.as_slice() else { return 0 };
         if a.call == b.call {
             return 0;
@@ -79,27 +57,15 @@ impl Turns {
 
     /// Returns whether this call is one of the last two.
     pub(crate) fn goes_on(&self, conversation: u64, call: u64) -> bool {
-        let known = self.0.iter().find(|known| known.conversation == conversation);
-        known.is_some_and(|known| known.last.iter().rev().take(2).any(|last| last.call == call))
-    }
-
-    /// Forgets the calls of a session. Returns true if anything changed.
-    pub(crate) fn forget(&mut self, session: u64) -> bool {
-        let before = self.0.len();
-        self.0.retain(|known| known.session != session);
-        self.0.len() != before
-    }
-
-    fn latest(&self, conversation: u64, now: u64, window: u64) -> Vec<Call> {
-        let known = self.0.iter().find(|known| known.conversation == conversation);
-        let calls = known.into_iter().flat_map(|known| &known.last);
-        calls.filter(|call| recent(call.at, now, window)).copied().collect()
+        self.find(conversation)
+            .is_some_and(|known| known.last.iter().rev().take(2).any(|last| last.call == call))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kept::SUBJECTS;
 
     const WINDOW: u64 = 1000;
 
@@ -147,9 +113,9 @@ mod tests {
                 turns.called(conversation % 2, conversation, Call { call: at, outcome: 0, at }, 3);
             }
         }
-        assert_eq!(turns.0.len(), CONVERSATIONS);
-        assert!(turns.0.iter().all(|calls| calls.last.len() == 6 && calls.conversation >= 24));
+        assert_eq!(turns.0.len(), SUBJECTS);
+        assert!(turns.0.iter().all(|it| it.value.last.len() == 6 && it.subject >= 24));
         assert!(turns.forget(0) && !turns.forget(0));
-        assert_eq!(turns.0.len(), CONVERSATIONS / 2);
+        assert_eq!(turns.0.len(), SUBJECTS / 2);
     }
 }

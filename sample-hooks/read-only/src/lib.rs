@@ -11,26 +11,17 @@ mod programs;
 mod text;
 
 use hookbox_sdk::prelude::*;
+use hookbox_shell::is_in;
 
 /// The hook.
 pub struct ReadOnly;
 
 /// The fields of a shell tool's input that change neither its program nor its rights.
-const FIELDS: [&str; 10] = [
-    "command",
-    "cmd",
-    "description",
-    "timeout",
-    "timeout_ms",
-    "yield_time_ms",
-    "max_output_tokens",
-    "run_in_background",
-    "is_background",
-    "block_until_ms",
-];
+const FIELDS: &str = "command cmd description timeout timeout_ms yield_time_ms max_output_tokens \
+    run_in_background is_background block_until_ms";
 
 /// The fields with the directory of a shell tool.
-const DIRECTORIES: [&str; 3] = ["workdir", "cwd", "directory"];
+const DIRECTORIES: &str = "workdir cwd directory";
 
 /// Returns the reason to allow a line that would run in this directory.
 pub fn reason_for_line(cx: &Context, line: &str) -> Option<&'static str> {
@@ -48,9 +39,9 @@ fn reason(cx: &Context, call: &ToolCall) -> Option<&'static str> {
             let input = call.input.parse::<Value>().ok()?;
             let mut fields = input.as_object()?.iter();
             let is_plain = |(name, value): (&String, &Value)| {
-                FIELDS.contains(&name.as_str())
+                is_in(FIELDS, name)
                     || value.is_null()
-                    || (DIRECTORIES.contains(&name.as_str()) && value.as_str() == Some(&cx.cwd))
+                    || (is_in(DIRECTORIES, name) && value.as_str() == Some(&cx.cwd))
             };
             if fields.all(is_plain) { reason_for_line(cx, line) } else { None }
         }

@@ -68,7 +68,7 @@ fn reads_near(run: &Run, reads: Reads, cwd: &str) -> bool {
 
 /// Returns the place of the pattern of a search, unless it is the value of an option.
 fn pattern(args: &[Arg]) -> Option<usize> {
-    let is_given = |it: &Arg| is_option(&it.text, &["--regexp", "--file", "-e", "-f"]);
+    let is_given = |it: &Arg| is_option(&it.text, "--regexp --file -e -f");
     let first = || args.iter().position(|it| !it.text.starts_with('-'));
     if args.iter().any(is_given) { None } else { first() }
 }

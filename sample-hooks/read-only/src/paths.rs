@@ -1,72 +1,29 @@
 //! The paths whose contents are not to be read without a question.
 
 use hookbox_sdk::Value;
+use hookbox_shell::is_in;
 
 /// Names of files with secrets, in lower case.
-const FILES: [&str; 18] = [
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".my.cnf",
-    ".git-credentials",
-    ".htpasswd",
-    ".vault-token",
-    ".dockercfg",
-    ".terraformrc",
-    ".s3cfg",
-    ".boto",
-    "shadow",
-    "gshadow",
-    "master.passwd",
-    "sudoers",
-    "kcore",
-    "mem",
-];
+const FILES: &str = ".netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials .htpasswd .vault-token \
+    .dockercfg .terraformrc .s3cfg .boto shadow gshadow master.passwd sudoers kcore mem";
 
 /// Directories whose files are not to be read, in lower case.
-const DIRECTORIES: [&str; 12] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".password-store",
-    ".gcloud",
-    "gcloud",
-    "keychains",
-    "secrets",
-    ".terraform.d",
-];
+const DIRECTORIES: &str = ".ssh .gnupg .aws .azure .kube .docker .password-store .gcloud gcloud keychains \
+    secrets .terraform.d";
 
 /// Endings of the names of keys, in lower case.
-const ENDINGS: [&str; 11] =
-    ["pem", "key", "p12", "pfx", "jks", "keystore", "kdbx", "ppk", "gpg", "asc", "tfstate"];
+const ENDINGS: &str = "pem key p12 pfx jks keystore kdbx ppk gpg asc tfstate";
 
 /// Parts of the names of files with secrets, in lower case.
-const PARTS: [&str; 13] = [
-    ".env",
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
-    "credential",
-    "secret",
-    "password",
-    "passwd",
-    "token",
-    "private",
-    "cookie",
-    "serviceaccount",
-];
+const PARTS: &str = ".env id_rsa id_dsa id_ecdsa id_ed25519 credential secret password passwd token private \
+    cookie serviceaccount";
 
 /// Returns true if a path may name a secret, or a device or a state of the kernel that is one.
 pub(crate) fn is_private(path: &str) -> bool {
     let path = path.trim_end_matches('/').to_ascii_lowercase();
     let mut parts = path.split('/');
     let name = parts.next_back().unwrap_or_default();
-    let is_dir = |part: &str| DIRECTORIES.contains(&part);
+    let is_dir = |part: &str| is_in(DIRECTORIES, part);
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     let is_device = path.starts_with("/dev/")
         && !matches!(path.as_str(), "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr")
@@ -77,9 +34,9 @@ pub(crate) fn is_private(path: &str) -> bool {
         || is_process
         || parts.any(is_dir)
         || is_dir(name)
-        || FILES.contains(&name)
-        || (ENDINGS.contains(&ending) && name.len() > ending.len() + 1)
-        || PARTS.iter().any(|part| name.contains(part))
+        || is_in(FILES, name)
+        || (is_in(ENDINGS, ending) && name.len() > ending.len() + 1)
+        || PARTS.split(' ').any(|part| name.contains(part))
         || path.ends_with(".git/config")
 }
 

@@ -1,6 +1,7 @@
 //! The programs that are known to only read, and the arguments with which they do something else.
 
 use hookbox_sdk::shell::{Arg, Run};
+use hookbox_shell::is_in;
 
 use crate::git;
 use crate::options::is_option;
@@ -24,7 +25,7 @@ pub(crate) enum Rule {
     /// All.
     Any,
     /// All but these options: `--long` also shortened, `-x` also among other letters.
-    Without(&'static [&'static str]),
+    Without(&'static str),
     /// Those for which the function returns true.
     If(fn(&[Arg]) -> bool),
     /// Like `If`, with the command and the directory of its line.
@@ -33,8 +34,8 @@ pub(crate) enum Rule {
 
 /// A program that is known to only read.
 pub(crate) struct Program {
-    /// Its names.
-    names: &'static [&'static str],
+    /// Its names, with spaces between them.
+    names: &'static str,
     pub(crate) reads: Reads,
     pub(crate) rule: Rule,
 }
@@ -42,90 +43,51 @@ pub(crate) struct Program {
 use Reads::{Contents, Names, Searches, Words};
 use Rule::{Any, If, In, Without};
 
-const fn program(names: &'static [&'static str], reads: Reads, rule: Rule) -> Program {
+const fn program(names: &'static str, reads: Reads, rule: Rule) -> Program {
     Program { names, reads, rule }
 }
 
 /// The programs.
 static PROGRAMS: &[Program] = &[
-    program(&["echo", "true", "false", ":", "seq", "sleep", "basename", "dirname"], Words, Any),
-    program(&["pwd", "which", "type"], Words, Any),
+    program("echo true false : seq sleep basename dirname", Words, Any),
+    program("pwd which type", Words, Any),
     program(
-        &["test"],
+        "test",
         Words,
         If(|args| !args.iter().any(|it| matches!(it.text.as_str(), "-v" | "-R") || is_code(it))),
     ),
-    program(
-        &["printf"],
-        Words,
-        If(|args| !args.iter().any(|it| is_option(&it.text, &["-v"]) || is_code(it))),
-    ),
-    program(&["command"], Words, If(|args| first(args).is_some_and(|it| matches!(it, "-v" | "-V")))),
-    program(&["exit"], Words, If(|args| args.iter().all(|it| it.text.bytes().all(|it| it.is_ascii_digit())))),
-    program(&["set"], Words, If(sets_only_errors)),
-    program(
-        &["node", "python", "python3", "perl", "java", "gcc", "clang", "cmake", "make"],
-        Words,
-        If(version),
-    ),
-    program(&["cd", "ls", "realpath", "readlink", "stat", "du"], Names, Any),
-    program(&["tree"], Names, Without(&["-o", "-R", "--output"])),
-    program(
-        &["file"],
-        Names,
-        Without(&["--compile", "-C", "-z", "-Z", "--uncompress", "--uncompress-noreport"]),
-    ),
-    program(&["find"], Contents, If(find_only)),
-    program(&["fd", "fdfind"], Contents, Without(&["--exec", "--exec-batch", "-x", "-X"])),
-    program(
-        &["cat", "head", "tail", "wc", "nl", "tac", "rev", "cut", "paste", "join", "comm", "cmp"],
-        Contents,
-        Any,
-    ),
-    program(
-        &["tr", "fold", "fmt", "expand", "unexpand", "column", "od", "hexdump", "strings"],
-        Contents,
-        Any,
-    ),
-    program(
-        &["cksum", "md5sum", "sha1sum", "sha256sum", "sha512sum", "b2sum", "sum", "shasum"],
-        Contents,
-        Any,
-    ),
-    program(&["diff"], Contents, Without(&["--paginate", "-l"])),
-    program(&["base64"], Contents, Without(&["--output", "-o"])),
-    program(
-        &["sort"],
-        Contents,
-        Without(&["--output", "-o", "--compress-program", "--temporary-directory", "-T"]),
-    ),
-    program(&["uniq"], Contents, If(uniq)),
-    program(&["sed"], Contents, If(sed)),
-    program(&["jq"], Contents, If(jq)),
-    program(&["grep", "egrep", "fgrep"], Searches, Any),
-    program(&["rg"], Searches, Without(&RG)),
-    program(&["git"], Contents, In(git::only_reads)),
+    program("printf", Words, If(|args| !args.iter().any(|it| is_option(&it.text, "-v") || is_code(it)))),
+    program("command", Words, If(|args| first(args).is_some_and(|it| matches!(it, "-v" | "-V")))),
+    program("exit", Words, If(|args| args.iter().all(|it| it.text.bytes().all(|it| it.is_ascii_digit())))),
+    program("set", Words, If(sets_only_errors)),
+    program("node python python3 perl java gcc clang cmake make", Words, If(version)),
+    program("cd ls realpath readlink stat du", Names, Any),
+    program("tree", Names, Without("-o -R --output")),
+    program("file", Names, Without("--compile -C -z -Z --uncompress --uncompress-noreport")),
+    program("find", Contents, If(find_only)),
+    program("fd fdfind", Contents, Without("--exec --exec-batch -x -X")),
+    program("cat head tail wc nl tac rev cut paste join comm cmp", Contents, Any),
+    program("tr fold fmt expand unexpand column od hexdump strings", Contents, Any),
+    program("cksum md5sum sha1sum sha256sum sha512sum b2sum sum shasum", Contents, Any),
+    program("diff", Contents, Without("--paginate -l")),
+    program("base64", Contents, Without("--output -o")),
+    program("sort", Contents, Without("--output -o --compress-program --temporary-directory -T")),
+    program("uniq", Contents, If(uniq)),
+    program("sed", Contents, If(sed)),
+    program("jq", Contents, If(jq)),
+    program("grep egrep fgrep", Searches, Any),
+    program("rg", Searches, Without(RG)),
+    program("git", Contents, In(git::only_reads)),
 ];
 
 /// Options with which `rg` runs programs, or reads hidden and ignored files.
-const RG: [&str; 10] = [
-    "--pre",
-    "--pre-glob",
-    "--hostname-bin",
-    "--search-zip",
-    "-z",
-    "--hidden",
-    "-.",
-    "--no-ignore",
-    "--unrestricted",
-    "-u",
-];
+const RG: &str = "--pre --pre-glob --hostname-bin --search-zip -z --hidden -. --no-ignore --unrestricted -u";
 
 /// Returns the program that a word names.
 pub(crate) fn find(word: &str) -> Option<&'static Program> {
     // Another path may be another program.
     let name = word.strip_prefix("/usr/bin/").or_else(|| word.strip_prefix("/bin/")).unwrap_or(word);
-    PROGRAMS.iter().find(|it| it.names.contains(&name))
+    PROGRAMS.iter().find(|it| is_in(it.names, name))
 }
 
 impl Rule {
@@ -155,14 +117,13 @@ fn first(args: &[Arg]) -> Option<&str> {
     args.first().filter(|it| it.is_plain()).map(|it| it.text.as_str())
 }
 
-fn is_one(arg: &Arg, words: &[&str]) -> bool {
-    arg.is_plain() && words.contains(&arg.text.as_str())
+fn is_one(arg: &Arg, words: &str) -> bool {
+    arg.is_plain() && is_in(words, &arg.text)
 }
 
 /// Returns true for `set` that only makes a script stop at errors.
 fn sets_only_errors(args: &[Arg]) -> bool {
-    !args.is_empty()
-        && args.iter().all(|it| is_one(it, &["-e", "-u", "-eu", "-euo", "-eo", "-uo", "-o", "pipefail"]))
+    !args.is_empty() && args.iter().all(|it| is_one(it, "-e -u -eu -euo -eo -uo -o pipefail"))
 }
 
 /// Actions of `find` that run, remove or write.
@@ -217,14 +178,14 @@ fn is_plain_script(script: &str) -> bool {
 /// `jq` can print the environment, which has secrets.
 fn jq(args: &[Arg]) -> bool {
     let has_environment = |text: &str| text.to_ascii_lowercase().contains("env");
-    !args.iter().any(|it| {
-        has_environment(&it.text) || is_option(&it.text, &["--from-file", "-f", "-L", "--library-path"])
-    })
+    !args
+        .iter()
+        .any(|it| has_environment(&it.text) || is_option(&it.text, "--from-file -f -L --library-path"))
 }
 
 /// A question for the version of a program that may also run code.
 fn version(args: &[Arg]) -> bool {
-    matches!(args, [only] if is_one(only, &["--version", "-V", "-version"]))
+    matches!(args, [only] if is_one(only, "--version -V -version"))
 }
 
 #[cfg(test)]
@@ -233,12 +194,12 @@ mod tests {
 
     #[test]
     fn an_option_is_found_shortened_and_among_others() {
-        let sort = ["--output", "-o", "--compress-program"];
+        let sort = "--output -o --compress-program";
         for text in ["-o", "-no", "-ofile", "--output=a", "--out", "--o", "--comp=sh", "--compress-program"] {
-            assert!(is_option(text, &sort), "{text}");
+            assert!(is_option(text, sort), "{text}");
         }
         for text in ["-n", "--", "-", "o", "--check", "--key=2", "a-o"] {
-            assert!(!is_option(text, &sort), "{text}");
+            assert!(!is_option(text, sort), "{text}");
         }
     }
 

@@ -3,22 +3,24 @@
 //! The shell reader follows bash. The agent's shell may be zsh or fish, where `*(e:…:)` and `(…)` run commands, and a line can
 //! redefine what its words mean. Such lines are left to the agent's question.
 
+use hookbox_shell::is_in;
+
 /// The longest line that is read, in bytes.
 const MAX_LINE: usize = 8 << 10;
 
 /// Variables in capitals that change no program: words and signs of its output.
-const HARMLESS: [&str; 7] = ["LC_ALL", "LC_COLLATE", "LC_CTYPE", "LANG", "TZ", "NO_COLOR", "COLUMNS"];
+const HARMLESS: &str = "LC_ALL LC_COLLATE LC_CTYPE LANG TZ NO_COLOR COLUMNS";
 
 /// Words at the beginning of a command that define something, or read a text in another way.
-const REFUSED: [&str; 6] = ["function", "select", "coproc", "case", "[[", "repeat"];
+const REFUSED: &str = "function select coproc case [[ repeat";
 
 /// Words at the beginning of a command behind which another one begins.
-const BEFORE_COMMANDS: [&str; 10] = ["do", "then", "else", "elif", "if", "while", "until", "!", "time", "{"];
+const BEFORE_COMMANDS: &str = "do then else elif if while until ! time {";
 
 /// Returns true if a variable of this name changes no program of the line.
 pub(crate) fn is_harmless(name: &str) -> bool {
     let is_lower = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'_';
-    HARMLESS.contains(&name) || (name.bytes().all(is_lower) && !name.is_empty() && !name.ends_with("_proxy"))
+    is_in(HARMLESS, name) || (name.bytes().all(is_lower) && !name.is_empty() && !name.ends_with("_proxy"))
 }
 
 /// Returns true if the value of this variable may be shown. Those of the environment may be secrets.
@@ -217,8 +219,8 @@ impl<'a> Scanner<'a> {
         }
         let is_keyword = std::mem::take(&mut self.is_start) && !is_quoted;
         self.is_variable = is_keyword && word == "for";
-        self.is_start = is_keyword && BEFORE_COMMANDS.contains(&word.as_str());
-        !(is_keyword && REFUSED.contains(&word.as_str())) && is_harmless_assignment(&word)
+        self.is_start = is_keyword && is_in(BEFORE_COMMANDS, &word);
+        !(is_keyword && is_in(REFUSED, &word)) && is_harmless_assignment(&word)
     }
 }
 

@@ -4,7 +4,6 @@ mod measures;
 
 use std::collections::BTreeMap;
 
-use hookbox_sdk::append_line;
 use hookbox_sdk::prelude::*;
 use hookbox_sdk::state;
 use hookbox_sdk::text::{excerpt, hash};
@@ -13,9 +12,6 @@ use crate::measures::Added;
 
 /// The hook.
 pub struct Telemetry;
-
-/// The directory that the measures are in, as in its right.
-const DIRECTORY: &str = "$DATA";
 
 /// So many sessions that never ended are kept; a session has some fifty counters.
 const SESSIONS: usize = 64;
@@ -37,29 +33,13 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
-    /// The name, which leads nowhere else; `None` where nothing is to be written.
-    fn file(&self) -> Result<Option<&str>, Error> {
-        if self.file.is_empty() {
-            return Ok(None);
-        }
-        if matches!(self.file.as_str(), "." | "..") || self.file.contains(['/', '\\', '\0']) {
-            return Err(Error::new(format!(
-                "setting `file`: expected the name of a file, found {:?}",
-                self.file
-            )));
-        }
-        Ok(Some(&self.file))
-    }
-}
-
 impl Hook for Telemetry {
     fn manifest() -> Manifest {
         let manifest = Manifest::new("telemetry", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"));
         let manifest = Event::ALL
             .into_iter()
             .fold(manifest, |manifest, event| manifest.on(event).priority(90).observe());
-        manifest.capability(Capability::Store).capability(Capability::ReadWrite(DIRECTORY.to_owned()))
+        manifest.capability(Capability::Store).capability(log_file::right())
     }
 
     fn session_start(cx: &Context, event: &SessionStart) -> Result<Answer, Error> {
@@ -144,14 +124,8 @@ impl Hook for Telemetry {
         hookbox_sdk::info!("{line}");
         // Forgotten first: a file that cannot be written must not make the next session count on.
         keys.iter().try_for_each(|key| state::delete(key))?;
-        if let Some(file) = settings.file()? {
-            append_line(hookbox_sdk::directory(DIRECTORY)?.join(file), &line.to_string()).map_err(
-                |error| {
-                    error.within(format_args!(
-                        "cannot write {DIRECTORY}/{file} (was read-write:{DIRECTORY} granted?)"
-                    ))
-                },
-            )?;
+        if !settings.file.is_empty() {
+            log_file::append(&settings.file, &line.to_string())?;
         }
         Ok(Answer::pass().metadata("telemetry", line))
     }
@@ -302,12 +276,5 @@ mod tests {
             line(&cx, &SessionEnd::default(), &counters.into(), 1).to_string(),
             r#"{"timestamp_ms":100,"conversation":"c","length_ms":60,"rotations_so_far":1,"calls":2}"#
         );
-    }
-
-    #[test]
-    fn the_file_stays_in_its_directory() {
-        for (name, good) in [("t.jsonl", true), ("", true), ("..", false), ("../x", false), ("/x", false)] {
-            assert_eq!(Settings { file: name.to_owned() }.file().is_ok(), good, "{name}");
-        }
     }
 }

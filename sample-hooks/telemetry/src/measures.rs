@@ -15,7 +15,7 @@ fn one(name: impl Into<String>) -> (String, u64) {
 
 /// A tool is about to run: what category of tool.
 pub(crate) fn before_tool_call(call: &ToolCall) -> Added {
-    vec![one("calls"), one(format!("calls.{}", kind(call.kind)))]
+    vec![one("calls"), one(format!("calls.{}", call.kind.as_str()))]
 }
 
 /// Measures a tool's result and duration.
@@ -106,21 +106,6 @@ pub(crate) fn on_budget_exceeded(event: &BudgetExceeded) -> Added {
         added.push(one(format!("budget.at_{percent}")));
     }
     added
-}
-
-/// The kind as a subscription writes it, without `kind:`.
-fn kind(kind: ToolKind) -> &'static str {
-    match kind {
-        ToolKind::Shell => "shell",
-        ToolKind::Read => "read",
-        ToolKind::Write => "write",
-        ToolKind::Edit => "edit",
-        ToolKind::Search => "search",
-        ToolKind::Fetch => "fetch",
-        ToolKind::Mcp => "mcp",
-        ToolKind::Agent => "agent",
-        ToolKind::Other => "other",
-    }
 }
 
 /// Returns shares of the counters, rounded to three places.

@@ -16,7 +16,6 @@ use crate::environment::TestEnvironment;
 type Make<'a> = Box<dyn Fn(&TestEnvironment, &str) + 'a>;
 
 const HOSTILE: &str = "Hostile";
-const PATH: &str = "Path";
 const LARGE: &str = "TooLarge";
 
 fn copied(env: &TestEnvironment, dir: &str) -> Result<Tree, PluginError> {
@@ -91,14 +90,14 @@ fn an_entry_that_no_plugin_may_have_is_refused_by_name() {
                 env.file(&format!("{path}/.git/config"), "x");
             }),
             "has a part `.git`",
-            PATH,
+            HOSTILE,
         ),
         (
             Box::new(|env, path| {
                 env.file(&format!("{path}/a\nb"), "x");
             }),
             "a\\nb: has a control character",
-            PATH,
+            HOSTILE,
         ),
         (
             Box::new(|env, path| {
@@ -151,7 +150,7 @@ fn ten_thousand_files_and_directories_without_bottom_are_refused() {
     let error = copied(&env, "many").unwrap_err();
     assert!(error.to_string().contains("a plugin may have 4096 files and directories"), "{error}");
     let error = copied(&env, "deep").unwrap_err();
-    assert!(matches!(error.kind, PluginErrorKind::Path(_)), "{error}");
+    assert!(matches!(error.kind, PluginErrorKind::Hostile(_)), "{error}");
     // What git has committed is smaller.
     env.file("many/.git/HEAD", "x").directory("modules/hooks").file("modules/hooks/guard", "x");
     fs::rename(env.path("many/hooks"), env.path("modules/node_modules")).unwrap();

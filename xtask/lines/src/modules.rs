@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{Spacing, TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::visit::Visit;
-use syn::{Expr, File, Item, ItemMod, ItemUse, Lit, Meta, UseTree};
+use syn::{Expr, ExprLit, File, Item, ItemMod, ItemUse, Lit, Meta, MetaNameValue, UseTree};
 
 use crate::source;
 
@@ -222,16 +222,13 @@ struct Declared {
 
 /// Returns the file in `#[path = "file"]`.
 fn path_attribute(item: &ItemMod) -> Option<String> {
-    item.attrs.iter().find(|it| it.path().is_ident("path")).and_then(|it| match &it.meta {
-        Meta::NameValue(it) => match &it.value {
-            Expr::Lit(it) => match &it.lit {
-                Lit::Str(it) => Some(it.value()),
-                _ => None,
-            },
-            _ => None,
-        },
+    let path = item.attrs.iter().find(|it| it.path().is_ident("path"))?;
+    match &path.meta {
+        Meta::NameValue(MetaNameValue { value: Expr::Lit(ExprLit { lit: Lit::Str(it), .. }), .. }) => {
+            Some(it.value())
+        }
         _ => None,
-    })
+    }
 }
 
 /// Finds each `use`, also in a function.

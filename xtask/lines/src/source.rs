@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
-use quote::ToTokens as _;
+use quote::ToTokens;
+use syn::parse::{ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Attribute, Expr, File, ImplItem, Item, Lit, Meta, Stmt, Token, TraitItem, Type};
+use syn::{Attribute, Expr, File, Lit, Meta, Token, Type};
 
 /// Reads the text of a file.
 pub(crate) fn parse(text: &str) -> Result<File, String> {
@@ -27,65 +28,41 @@ struct WithoutTests;
 
 impl VisitMut for WithoutTests {
     fn visit_file_mut(&mut self, file: &mut File) {
-        file.items.retain(|item| !item_attributes(item).iter().any(is_test));
+        file.items.retain(|it| !has_test(it));
         visit_mut::visit_file_mut(self, file);
     }
 
     fn visit_item_mod_mut(&mut self, module: &mut syn::ItemMod) {
         if let Some((_, items)) = &mut module.content {
-            items.retain(|item| !item_attributes(item).iter().any(is_test));
+            items.retain(|it| !has_test(it));
         }
         visit_mut::visit_item_mod_mut(self, module);
     }
 
     fn visit_item_impl_mut(&mut self, block: &mut syn::ItemImpl) {
-        block.items.retain(|item| match item {
-            ImplItem::Const(it) => !it.attrs.iter().any(is_test),
-            ImplItem::Fn(it) => !it.attrs.iter().any(is_test),
-            _ => true,
-        });
+        block.items.retain(|it| !has_test(it));
         visit_mut::visit_item_impl_mut(self, block);
     }
 
     fn visit_item_trait_mut(&mut self, item: &mut syn::ItemTrait) {
-        item.items.retain(|item| match item {
-            TraitItem::Const(it) => !it.attrs.iter().any(is_test),
-            TraitItem::Fn(it) => !it.attrs.iter().any(is_test),
-            _ => true,
-        });
+        item.items.retain(|it| !has_test(it));
         visit_mut::visit_item_trait_mut(self, item);
     }
 
     fn visit_block_mut(&mut self, block: &mut syn::Block) {
-        block.stmts.retain(|statement| match statement {
-            Stmt::Local(it) => !it.attrs.iter().any(is_test),
-            Stmt::Item(it) => !item_attributes(it).iter().any(is_test),
-            _ => true,
-        });
+        block.stmts.retain(|it| !has_test(it));
         visit_mut::visit_block_mut(self, block);
     }
 }
 
-/// The attributes of an item.
-fn item_attributes(item: &Item) -> &[Attribute] {
-    match item {
-        Item::Const(it) => &it.attrs,
-        Item::Enum(it) => &it.attrs,
-        Item::ExternCrate(it) => &it.attrs,
-        Item::Fn(it) => &it.attrs,
-        Item::ForeignMod(it) => &it.attrs,
-        Item::Impl(it) => &it.attrs,
-        Item::Macro(it) => &it.attrs,
-        Item::Mod(it) => &it.attrs,
-        Item::Static(it) => &it.attrs,
-        Item::Struct(it) => &it.attrs,
-        Item::Trait(it) => &it.attrs,
-        Item::TraitAlias(it) => &it.attrs,
-        Item::Type(it) => &it.attrs,
-        Item::Union(it) => &it.attrs,
-        Item::Use(it) => &it.attrs,
-        _ => &[],
-    }
+/// Returns true if an attribute before an item or a statement says that only tests have it.
+fn has_test(node: &impl ToTokens) -> bool {
+    let attributes = |input: ParseStream<'_>| {
+        let attributes = input.call(Attribute::parse_outer)?;
+        input.parse::<TokenStream>()?;
+        Ok(attributes)
+    };
+    attributes.parse2(node.to_token_stream()).is_ok_and(|it| it.iter().any(is_test))
 }
 
 /// Returns true for `#[test]`, `#[tokio::test]`, and a `#[cfg(...)]` that only holds in tests.

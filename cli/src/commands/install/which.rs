@@ -8,7 +8,6 @@ use hookbox::{discovery, shown_path};
 use hookbox_agents::Agent;
 use hookbox_agents::bridge::install::{Change, FileChange, InstallFailure, InstallOptions, Installer};
 use hookbox_agents::config::{Level, Surroundings};
-use hookbox_system::text;
 use serde_json::{Value, json};
 
 use crate::error::{EXIT_FAILED, InputError, hint, note, report, warn};
@@ -293,7 +292,7 @@ fn failed_row(agent: Agent, level: Level, failure: &InstallFailure) -> Value {
 
 /// Prints a failure and its hint, and returns the exit code.
 pub(super) fn complain(failure: InstallFailure) -> ExitCode {
-    let mut what = failure.to_string();
+    let what = failure.to_string();
     let hint = match failure {
         InstallFailure::File(error) => {
             let next = error.hint.clone();
@@ -301,33 +300,9 @@ pub(super) fn complain(failure: InstallFailure) -> ExitCode {
             hint(next);
             return if code == ExitCode::SUCCESS { ExitCode::from(EXIT_FAILED) } else { code };
         }
-        InstallFailure::Fixed { .. } => "leave out --event, --from and --deadline".to_owned(),
-        InstallFailure::Deadline { .. } => {
-            what = format!("--deadline: {what}");
-            "give a time such as 15s, up to 10m".to_owned()
-        }
-        InstallFailure::Variable { variable, .. } => {
-            format!(
-                "set {variable} to an absolute path: the agent finds another directory wherever it starts"
-            )
-        }
-        InstallFailure::Home { .. } => "set HOME".to_owned(),
-        InstallFailure::Project { level, .. } => {
-            format!("go into a project's directory, or leave out --{level}")
-        }
-        InstallFailure::Level { level, .. } => {
-            let others = [Level::User, Level::Project, Level::System].into_iter().filter(|it| *it != level);
-            let others: Vec<String> = others.map(|it| format!("--{it}")).collect();
-            format!("use {}, if the agent has that level", others.join(" or "))
-        }
-        InstallFailure::Event(error) => {
-            let served = error.agent.events().iter().chain(error.agent.other_events());
-            let names: Vec<_> = served.map(|it| it.name).collect();
-            what = format!("{} has no event {:?} that hookbox serves", error.agent.title(), error.name);
-            let meant = text::did_you_mean(error.nearest).map(|it| format!("{it} ")).unwrap_or_default();
-            format!("{meant}the events are {}", names.join(", "))
-        }
-        _ => "see `hookbox install --help`".to_owned(),
+        InstallFailure::Fixed { .. } => "leave out --event, --from and --deadline".into(),
+        InstallFailure::Options { hint, .. } => hint,
+        _ => "see `hookbox install --help`".into(),
     };
     report(&InputError::new(what, hint).into())
 }

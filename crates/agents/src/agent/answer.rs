@@ -82,6 +82,14 @@ pub(crate) fn context(plan: &Plan) -> Map<String, Value> {
     optional("additionalContext", plan.context.as_deref())
 }
 
+/// Returns the answer to an event that passes: the permission, the new value under this key, and text for the model.
+pub(crate) fn passed(event: &AgentEvent, plan: &Plan, key: &str) -> Map<String, Value> {
+    let mut fields = allowed(plan);
+    fields.extend(optional(key, plan.changed.clone()));
+    fields.extend(context(plan));
+    specific(event, fields)
+}
+
 /// Returns the answer to a plugin of ours.
 pub(crate) fn to_plugin(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
     let key = match event.event {

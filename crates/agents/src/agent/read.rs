@@ -59,27 +59,6 @@ impl Request {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// It is not one JSON object.
-    #[error(
-        "expected one JSON object of {agent} on standard input, found {found}; hint: this command is for {agent}'s \
-         own hooks; to try an event by hand use hookbox run"
-    )]
-    NotAnObject {
-        /// The agent's name in a sentence.
-        agent: &'static str,
-        /// The payload in words: nothing, another type, or the position of the JSON error.
-        found: String,
-    },
-    /// It does not name its event.
-    #[error(
-        "the payload of {agent} does not say its event, expected \"hook_event_name\"; hint: give the event with --event, such as --event {such_as}"
-    )]
-    NoEvent {
-        /// The agent's name in a sentence.
-        agent: &'static str,
-        /// An example of the agent's events.
-        such_as: &'static str,
-    },
     /// The payload names another event than the command line.
     #[error(
         "the event is to be {expected}, found {found:?}; hint: let --event and the event that the command is configured for be the same"
@@ -90,25 +69,12 @@ pub enum ReadError {
         /// The event that the payload names, escaped.
         found: String,
     },
-    /// The agent has no such event: the name is misspelled, or the agent is newer.
-    #[error(
-        "unknown event {name:?} of {agent}: no hook sees it; hint: {}hookbox knows {known}; take it \
-         out of the agent's configuration where it is none of these",
-        text::did_you_mean(*nearest).map(|it| format!("{it} ")).unwrap_or_default()
-    )]
-    UnknownEvent {
-        /// The agent's name in a sentence.
-        agent: &'static str,
-        /// The name, escaped.
-        name: String,
-        /// The name that was probably meant.
-        nearest: Option<&'static str>,
-        /// The names of its events.
-        known: String,
-    },
     /// A field has a value of another type.
     #[error("{0}; hint: let the agent be of a version that hookbox knows, see the page on agents")]
     Field(#[from] PayloadError),
+    /// It is not an object, names no event, or one that the agent does not have.
+    #[error("{0}")]
+    Unknown(String),
 }
 
 /// The fields with the name of an event; the second is Cline's, the third OpenHands', and the fourth that of Crush and Goose.
@@ -179,7 +145,13 @@ impl Agent {
 
     /// Returns the fields of a payload.
     pub(crate) fn object(self, payload: &[u8]) -> Result<Map<String, Value>, ReadError> {
-        let not_an_object = |found: String| ReadError::NotAnObject { agent: self.title(), found };
+        let not_an_object = |found: String| {
+            let agent = self.title();
+            ReadError::Unknown(format!(
+                "expected one JSON object of {agent} on standard input, found {found}; hint: this command is for {agent}'s \
+                 own hooks; to try an event by hand use hookbox run"
+            ))
+        };
         if payload.trim_ascii().is_empty() {
             return Err(not_an_object("nothing".to_owned()));
         }
@@ -215,21 +187,26 @@ impl Agent {
             }
             (Some(name), _) | (None, Some(name)) => name,
             (None, None) => {
-                return Err(ReadError::NoEvent {
-                    agent: self.title(),
-                    such_as: self.names_of(EventKind::BeforeToolCall).next().unwrap_or_default(),
-                });
+                let such_as = self.names_of(EventKind::BeforeToolCall).next().unwrap_or_default();
+                return Err(ReadError::Unknown(format!(
+                    "the payload of {} does not say its event, expected \"hook_event_name\"; hint: give the event with \
+                     --event, such as --event {such_as}",
+                    self.title()
+                )));
             }
         };
         let own = self.event(name);
         if own.is_none() && !self.spec().has_event(name) {
             let names: Vec<&str> = self.events().iter().map(|it| it.name).collect();
-            return Err(ReadError::UnknownEvent {
-                agent: self.title(),
-                name: text::escape(name, 64),
-                nearest: text::nearest(name, names.iter().copied()),
-                known: names.join(", "),
-            });
+            let nearest = text::did_you_mean(text::nearest(name, names.iter().copied()));
+            return Err(ReadError::Unknown(format!(
+                "unknown event {:?} of {}: no hook sees it; hint: {}hookbox knows {}; take it out of the agent's \
+                 configuration where it is none of these",
+                text::escape(name, 64),
+                self.title(),
+                nearest.map(|it| format!("{it} ")).unwrap_or_default(),
+                names.join(", ")
+            )));
         }
         Ok(own)
     }

@@ -18,11 +18,20 @@ pub const TOOLS: [&str; 11] =
 impl ToolNames {
     /// Returns the agent's name of Claude Code's tool.
     pub(crate) fn of(&self, claude: &str) -> Option<&'static str> {
-        self.names.iter().find(|(it, _)| *it == claude).map(|(_, own)| *own)
+        self.pairs().find(|(it, _)| *it == claude).map(|(_, own)| own)
+    }
+
+    /// Returns the agent's own names.
+    pub(crate) fn own(&self) -> impl Iterator<Item = &'static str> {
+        self.pairs().map(|(_, own)| own)
     }
 
     fn has(&self, name: &str) -> bool {
-        self.names.iter().any(|(_, own)| *own == name)
+        self.own().any(|own| own == name)
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.names.split_ascii_whitespace().map(|it| it.split_once('=').unwrap_or((it, it)))
     }
 }
 

@@ -30,27 +30,15 @@ use crate::outcome::{Action, Outcome};
 use crate::spec::{CommandHooks, Ended, Spec, ToolEvent};
 use crate::text;
 
-/// A name for which hookbox sends no event.
+/// A name for which hookbox sends no event: the agent has none of this name, or hookbox has not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unknown {
-    /// The agent has no event of this name.
-    #[error("unknown event \"{name}\" of {agent}{}", text::or_meant(*nearest))]
-    Nowhere {
-        /// The name, cut and escaped.
-        name: String,
-        /// The agent's name in a sentence.
-        agent: &'static str,
-        /// The name that was probably meant.
-        nearest: Option<&'static str>,
-    },
-    /// The agent has the event, but hookbox has not, or does not know its payload.
-    #[error("hookbox has no event for {agent}'s {name}")]
-    OnlyThere {
-        /// The name.
-        name: String,
-        /// The agent's name in a sentence.
-        agent: &'static str,
-    },
+#[error("{0}")]
+pub struct Unknown(String);
+
+impl Unknown {
+    fn only_there(spec: &Spec, name: &str) -> Self {
+        Self(format!("hookbox has no event for {}'s {}", spec.title, text::escape(name, 80)))
+    }
 }
 
 /// Returns the agent's event of this name that exists only for some kinds of tools.
@@ -77,15 +65,12 @@ pub fn event_name(agent: Agent, name: &str) -> Result<EventName, Unknown> {
         return Ok(event.event_name());
     }
     if spec.hooks.is_none() || spec.has_event(name) {
-        return Err(Unknown::OnlyThere { name: text::escape(name, 80), agent: spec.title });
+        return Err(Unknown::only_there(spec, name));
     }
     let served = spec.events.iter().chain(spec.other_events).map(|it| it.name);
-    let names = served.chain(spec.unserved_events.iter().copied());
-    Err(Unknown::Nowhere {
-        name: text::escape(name, 80),
-        agent: spec.title,
-        nearest: text::nearest(name, names),
-    })
+    let names = served.chain(spec.unserved_events.split_ascii_whitespace());
+    let meant = text::or_meant(text::nearest(name, names));
+    Err(Unknown(format!("unknown event \"{}\" of {}{meant}", text::escape(name, 80), spec.title)))
 }
 
 /// Returns true if the agent at work is this one, and sent its event of this name.
@@ -125,7 +110,7 @@ impl AgentHook {
     pub fn new(agent: Agent, name: &str) -> Result<Self, Unknown> {
         let event = event_name(agent, name)?;
         let spec = agent.spec();
-        let unknown = || Unknown::OnlyThere { name: name.to_owned(), agent: spec.title };
+        let unknown = || Unknown::only_there(spec, name);
         let hooks = spec.hooks.as_ref().ok_or_else(unknown)?;
         Ok(Self {
             agent,
@@ -181,7 +166,7 @@ impl AgentHook {
             if word.strip_prefix("mcp__").is_some_and(|rest| !rest.contains("__")) {
                 return Some(format!("{shown} names a server without its tools: write {shown}__.*"));
             }
-            let nearest = text::nearest(word, tools.names.iter().map(|(_, own)| *own));
+            let nearest = text::nearest(word, tools.own());
             let is_misspelt = !is_known(word) && nearest.is_some() && word.len() > 3;
             is_misspelt.then(|| format!("{title} has no tool {shown}{}", text::or_meant(nearest)))
         })

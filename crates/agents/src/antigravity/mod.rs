@@ -6,12 +6,7 @@ use crate::spec::prelude::*;
 pub(crate) static SPEC: Spec = Spec {
     name: "antigravity",
     title: "Antigravity",
-    process: ProcessSigns {
-        variables: &["ANTIGRAVITY_CONVERSATION_ID"],
-        commands: &["agy"],
-        processes: &["agy"],
-        packages: &[],
-    },
+    process: ProcessSigns { variables: &["ANTIGRAVITY_CONVERSATION_ID"], ..ProcessSigns::of(&["agy"]) },
     places: &[
         at(HOME, ".gemini/config/hooks.json", Holds::Hooks),
         at(PROJECT, ".agents/hooks.json", Holds::Hooks),
@@ -42,20 +37,11 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::after("PostToolUse", LeftOut, LeftOut).inject(LeftOut),
         AgentEvent::stop("Stop"),
     ],
-    unserved_events: &["PreInvocation", "PostInvocation"],
+    unserved_events: "PreInvocation PostInvocation",
     tools: ToolNames {
-        names: &[
-            ("Bash", "run_command"),
-            ("Read", "view_file"),
-            ("Write", "write_to_file"),
-            ("Edit", "replace_file_content"),
-            ("MultiEdit", "multi_replace_file_content"),
-            ("Glob", "find_by_name"),
-            ("Grep", "grep_search"),
-            ("LS", "list_dir"),
-            ("WebFetch", "read_url_content"),
-            ("WebSearch", "search_web"),
-        ],
+        names: "Bash=run_command Read=view_file Write=write_to_file Edit=replace_file_content \
+            MultiEdit=multi_replace_file_content Glob=find_by_name Grep=grep_search LS=list_dir \
+            WebFetch=read_url_content WebSearch=search_web",
         ..ToolNames::BASE
     },
     answers: Answers {

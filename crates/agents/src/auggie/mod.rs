@@ -8,9 +8,8 @@ pub(crate) static SPEC: Spec = Spec {
     title: "Auggie",
     process: ProcessSigns {
         variables: &["AUGMENT_AGENT"],
-        commands: &["auggie"],
-        processes: &["auggie"],
         packages: &["@augmentcode/auggie"],
+        ..ProcessSigns::of(&["auggie"])
     },
     project_variable: Some("AUGMENT_PROJECT_DIR"),
     places: &[
@@ -38,14 +37,8 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("Notification", EventKind::Notification),
     ],
     tools: ToolNames {
-        names: &[
-            ("Bash", "launch-process"),
-            ("Read", "view"),
-            ("Write", "save-file"),
-            ("Edit", "str-replace-editor"),
-            ("WebFetch", "web-fetch"),
-            ("WebSearch", "web-search"),
-        ],
+        names: "Bash=launch-process Read=view Write=save-file Edit=str-replace-editor WebFetch=web-fetch \
+            WebSearch=web-search",
         exit_status,
         ..ToolNames::BASE
     },
@@ -90,10 +83,6 @@ fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
         Decision::Block(reason) | Decision::Ask(reason) | Decision::Stop(reason) => {
             specific(event, permission("deny", reason))
         }
-        Decision::Pass => {
-            let mut fields = optional("updatedInput", plan.changed.clone());
-            fields.extend(context(plan));
-            specific(event, fields)
-        }
+        Decision::Pass => passed(event, plan, "updatedInput"),
     }
 }

@@ -23,9 +23,8 @@ pub(crate) static SPEC: Spec = Spec {
             // It sets this for itself, and its child processes inherit it.
             "CLAUDE_CODE_ENTRYPOINT",
         ],
-        commands: &["claude"],
-        processes: &["claude"],
         packages: &["@anthropic-ai/claude-code"],
+        ..ProcessSigns::of(&["claude"])
     },
     project_variable: Some("CLAUDE_PROJECT_DIR"),
     places: &[
@@ -113,21 +112,9 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::other("WorktreeRemove", "worktree_remove"),
     ],
     // A hook's output there is the directory of the new worktree: an entry replaces git.
-    unserved_events: &["WorktreeCreate"],
+    unserved_events: "WorktreeCreate",
     tools: ToolNames {
-        names: &[
-            ("Bash", "Bash"),
-            ("Read", "Read"),
-            ("Write", "Write"),
-            ("Edit", "Edit"),
-            ("MultiEdit", "MultiEdit"),
-            ("Glob", "Glob"),
-            ("Grep", "Grep"),
-            ("LS", "LS"),
-            ("WebFetch", "WebFetch"),
-            ("WebSearch", "WebSearch"),
-            ("Agent", "Agent"),
-        ],
+        names: "Bash Read Write Edit MultiEdit Glob Grep LS WebFetch WebSearch Agent",
         claude_names: ClaudeNames::Always,
         failed_output,
         ..ToolNames::BASE
@@ -225,12 +212,7 @@ pub(crate) fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
             fields.extend(context(plan));
             specific(event, fields)
         }
-        Decision::Pass => {
-            let mut fields = allowed(plan);
-            fields.extend(changed);
-            fields.extend(context(plan));
-            specific(event, fields)
-        }
+        Decision::Pass => passed(event, plan, key),
     }
 }
 

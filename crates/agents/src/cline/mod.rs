@@ -14,12 +14,12 @@ use crate::spec::prelude::*;
 pub(crate) static SPEC: Spec = Spec {
     name: "cline",
     title: "Cline",
+    // It sets this for its commands and its hub.
     process: ProcessSigns {
-        // It sets this for its commands and its hub.
         variables: &["CLINE_CONNECTOR_CLI_LAUNCH"],
-        commands: &["cline"],
         processes: &["cline", ".cline"],
         packages: &["cline"],
+        ..ProcessSigns::of(&["cline"])
     },
     places: &[
         at(BOTH, ".cline/plugins", Holds::Plugins),
@@ -41,7 +41,7 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::error("runFailed", LeftOut, LeftOut),
         AgentEvent::stop("afterRun").follow_up(LeftOut),
     ],
-    tools: ToolNames { names: &[("Bash", "run_commands")], ..ToolNames::BASE },
+    tools: ToolNames { names: "Bash=run_commands", ..ToolNames::BASE },
     tool_success,
     answers: Answers {
         takes_input: |was, new| was.get("commands").is_none() || new.get("commands").is_some_and(is_lines),

@@ -23,9 +23,9 @@ pub(crate) static SPEC: Spec = Spec {
             // openai/codex: codex-rs/core/src/unified_exec/process_manager.rs.
             "CODEX_CI",
         ],
-        commands: &["codex"],
         processes: &["codex", "codex-x86_64-unknown-linux-musl", "codex-aarch64-unknown-linux-musl"],
         packages: &["@openai/codex"],
+        ..ProcessSigns::of(&["codex"])
     },
     places: &[
         at(BOTH, ".codex/hooks.json", Holds::Hooks),
@@ -72,7 +72,7 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::other("PostModelRequest", "post_model_request"),
     ],
     tools: ToolNames {
-        names: &[("Bash", "Bash")],
+        names: "Bash",
         // It knows Edit and Write for its apply_patch.
         claude_names: ClaudeNames::InMatchers,
         mcp_name: Some("mcp__SERVER__TOOL"),

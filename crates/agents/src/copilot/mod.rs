@@ -12,12 +12,11 @@ use crate::spec::prelude::*;
 pub(crate) static SPEC: Spec = Spec {
     name: "copilot",
     title: "Copilot CLI",
+    // Seen by others in the processes of Copilot CLI 1.0; its own documentation has neither.
     process: ProcessSigns {
-        // Seen by others in the processes of Copilot CLI 1.0; its own documentation has neither.
         variables: &["COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"],
-        commands: &["copilot"],
-        processes: &["copilot"],
         packages: &["@github/copilot"],
+        ..ProcessSigns::of(&["copilot"])
     },
     places: &[
         at(HOME, ".copilot/hooks", Holds::Files),
@@ -92,16 +91,8 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::other("SubagentStart", "subagent_start").block(LeftOut).inject(LeftOut),
     ],
     tools: ToolNames {
-        names: &[
-            ("Bash", "bash"),
-            ("Read", "view"),
-            ("Write", "create"),
-            ("Edit", "edit"),
-            ("Glob", "glob"),
-            ("Grep", "grep"),
-            ("WebFetch", "web_fetch"),
-            ("Agent", "task"),
-        ],
+        names: "Bash=bash Read=view Write=create Edit=edit Glob=glob Grep=grep WebFetch=web_fetch \
+            Agent=task",
         // In PascalCase, its matchers know its own names as well.
         claude_names: ClaudeNames::AtPascalEvents,
         fields: &[

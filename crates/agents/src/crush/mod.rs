@@ -8,9 +8,8 @@ pub(crate) static SPEC: Spec = Spec {
     title: "Crush",
     process: ProcessSigns {
         variables: &["CRUSH"],
-        commands: &["crush"],
-        processes: &["crush"],
         packages: &["@charmland/crush"],
+        ..ProcessSigns::of(&["crush"])
     },
     places: &[
         at(HOME, ".config/crush/crush.json", Holds::Hooks),
@@ -40,18 +39,8 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::before("PreToolUse", Blocks, Honoured, Honoured).takes_allow(),
     ],
     tools: ToolNames {
-        names: &[
-            ("Bash", "bash"),
-            ("Read", "view"),
-            ("Write", "write"),
-            ("Edit", "edit"),
-            ("MultiEdit", "multiedit"),
-            ("Glob", "glob"),
-            ("Grep", "grep"),
-            ("LS", "ls"),
-            ("WebFetch", "fetch"),
-            ("Agent", "agent"),
-        ],
+        names: "Bash=bash Read=view Write=write Edit=edit MultiEdit=multiedit Glob=glob Grep=grep LS=ls \
+            WebFetch=fetch Agent=agent",
         mcp_name: Some("mcp_SERVER_TOOL"),
         ..ToolNames::BASE
     },

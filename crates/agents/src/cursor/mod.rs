@@ -64,23 +64,10 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::other("workspaceOpen", "workspace_open"),
     ],
     // hookbox serves these calls at the events of all tools.
-    unserved_events: &[
-        "beforeShellExecution",
-        "afterShellExecution",
-        "beforeMCPExecution",
-        "afterMCPExecution",
-        "afterFileEdit",
-    ],
+    unserved_events: "beforeShellExecution afterShellExecution beforeMCPExecution afterMCPExecution \
+        afterFileEdit",
     tools: ToolNames {
-        names: &[
-            ("Bash", "Shell"),
-            ("Read", "Read"),
-            ("Write", "Write"),
-            ("Edit", "Write"),
-            ("MultiEdit", "Write"),
-            ("Grep", "Grep"),
-            ("Agent", "Task"),
-        ],
+        names: "Bash=Shell Read Write Edit=Write MultiEdit=Write Grep Agent=Task",
         mcp_name: Some("MCP:TOOL"),
         mcp_aliases: &["mcp__SERVER__TOOL", "MCP:TOOL"],
         ..ToolNames::BASE

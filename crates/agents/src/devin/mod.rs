@@ -6,13 +6,8 @@ use crate::spec::prelude::*;
 pub(crate) static SPEC: Spec = Spec {
     name: "devin",
     title: "Devin",
-    process: ProcessSigns {
-        // The documentation names no variable that it sets for its commands.
-        variables: &[],
-        commands: &["devin"],
-        processes: &["devin"],
-        packages: &[],
-    },
+    // The documentation names no variable that it sets for its commands.
+    process: ProcessSigns::of(&["devin"]),
     project_variable: Some("DEVIN_PROJECT_DIR"),
     places: &[
         at(HOME, ".config/devin/config.json", Holds::Hooks),
@@ -35,17 +30,8 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("PermissionRequest", EventKind::PermissionRequest).block(Honoured),
     ],
     tools: ToolNames {
-        names: &[
-            ("Bash", "exec"),
-            ("Read", "read"),
-            ("Write", "write"),
-            ("Edit", "edit"),
-            ("Glob", "glob"),
-            ("Grep", "grep"),
-            ("WebFetch", "webfetch"),
-            ("NotebookEdit", "notebook_edit"),
-            ("Agent", "run_subagent"),
-        ],
+        names: "Bash=exec Read=read Write=write Edit=edit Glob=glob Grep=grep WebFetch=webfetch \
+            NotebookEdit=notebook_edit Agent=run_subagent",
         mcp_name: Some("mcp__SERVER__TOOL"),
         ..ToolNames::BASE
     },
@@ -74,10 +60,6 @@ pub(crate) static SPEC: Spec = Spec {
 fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
     match &plan.decision {
         Decision::Block(reason) | Decision::Ask(reason) | Decision::Stop(reason) => decision("block", reason),
-        Decision::Pass => {
-            let mut fields = optional("updatedInput", plan.changed.clone());
-            fields.extend(context(plan));
-            specific(event, fields)
-        }
+        Decision::Pass => passed(event, plan, "updatedInput"),
     }
 }

@@ -14,12 +14,7 @@ const SYSTEM_FILE: &str = if cfg!(target_os = "macos") {
 pub(crate) static SPEC: Spec = Spec {
     name: "droid",
     title: "Droid",
-    process: ProcessSigns {
-        variables: &[],
-        commands: &["droid"],
-        processes: &["droid"],
-        packages: &["@factory/cli"],
-    },
+    process: ProcessSigns { packages: &["@factory/cli"], ..ProcessSigns::of(&["droid"]) },
     project_variable: Some("FACTORY_PROJECT_DIR"),
     places: &[
         at(BOTH, ".factory/settings.json", Holds::Hooks),
@@ -57,16 +52,7 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("Notification", EventKind::Notification),
     ],
     tools: ToolNames {
-        names: &[
-            ("Bash", "Execute"),
-            ("Read", "Read"),
-            ("Write", "Create"),
-            ("Edit", "Edit"),
-            ("Glob", "Glob"),
-            ("Grep", "Grep"),
-            ("LS", "LS"),
-            ("Agent", "Task"),
-        ],
+        names: "Bash=Execute Read Write=Create Edit Glob Grep LS Agent=Task",
         ..ToolNames::BASE
     },
     answers: Answers {
@@ -113,12 +99,7 @@ fn check(conditions: &Conditions<'_>, found: &mut Examination) {
 /// Writes the answers to Droid, which reads Claude Code's.
 fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
     match (&plan.decision, event.event) {
-        (Decision::Pass, _) => {
-            let mut fields = allowed(plan);
-            fields.extend(optional("updatedInput", plan.changed.clone()));
-            fields.extend(context(plan));
-            specific(event, fields)
-        }
+        (Decision::Pass, _) => passed(event, plan, "updatedInput"),
         (Decision::Block(reason) | Decision::Ask(reason), EventKind::BeforeToolCall) => {
             specific(event, permission("deny", reason))
         }

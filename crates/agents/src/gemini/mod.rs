@@ -16,12 +16,11 @@ const SYSTEM_FILE: &str = if cfg!(target_os = "macos") {
 pub(crate) static SPEC: Spec = Spec {
     name: "gemini",
     title: "Gemini CLI",
+    // google-gemini/gemini-cli: docs/tools/shell.md.
     process: ProcessSigns {
-        // google-gemini/gemini-cli: docs/tools/shell.md.
         variables: &["GEMINI_CLI"],
-        commands: &["gemini"],
-        processes: &["gemini"],
         packages: &["@google/gemini-cli"],
+        ..ProcessSigns::of(&["gemini"])
     },
     project_variable: Some("GEMINI_PROJECT_DIR"),
     places: &[
@@ -61,17 +60,8 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::other("BeforeToolSelection", "before_tool_selection"),
     ],
     tools: ToolNames {
-        names: &[
-            ("Bash", "run_shell_command"),
-            ("Read", "read_file"),
-            ("Write", "write_file"),
-            ("Edit", "replace"),
-            ("Glob", "glob"),
-            ("Grep", "grep_search"),
-            ("LS", "list_directory"),
-            ("WebFetch", "web_fetch"),
-            ("WebSearch", "google_web_search"),
-        ],
+        names: "Bash=run_shell_command Read=read_file Write=write_file Edit=replace Glob=glob \
+            Grep=grep_search LS=list_directory WebFetch=web_fetch WebSearch=google_web_search",
         mcp_name: Some("mcp_SERVER_TOOL"),
         mcp_aliases: &["mcp_SERVER_TOOL"],
         exit_status: output::in_last_lines,
@@ -179,10 +169,6 @@ fn write(event: &AgentEvent, plan: &Plan) -> Map<String, Value> {
             EventKind::BeforeToolCall | EventKind::UserMessageSend => decision("deny", reason),
             _ => decision("block", reason),
         },
-        Decision::Pass => {
-            let mut fields = optional("tool_input", plan.changed.clone());
-            fields.extend(context(plan));
-            specific(event, fields)
-        }
+        Decision::Pass => passed(event, plan, "tool_input"),
     }
 }

@@ -8,13 +8,8 @@ use crate::spec::prelude::*;
 pub(crate) static SPEC: Spec = Spec {
     name: "goose",
     title: "Goose",
-    process: ProcessSigns {
-        // It sets no variable for its commands.
-        variables: &[],
-        commands: &["goose"],
-        processes: &["goose", "goosed"],
-        packages: &[],
-    },
+    // It sets no variable for its commands.
+    process: ProcessSigns { processes: &["goose", "goosed"], ..ProcessSigns::of(&["goose"]) },
     places: &[
         at(BOTH, HOOKS, Holds::Hooks),
         at(BOTH, SETTINGS, Holds::Beside),
@@ -44,20 +39,9 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::error("PostToolUseFailure", LeftOut, LeftOut),
         AgentEvent::stop("Stop"),
     ],
-    unserved_events: &[
-        "PreToolUseResult",
-        "BeforeReadFile",
-        "AfterFileEdit",
-        "BeforeShellExecution",
-        "AfterShellExecution",
-    ],
+    unserved_events: "PreToolUseResult BeforeReadFile AfterFileEdit BeforeShellExecution AfterShellExecution",
     tools: ToolNames {
-        names: &[
-            ("Bash", "developer__shell"),
-            ("Write", "developer__write"),
-            ("Edit", "developer__edit"),
-            ("LS", "developer__tree"),
-        ],
+        names: "Bash=developer__shell Write=developer__write Edit=developer__edit LS=developer__tree",
         mcp_name: Some("SERVER__TOOL"),
         ..ToolNames::BASE
     },

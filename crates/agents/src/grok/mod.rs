@@ -9,9 +9,9 @@ pub(crate) static SPEC: Spec = Spec {
     title: "Grok Build",
     process: ProcessSigns {
         variables: &["GROK_AGENT"],
-        commands: &["grok"],
         processes: &["grok", "grok-native"],
         packages: &["@xai-official/grok"],
+        ..ProcessSigns::of(&["grok"])
     },
     places: &[
         at(BOTH, ".grok/hooks", Holds::Files),
@@ -44,19 +44,10 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("PostCompact", EventKind::PostCompact).inject(LeftOut),
         AgentEvent::new("Notification", EventKind::Notification),
     ],
-    unserved_events: &["PermissionDenied", "StopCancelled", "SubagentStart", "SubagentEnd"],
+    unserved_events: "PermissionDenied StopCancelled SubagentStart SubagentEnd",
     tools: ToolNames {
-        names: &[
-            ("Bash", "run_terminal_command"),
-            ("Read", "read_file"),
-            ("Write", "write"),
-            ("Edit", "search_replace"),
-            ("Grep", "grep"),
-            ("LS", "list_dir"),
-            ("WebFetch", "web_fetch"),
-            ("WebSearch", "web_search"),
-            ("Agent", "spawn_subagent"),
-        ],
+        names: "Bash=run_terminal_command Read=read_file Write=write Edit=search_replace Grep=grep \
+            LS=list_dir WebFetch=web_fetch WebSearch=web_search Agent=spawn_subagent",
         mcp_name: Some("SERVER__TOOL"),
         exit_status: |output| i32::try_from(output.get("exit_code")?.as_i64()?).ok(),
         ..ToolNames::BASE

@@ -6,12 +6,11 @@ use crate::spec::prelude::*;
 pub(crate) static SPEC: Spec = Spec {
     name: "kilo",
     title: "Kilo",
+    // It sets OpenCode's variables as well.
     process: ProcessSigns {
-        // It sets OpenCode's variables as well.
         variables: &["KILO", "KILO_PID"],
-        commands: &["kilo"],
-        processes: &["kilo"],
         packages: &["@kilocode/cli"],
+        ..ProcessSigns::of(&["kilo"])
     },
     places: &[
         at(HOME, ".config/kilo/plugins", Holds::Plugins),

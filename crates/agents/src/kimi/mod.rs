@@ -11,12 +11,11 @@ use crate::text;
 pub(crate) static SPEC: Spec = Spec {
     name: "kimi",
     title: "Kimi Code",
+    // It sets no variable for its commands.
     process: ProcessSigns {
-        // It sets no variable for its commands.
-        variables: &[],
-        commands: &["kimi"],
         processes: &["kimi", "kimi-code"],
         packages: &["@moonshot-ai/kimi-code"],
+        ..ProcessSigns::of(&["kimi"])
     },
     places: &[
         at(HOME, ".kimi-code/config.toml", Holds::Hooks),
@@ -64,17 +63,7 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::other("TaskStarted", "task_started"),
     ],
     tools: ToolNames {
-        names: &[
-            ("Bash", "Bash"),
-            ("Read", "Read"),
-            ("Write", "Write"),
-            ("Edit", "Edit"),
-            ("Glob", "Glob"),
-            ("Grep", "Grep"),
-            ("WebFetch", "FetchURL"),
-            ("WebSearch", "WebSearch"),
-            ("Agent", "Agent"),
-        ],
+        names: "Bash Read Write Edit Glob Grep WebFetch=FetchURL WebSearch Agent",
         fields: &[
             ("Read", "file_path", "path"),
             ("Write", "file_path", "path"),

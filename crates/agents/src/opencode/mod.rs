@@ -32,12 +32,11 @@ pub(crate) const PLUGIN: PluginFile = PluginFile {
 pub(crate) const BASE: Spec = Spec {
     name: "opencode",
     title: "OpenCode",
+    // anomalyco/opencode: packages/opencode/src/index.ts; the second in later versions.
     process: ProcessSigns {
-        // anomalyco/opencode: packages/opencode/src/index.ts; the second in later versions.
         variables: &["OPENCODE", "OPENCODE_PID"],
-        commands: &["opencode"],
-        processes: &["opencode"],
         packages: &["opencode-ai"],
+        ..ProcessSigns::of(&["opencode"])
     },
     project_variable: None,
     // It loads both directories of plugins.
@@ -81,8 +80,8 @@ pub(crate) const BASE: Spec = Spec {
         AgentEvent::new("session.compacted", EventKind::PostCompact).inject(Honoured),
     ],
     other_events: &[],
-    unserved_events: &[],
-    tools: ToolNames { names: &[("Bash", "bash")], ..ToolNames::BASE },
+    unserved_events: "",
+    tools: ToolNames { names: "Bash=bash", ..ToolNames::BASE },
     tool_success: |_, exit_status| Some(exit_status.is_none_or(|status| status == 0)),
     counts_follow_ups: true,
     answers: Answers {

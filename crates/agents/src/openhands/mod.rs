@@ -6,13 +6,8 @@ use crate::spec::prelude::*;
 pub(crate) static SPEC: Spec = Spec {
     name: "openhands",
     title: "OpenHands",
-    process: ProcessSigns {
-        // It sets no variable for its commands.
-        variables: &[],
-        commands: &["openhands"],
-        processes: &["openhands"],
-        packages: &[],
-    },
+    // It sets no variable for its commands.
+    process: ProcessSigns::of(&["openhands"]),
     project_variable: Some("OPENHANDS_PROJECT_DIR"),
     places: &[at(BOTH, HOOKS, Holds::Hooks)],
     config: ConfigFormat {
@@ -31,7 +26,7 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::stop("Stop"),
     ],
     tools: ToolNames {
-        names: &[("Bash", "terminal"), ("Edit", "file_editor"), ("Agent", "task")],
+        names: "Bash=terminal Edit=file_editor Agent=task",
         exit_status: |output| i32::try_from(output.get("exit_code")?.as_i64()?).ok(),
         ..ToolNames::BASE
     },

@@ -47,15 +47,7 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("session_compact", EventKind::PostCompact).inject(Honoured),
     ],
     tools: ToolNames {
-        names: &[
-            ("Bash", "bash"),
-            ("Read", "read"),
-            ("Write", "write"),
-            ("Edit", "edit"),
-            ("Glob", "find"),
-            ("Grep", "grep"),
-            ("LS", "ls"),
-        ],
+        names: "Bash=bash Read=read Write=write Edit=edit Glob=find Grep=grep LS=ls",
         ..ToolNames::BASE
     },
     tool_success: |output, status| {

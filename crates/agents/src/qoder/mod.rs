@@ -9,9 +9,8 @@ pub(crate) static SPEC: Spec = Spec {
     title: "Qoder",
     process: ProcessSigns {
         variables: &["QODER_CLI"],
-        commands: &["qodercli"],
-        processes: &["qodercli"],
         packages: &["@qoder-ai/qodercli"],
+        ..ProcessSigns::of(&["qodercli"])
     },
     project_variable: Some("QODER_PROJECT_DIR"),
     places: &[
@@ -47,34 +46,11 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::new("PermissionRequest", EventKind::PermissionRequest).block(Honoured),
         AgentEvent::new("Notification", EventKind::Notification),
     ],
-    unserved_events: &[
-        "Setup",
-        "SubagentStart",
-        "ConfigChange",
-        "TeammateIdle",
-        "InstructionsLoaded",
-        "CwdChanged",
-        "FileChanged",
-        "WorktreeCreate",
-        "WorktreeRemove",
-        "Elicitation",
-        "ElicitationResult",
-        "TaskCreated",
-        "TaskCompleted",
-        "PermissionDenied",
-    ],
+    unserved_events: "Setup SubagentStart ConfigChange TeammateIdle InstructionsLoaded CwdChanged \
+        FileChanged WorktreeCreate WorktreeRemove Elicitation ElicitationResult TaskCreated TaskCompleted \
+        PermissionDenied",
     tools: ToolNames {
-        names: &[
-            ("Bash", "Bash"),
-            ("Read", "Read"),
-            ("Write", "Write"),
-            ("Edit", "Edit"),
-            ("Glob", "Glob"),
-            ("Grep", "Grep"),
-            ("WebFetch", "WebFetch"),
-            ("WebSearch", "WebSearch"),
-            ("Agent", "Agent"),
-        ],
+        names: "Bash Read Write Edit Glob Grep WebFetch WebSearch Agent",
         mcp_name: Some("mcp__SERVER__TOOL"),
         ..ToolNames::BASE
     },

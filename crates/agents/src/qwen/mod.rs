@@ -14,12 +14,11 @@ const SYSTEM_FILE: &str = if cfg!(target_os = "macos") {
 pub(crate) static SPEC: Spec = Spec {
     name: "qwen",
     title: "Qwen Code",
+    // QwenLM/qwen-code: packages/core/src/services/shellExecutionService.ts.
     process: ProcessSigns {
-        // QwenLM/qwen-code: packages/core/src/services/shellExecutionService.ts.
         variables: &["QWEN_CODE"],
-        commands: &["qwen"],
-        processes: &["qwen"],
         packages: &["@qwen-code/qwen-code"],
+        ..ProcessSigns::of(&["qwen"])
     },
     project_variable: Some("QWEN_PROJECT_DIR"),
     places: &[
@@ -67,18 +66,8 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::other("SessionDelete", "session_delete"),
     ],
     tools: ToolNames {
-        names: &[
-            ("Bash", "run_shell_command"),
-            ("Read", "read_file"),
-            ("Write", "write_file"),
-            ("Edit", "edit"),
-            ("Glob", "glob"),
-            ("Grep", "grep_search"),
-            ("LS", "list_directory"),
-            ("WebFetch", "web_fetch"),
-            ("WebSearch", "web_search"),
-            ("Agent", "agent"),
-        ],
+        names: "Bash=run_shell_command Read=read_file Write=write_file Edit=edit Glob=glob \
+            Grep=grep_search LS=list_directory WebFetch=web_fetch WebSearch=web_search Agent=agent",
         mcp_name: Some("mcp__SERVER__TOOL"),
         aliases,
         failed_output,
@@ -271,7 +260,7 @@ mod tests {
 
     #[test]
     fn every_tool_that_the_agents_share_has_its_names() {
-        for tool in SPEC.tools.names.iter().map(|(_, own)| *own) {
+        for tool in SPEC.tools.own() {
             assert!(!aliases(tool).is_empty(), "{tool}");
         }
         for tool in ["Bash", "mcp__t__echo", ""] {

@@ -15,8 +15,9 @@ use crate::outcome::Outcome;
 /// An agent's names of tools and of the fields of their inputs, in relation to Claude Code's.
 #[derive(Debug)]
 pub(crate) struct ToolNames {
-    /// Claude Code's name of a tool and the agent's own. The names of MCP tools are not among them.
-    pub(crate) names: &'static [(&'static str, &'static str)],
+    /// Claude Code's names of tools with the agent's own, such as `Bash=run_shell_command`; `Read` is both. They have spaces
+    /// between them. The names of MCP tools are not among them.
+    pub(crate) names: &'static str,
     /// The hooks that know Claude Code's names of the tools.
     pub(crate) claude_names: ClaudeNames,
     /// Fields of a tool's input: Claude Code's name of the tool, its name of the field, and the agent's.
@@ -39,7 +40,7 @@ pub(crate) struct ToolNames {
 impl ToolNames {
     /// Names like those of Codex, which has few tools.
     pub(crate) const BASE: Self = Self {
-        names: &[],
+        names: "",
         claude_names: ClaudeNames::Never,
         fields: &[],
         mcp_name: None,

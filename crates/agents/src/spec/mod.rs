@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hookbox::manager::CommandFiles;
+use hookbox_shell::is_in;
 use serde_json::Value;
 
 pub(crate) use self::config::{
@@ -57,8 +58,8 @@ pub(crate) struct Spec {
     /// Its other events that hookbox serves.
     pub(crate) other_events: &'static [AgentEvent],
     /// Its names of events that hookbox does not serve: about calls that another event shows, or with an answer
-    /// that replaces the agent's own work.
-    pub(crate) unserved_events: &'static [&'static str],
+    /// that replaces the agent's own work. They have spaces between them.
+    pub(crate) unserved_events: &'static str,
     /// Its names of tools.
     pub(crate) tools: ToolNames,
     /// Returns true if a payload reports that the tool worked, from the output and the exit status. `None` if
@@ -85,7 +86,7 @@ impl Spec {
     pub(crate) const BASE: Self = Self {
         name: "",
         title: "",
-        process: ProcessSigns { variables: &[], commands: &[], processes: &[], packages: &[] },
+        process: ProcessSigns::of(&[]),
         project_variable: None,
         places: &[],
         moved_by: None,
@@ -95,7 +96,7 @@ impl Spec {
         wait: Wait::new(Unit::Seconds, 60),
         events: &[],
         other_events: &[],
-        unserved_events: &[],
+        unserved_events: "",
         tools: ToolNames::BASE,
         tool_success: |_, _| Some(true),
         counts_follow_ups: false,
@@ -128,7 +129,7 @@ impl Spec {
 
     /// Returns true if it has an event of this name, which hookbox may not serve.
     pub(crate) fn has_event(&self, name: &str) -> bool {
-        self.event(name).is_some() || self.unserved_events.contains(&name)
+        self.event(name).is_some() || is_in(self.unserved_events, name)
     }
 
     /// Returns true if its event of this name is the end of a session.
@@ -165,6 +166,13 @@ pub(crate) struct ProcessSigns {
     pub(crate) processes: &'static [&'static str],
     /// The npm packages or directories that contain its script.
     pub(crate) packages: &'static [&'static str],
+}
+
+impl ProcessSigns {
+    /// The signs of an agent whose program and processes have these names.
+    pub(crate) const fn of(names: &'static [&'static str]) -> Self {
+        Self { variables: &[], commands: names, processes: names, packages: &[] }
+    }
 }
 
 /// A plugin in JavaScript that calls hookbox, for an agent that runs no commands.

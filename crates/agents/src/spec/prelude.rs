@@ -9,8 +9,8 @@ pub(crate) use super::{
     Spec, ToolEvent, ToolNames, Unit, Wait,
 };
 pub(crate) use crate::agent::answer::{
-    Decision, Plan, allowed, context, decision, denial, denied, object, optional, permission, specific, stop,
-    text_of,
+    Decision, Plan, allowed, context, decision, denial, denied, object, optional, passed, permission,
+    specific, stop, text_of,
 };
 pub(crate) use crate::agent::effect::{self, Effect, SampleCall, TIME};
 pub(crate) use crate::agent::event::Fate::{Blocks, Honoured, LeftOut, Told};

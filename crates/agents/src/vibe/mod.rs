@@ -9,13 +9,8 @@ use crate::text;
 pub(crate) static SPEC: Spec = Spec {
     name: "vibe",
     title: "Mistral Vibe",
-    process: ProcessSigns {
-        // It sets no variable for its commands.
-        variables: &[],
-        commands: &["vibe"],
-        processes: &["vibe"],
-        packages: &[],
-    },
+    // It sets no variable for its commands.
+    process: ProcessSigns::of(&["vibe"]),
     places: &[
         at(BOTH, HOOKS, Holds::Hooks),
         at(BOTH, ".vibe/config.toml", Holds::Beside),
@@ -46,12 +41,8 @@ pub(crate) static SPEC: Spec = Spec {
         AgentEvent::stop("post_agent"),
     ],
     tools: ToolNames {
-        names: &[
-            ("Bash", "file_system.bash"),
-            ("Read", "file_system.read_file"),
-            ("Write", "file_system.write_file"),
-            ("Edit", "file_system.edit"),
-        ],
+        names: "Bash=file_system.bash Read=file_system.read_file Write=file_system.write_file \
+            Edit=file_system.edit",
         exit_status: |output| i32::try_from(output.get("returncode")?.as_i64()?).ok(),
         ..ToolNames::BASE
     },

@@ -17,7 +17,7 @@ pub struct CaseError {
 /// Returns the start of a message: the path, and the line of a fault.
 fn at(path: &Path, kind: &CaseErrorKind) -> String {
     match kind {
-        CaseErrorKind::Fault { line, .. } => format!("{}, line {line}: ", path.display()),
+        CaseErrorKind::Fault { line: Some(line), .. } => format!("{}, line {line}: ", path.display()),
         _ => format!("{}: ", path.display()),
     }
 }
@@ -29,37 +29,35 @@ pub enum CaseErrorKind {
     /// A file cannot be read or written.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// A case file is wrong.
+    /// A case file is wrong, or there are no cases.
     #[error("{message}")]
     Fault {
-        /// The line.
-        line: usize,
+        /// The line, if it is one of a file.
+        line: Option<usize>,
         /// The fault.
         message: String,
         /// The remedy, if there is a likely one.
         hint: Option<String>,
     },
-    /// There are no cases.
-    #[error("has no cases")]
-    NoCases,
-    /// No file beside the cases can be their hook.
-    #[error("no hook is beside these cases")]
-    NoHook,
-    /// Several files beside the cases can be their hook.
-    #[error("several hooks are beside these cases: {}", .0.join(", "))]
-    ManyHooks(Vec<String>),
-    /// The hook that a case file names does not exist.
-    #[error("names the hook {0}, which does not exist")]
-    MissingHook(String),
-    /// A case has no expected answer.
-    #[error("{0:?} does not have the answer that must come")]
-    NoAnswer(String),
+    /// A case file is right, and its hook is not clear.
+    #[error("{message}")]
+    Hook {
+        /// The problem.
+        message: String,
+        /// The remedy.
+        hint: &'static str,
+    },
     /// The surroundings of a case cannot be made.
     #[error("{0}")]
     Surroundings(String),
 }
 
 impl CaseErrorKind {
+    pub(super) fn no_cases() -> Self {
+        let hint = "write a case into cases/NAME.toml beside the hook";
+        Self::Fault { line: None, message: "has no cases".to_owned(), hint: Some(hint.to_owned()) }
+    }
+
     /// Adds the path.
     pub(super) fn at(self, path: &Path) -> CaseError {
         CaseError { path: path.to_owned(), kind: self }
@@ -80,30 +78,18 @@ impl CaseError {
 
     /// Returns true if a case file is right, and its hook is not clear.
     pub(super) fn is_of_hook(&self) -> bool {
-        let kind = &self.kind;
-        matches!(kind, CaseErrorKind::NoHook | CaseErrorKind::ManyHooks(_) | CaseErrorKind::MissingHook(_))
+        matches!(self.kind, CaseErrorKind::Hook { .. })
     }
 
     /// Returns the next step.
     pub fn hint(&self) -> Option<String> {
-        let hint = match &self.kind {
-            CaseErrorKind::Fault { hint, .. } => return hint.clone(),
-            CaseErrorKind::NoCases => "write a case into cases/NAME.toml beside the hook",
-            CaseErrorKind::NoHook => {
-                "build the hook into this directory, or name it: --hook FILE, or `hook = \"…\"` in the case file"
-            }
-            CaseErrorKind::ManyHooks(_) => {
-                "give the case file the name of its hook, or name the hook: `hook = \"…\"` in the case file"
-            }
-            CaseErrorKind::MissingHook(_) => "build it, or name another one: --hook FILE",
-            CaseErrorKind::NoAnswer(_) => {
-                "add [case.expect], or let --update write the answer that comes now"
-            }
+        match &self.kind {
+            CaseErrorKind::Fault { hint, .. } => hint.clone(),
+            CaseErrorKind::Hook { hint, .. } => Some((*hint).to_owned()),
             CaseErrorKind::Io(error) if error.kind() == io::ErrorKind::NotFound => {
-                "name a directory with cases/, a hook, or a case file"
+                Some("name a directory with cases/, a hook, or a case file".to_owned())
             }
-            CaseErrorKind::Io(_) | CaseErrorKind::Surroundings(_) => return None,
-        };
-        Some(hint.to_owned())
+            CaseErrorKind::Io(_) | CaseErrorKind::Surroundings(_) => None,
+        }
     }
 }

@@ -49,7 +49,7 @@ pub fn find(path: &Path, hook: Option<&Path>) -> Result<Vec<Found>, CaseError> {
         let dir = if below.is_dir() { below } else { path.to_owned() };
         let files = files_in(&dir).map_err(|error| CaseErrorKind::Io(error).at(&dir))?;
         if files.is_empty() || !is_directory_of_cases(&dir) {
-            return Err(CaseErrorKind::NoCases.at(path));
+            return Err(CaseErrorKind::no_cases().at(path));
         }
         return files.iter().map(|file| found(file, hook.as_deref())).collect();
     }
@@ -70,7 +70,7 @@ pub fn find(path: &Path, hook: Option<&Path>) -> Result<Vec<Found>, CaseError> {
         }
     }
     if all.is_empty() {
-        return Err(CaseErrorKind::NoCases.at(path));
+        return Err(CaseErrorKind::no_cases().at(path));
     }
     Ok(all)
 }
@@ -121,12 +121,15 @@ fn found(file: &Path, hook: Option<&Path>) -> Result<Found, CaseError> {
 
 /// Returns the hook that a case file names, else the one beside it with its name, else the only one.
 fn hook_of(file: &CaseFile) -> Result<PathBuf, CaseError> {
+    let unclear = |message, hint| CaseErrorKind::Hook { message, hint }.at(&file.path);
     let dir = file.path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let dir = dir.canonicalize().map_err(|error| CaseErrorKind::Io(error).at(&file.path))?;
     let base = if is_directory_of_cases(&dir) { dir.parent().unwrap_or(&dir) } else { &dir };
     if let Some(named) = &file.hook {
-        let missing = || CaseErrorKind::MissingHook(named.display().to_string()).at(&file.path);
-        return absolute(&base.join(named)).map_err(|_| missing());
+        return absolute(&base.join(named)).map_err(|_| {
+            let message = format!("names the hook {}, which does not exist", named.display());
+            unclear(message, "build it, or name another one: --hook FILE")
+        });
     }
     let all = hooks_in(base).map_err(|error| CaseErrorKind::Io(error).at(base))?;
     let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
@@ -138,10 +141,17 @@ fn hook_of(file: &CaseFile) -> Result<PathBuf, CaseError> {
     match (called.as_slice(), all.as_slice()) {
         ([hook], _) => Ok((*hook).clone()),
         ([], [hook]) => Ok(hook.clone()),
-        ([], []) => Err(CaseErrorKind::NoHook.at(&file.path)),
+        ([], []) => Err(unclear(
+            "no hook is beside these cases".to_owned(),
+            "build the hook into this directory, or name it: --hook FILE, or `hook = \"…\"` in the case file",
+        )),
         _ => {
             let shown = |path: &PathBuf| path.strip_prefix(base).unwrap_or(path).display().to_string();
-            Err(CaseErrorKind::ManyHooks(all.iter().take(8).map(shown).collect()).at(&file.path))
+            let names: Vec<String> = all.iter().take(8).map(shown).collect();
+            Err(unclear(
+                format!("several hooks are beside these cases: {}", names.join(", ")),
+                "give the case file the name of its hook, or name the hook: `hook = \"…\"` in the case file",
+            ))
         }
     }
 }

@@ -49,7 +49,7 @@ pub struct Task {
 /// [`CaseError`] if the case file cannot be read, or the surroundings cannot be made.
 pub async fn play(task: &Task, runtime: &Runtime, wire: Option<&dyn Wire>) -> Result<Came, CaseError> {
     let file = CaseFile::read(&task.file)?;
-    let case = file.cases.get(task.case).ok_or_else(|| CaseErrorKind::NoCases.at(&task.file))?;
+    let case = file.cases.get(task.case).ok_or_else(|| CaseErrorKind::no_cases().at(&task.file))?;
     let at_place = |error| CaseErrorKind::Io(error).at(&task.place);
     let place = Place::at(&task.place).map_err(at_place)?;
     place.put_files(&case.files).map_err(at_place)?;

@@ -103,10 +103,10 @@ impl CaseFile {
         let text = read_text(path).map_err(|error| CaseErrorKind::Io(error).at(path))?;
         let (hook, cases) = parse(&text).map_err(|fault| {
             let line = line_of(&text, fault.at.start);
-            CaseErrorKind::Fault { line, message: fault.message, hint: fault.hint }.at(path)
+            CaseErrorKind::Fault { line: Some(line), message: fault.message, hint: fault.hint }.at(path)
         })?;
         if cases.is_empty() {
-            return Err(CaseErrorKind::NoCases.at(path));
+            return Err(CaseErrorKind::no_cases().at(path));
         }
         Ok(Self { path: path.to_owned(), hook, cases })
     }

@@ -33,7 +33,7 @@ impl Contents {
         let what = format!("its hook {hook} runs {path}, which is not a file of the plugin{more}");
         Err(PluginError {
             what: shown.to_owned(),
-            kind: PluginErrorKind::MissingFile(what),
+            kind: PluginErrorKind::Unexpected(what),
             hint: Some(
                 "nothing of the plugin was installed; its author has to add the file (git may ignore it) or to \
                  correct hooks/hooks.json"

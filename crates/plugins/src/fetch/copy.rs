@@ -39,9 +39,7 @@ pub(super) fn copy(path: &Path, stage: &mut Stage<'_>) -> Result<(), PluginError
     let mut copy = Copy { own: own(stage.scratch()), stage };
     copy.below(&top, None).map_err(|error| match error.kind {
         // A working directory has more than what its author publishes: built files, virtual environments.
-        PluginErrorKind::TooLarge(_) | PluginErrorKind::Hostile(_) | PluginErrorKind::Path(_)
-            if is_repository =>
-        {
+        PluginErrorKind::TooLarge(_) | PluginErrorKind::Hostile(_) if is_repository => {
             let url = text::escape(&text::shell_word(&format!("file://{}", path.to_string_lossy())), 4096);
             let hint = "nothing of the plugin was installed; to install only what git has committed, give";
             error.hint(format!("{hint} {url}"))

@@ -6,7 +6,7 @@ use super::*;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
@@ -123,7 +123,7 @@ pub(crate) fn add(
     install(&plugins.lock_exclusively()?, staged, locked, replace, observer)
 }
 
-fn take(plugins: &Plugins, name: &str) -> Result<Removed, PluginError> {
+fn take(plugins: &Plugins, name: &str) -> Result<(), PluginError> {
     remove(&plugins.lock_exclusively().unwrap(), &name.parse().unwrap(), &Silent)
 }
 

@@ -1,6 +1,6 @@
 //! Finds orders to drop instructions in other languages than English.
 
-use super::{Place, is};
+use super::Place;
 use crate::score::Kind;
 
 /// A language: verbs, objects and words for `previous`, each a beginning.
@@ -81,7 +81,7 @@ fn is_spaced(place: &Place<'_>, word: &str, [verbs, objects, earlier]: &[&[&str]
     // An author who writes `we ignore` gives no order.
     let is_report = word.ends_with("amos") || word.ends_with("iamo");
     let is_verb = !is_report
-        && (is(word, verbs) || word.len() > 6 && begins(word, verbs) && !word.starts_with("ignored"));
+        && (verbs.contains(&word) || word.len() > 6 && begins(word, verbs) && !word.starts_with("ignored"));
     if !is_verb {
         return false;
     }

@@ -29,42 +29,22 @@ const BUILT: &str = "node_modules target dist build .venv venv __pycache__ .next
 const BUILT_BELOW: [&str; 3] = ["vendor/bundle", "Carthage/Build", "Carthage/Checkouts"];
 
 /// Caches below a home directory: their programs fill them again.
-const CACHES: [&str; 24] = [
-    ".npm/_cacache",
-    ".npm/_npx",
-    ".npm/_logs",
-    ".cargo/registry/cache",
-    ".cargo/registry/index",
-    ".cargo/registry/src",
-    ".cargo/git/checkouts",
-    ".cargo/git/db",
-    ".m2/repository",
-    ".gradle/caches",
-    ".ivy2/cache",
-    ".nuget/packages",
-    ".composer/cache",
-    ".cabal/packages",
-    ".hex/packages",
-    ".konan/cache",
-    ".bun/install/cache",
-    ".local/share/pnpm/store",
-    ".terraform.d/plugin-cache",
-    ".cocoapods/repos",
-    ".conda/pkgs",
-    ".android/cache",
-    "go/pkg/mod",
-    "AppData/Local/npm-cache",
-];
+const CACHES: &str = ".npm/_cacache .npm/_npx .npm/_logs .cargo/registry/cache .cargo/registry/index \
+    .cargo/registry/src .cargo/git/checkouts .cargo/git/db .m2/repository .gradle/caches .ivy2/cache \
+    .nuget/packages .composer/cache .cabal/packages .hex/packages .konan/cache .bun/install/cache \
+    .local/share/pnpm/store .terraform.d/plugin-cache .cocoapods/repos .conda/pkgs .android/cache go/pkg/mod \
+    AppData/Local/npm-cache";
 
 /// Endings of the names of files that programs make.
 const GENERATED: &str = "pyc pyo o obj a so class log tmp temp swp swo bak bk orig rej cache egg-info gcda gcno gcov profraw \
     profdata dSYM pid lock.tmp DS_Store coverage tsbuildinfo elc beam hi map out test dist-info snap.new prof trace";
 
+/// The names of such files.
+const GENERATED_FILES: &str = ".DS_Store .coverage package-lock.json yarn.lock pnpm-lock.yaml Cargo.lock poetry.lock uv.lock \
+    Podfile.lock Gemfile.lock composer.lock";
+
 /// Directories of the system whose loss stops a machine.
-const SYSTEM: [&str; 15] = [
-    "bin", "boot", "dev", "etc", "lib", "lib64", "opt", "proc", "root", "sbin", "srv", "sys", "usr", "var",
-    "System",
-];
+const SYSTEM: &str = "bin boot dev etc lib lib64 opt proc root sbin srv sys usr var System";
 
 /// The worth of the files at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +112,7 @@ impl Area {
             // `build` in a home directory is not a project's.
             Some(&"~") if is_of_home(parts.get(1)) => 2,
             Some(&("home" | "Users")) if is_absolute && is_of_home(parts.get(2)) => 3,
-            Some(first) if is_absolute && SYSTEM.contains(first) && *first != "srv" && *first != "root" => {
+            Some(first) if is_absolute && is_in(SYSTEM, first) && *first != "srv" && *first != "root" => {
                 usize::MAX
             }
             _ if is_absolute => 2,
@@ -179,7 +159,7 @@ impl Area {
         }
         match parts.as_slice() {
             [] | ["~"] | ["home" | "Users", _] | ["home" | "Users"] => Self::System,
-            [first, ..] if SYSTEM.contains(first) => Self::System,
+            [first, ..] if is_in(SYSTEM, first) => Self::System,
             _ => Self::Elsewhere,
         }
     }
@@ -199,27 +179,14 @@ fn is_of_home(name: Option<&&str>) -> bool {
 fn is_cached(parts: &[&str]) -> bool {
     let starts = |cache: &str| cache.split('/').enumerate().all(|(at, it)| parts.get(at) == Some(&it));
     // All caches of macOS at once are some programs' data.
-    CACHES.iter().any(|it| starts(it)) || starts("Library/Caches") && parts.len() > 2
+    CACHES.split(' ').any(starts) || starts("Library/Caches") && parts.len() > 2
 }
 
 /// Returns true for the name of a file, or a pattern of names, that a program makes.
 pub fn is_generated(name: &str) -> bool {
     let name = name.trim_matches('*');
     name.len() > 1 && name.ends_with('~')
-        || name == ".DS_Store"
-        || matches!(
-            name,
-            ".coverage"
-                | "package-lock.json"
-                | "yarn.lock"
-                | "pnpm-lock.yaml"
-                | "Cargo.lock"
-                | "poetry.lock"
-                | "uv.lock"
-                | "Podfile.lock"
-                | "Gemfile.lock"
-                | "composer.lock"
-        )
+        || is_in(GENERATED_FILES, name)
         || name
             .rsplit_once('.')
             .is_some_and(|(_, ending)| is_in(GENERATED, ending.trim_end_matches(['*', '?'])))

@@ -9,7 +9,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _};
 use rustix::fs::{Mode, OFlags};
 
-use super::outcome::{InstallError, InstallErrorKind};
+use super::outcome::InstallError;
 use crate::config::Level;
 use crate::files::{NewFile, is_escape};
 use hookbox_system::limits;
@@ -39,7 +39,7 @@ pub(super) struct Contents {
 impl ConfigFile {
     /// Finds the file. A symlink of the user's own may lead anywhere; one in a project must stay within it.
     pub(super) fn new(level: Level, path: &Path, project: &Path) -> Result<Self, InstallError> {
-        let wrong = |error| InstallError::io(path, error);
+        let wrong = |error| InstallError::io(path, &error);
         let open = |path: &Path| Dir::open_ambient_dir(path, ambient_authority()).map_err(wrong);
         let (base, real) = if !level.is_in_project() {
             let root = Path::new("/");
@@ -50,7 +50,7 @@ impl ConfigFile {
             (open(root)?, real)
         } else {
             let rest = path.strip_prefix(project).map_err(|_| {
-                InstallError::refused(path, "is not in the project", "work in the project's directory")
+                InstallError::new(path, "is not in the project", "work in the project's directory")
             })?;
             let base = open(project)?;
             let real = resolve(rest, |it| real_in(&base, it), |it| base.symlink_metadata(it).is_ok());
@@ -59,11 +59,11 @@ impl ConfigFile {
         let real = real.map_err(|error| match error.kind() {
             _ if level.is_in_project() && is_escape(&error) => {
                 let what = "a symlink there leads out of the project";
-                InstallError::refused(path, what, "look at who put it there; nothing was changed")
+                InstallError::new(path, what, "look at who put it there; nothing was changed")
             }
             io::ErrorKind::NotFound => {
                 let what = "a symlink there leads nowhere";
-                InstallError::refused(path, what, "create the file that it leads to, or remove it")
+                InstallError::new(path, what, "create the file that it leads to, or remove it")
             }
             _ => wrong(error),
         })?;
@@ -81,7 +81,7 @@ impl ConfigFile {
     }
 
     fn wrong(&self, error: io::Error) -> InstallError {
-        InstallError::io(&self.path, error)
+        InstallError::io(&self.path, &error)
     }
 
     /// Reads the file; `None` if it does not exist.
@@ -167,8 +167,9 @@ impl ConfigFile {
         let (user, group) = before.owner;
         if (own.uid(), own.gid()) != before.owner {
             std::os::unix::fs::fchown(file, Some(user), Some(group)).map_err(|source| {
-                let kind = InstallErrorKind::Owner { user, group, source };
-                InstallError::new(&self.path, kind, "run this command as the file's owner")
+                let what =
+                    format!("belongs to user {user} and group {group}, which cannot be kept: {source}");
+                InstallError::new(&self.path, what, "run this command as the file's owner")
             })?;
         }
         // After the owner: a change of the owner clears some bits of the mode.
@@ -191,7 +192,7 @@ impl ConfigFile {
     fn check_writable(&self, before: Option<&Contents>) -> Result<(), InstallError> {
         if before.is_some_and(|it| it.mode & 0o222 == 0) {
             let hint = "another program may manage it: let that one write the entries that --dry-run shows";
-            return Err(InstallError::refused(&self.path, "is read-only", hint));
+            return Err(InstallError::new(&self.path, "is read-only", hint));
         }
         Ok(())
     }
@@ -206,7 +207,11 @@ impl ConfigFile {
     }
 
     fn changed(&self) -> InstallError {
-        InstallError::new(&self.path, InstallErrorKind::Changed, "run the command again; nothing was changed")
+        InstallError::new(
+            &self.path,
+            "somebody else changed it just now",
+            "run the command again; nothing was changed",
+        )
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::outcome::InstallFailure;
 use crate::agent::{Agent, AgentEvent, EventKind, bridge_command};
 use crate::bridge::Bridge;
 use crate::event::EventName;
@@ -54,18 +55,6 @@ impl InstallOptions {
     }
 }
 
-/// A name that is not an event of an agent.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} has no event {name:?} that hookbox serves{}", agent.title(), text::or_meant(*nearest))]
-pub struct UnknownEvent {
-    /// The agent.
-    pub agent: Agent,
-    /// The unknown name, escaped.
-    pub name: String,
-    /// The name that was probably meant.
-    pub nearest: Option<&'static str>,
-}
-
 /// Returns the names of the events to install if a hook subscribes to one of the agent's
 /// [other events](Agent::other_events): the usual ones and those. Otherwise none, for the usual ones alone: older
 /// versions of an agent may refuse a configuration with a name that they do not know.
@@ -102,15 +91,21 @@ impl DesiredEntry {
 pub(crate) fn desired_entries(
     agent: Agent,
     options: &InstallOptions,
-) -> Result<Vec<DesiredEntry>, UnknownEvent> {
+) -> Result<Vec<DesiredEntry>, InstallFailure> {
     let named: Vec<&'static AgentEvent> = if options.events.is_empty() {
         usual_events(agent).collect()
     } else {
         // In the order of a session, and each once, whatever the order of the options.
         let served = || agent.events().iter().chain(agent.other_events());
         if let Some(unknown) = options.events.iter().find(|name| agent.event(name).is_none()) {
-            let nearest = text::nearest(unknown, served().map(|it| it.name));
-            return Err(UnknownEvent { agent, name: text::escape(unknown, 64), nearest });
+            let names: Vec<&str> = served().map(|it| it.name).collect();
+            let meant = text::did_you_mean(text::nearest(unknown, names.iter().copied()));
+            let meant = meant.map(|it| format!("{it} ")).unwrap_or_default();
+            let (title, name) = (agent.title(), text::escape(unknown, 64));
+            return Err(InstallFailure::options(
+                format!("{title} has no event {name:?} that hookbox serves"),
+                format!("{meant}the events are {}", names.join(", ")),
+            ));
         }
         served().filter(|it| options.events.iter().any(|name| name == it.name)).collect()
     };
@@ -224,7 +219,11 @@ mod tests {
             desired_entries(Agent::Claude, &options).unwrap().iter().map(|it| it.event).collect();
         assert_eq!(names, ["PreToolUse", "Stop"]);
         let options = InstallOptions { events: vec!["PreToolUs".into()], ..options };
-        assert_eq!(desired_entries(Agent::Claude, &options).unwrap_err().nearest, Some("PreToolUse"));
+        let error = desired_entries(Agent::Claude, &options).unwrap_err();
+        assert!(
+            matches!(&error, InstallFailure::Options { hint, .. } if hint.contains("PreToolUse?")),
+            "{error:?}"
+        );
     }
 
     #[test]

@@ -31,26 +31,26 @@ mod edit_file;
 mod edit_toml;
 pub(crate) mod outcome;
 pub(crate) mod record;
+mod site;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use self::config_file::{ConfigFile, Contents};
+use self::config_file::ConfigFile;
 use self::desired::desired_entries;
 use self::edit_file::FileFormat;
-use self::record::{Record, Store, digest};
+use self::record::Store;
+use self::site::{Site, has_directory_of_files};
 use crate::agent::Agent;
 use crate::agent::bridge_command::Installed;
 use crate::bridge::Bridge;
 use crate::bridge::plugin_file::{self, Origin};
-use crate::config::{DocumentError, Level, Surroundings, file, parser_error};
+use crate::config::{Level, Surroundings, file, parser_error};
 use crate::finding::real;
-use crate::spec::PluginFile;
-use crate::spec::places::{Holds, HookPlace};
 use crate::text;
 
-pub use self::desired::{InstallOptions, UnknownEvent, usual_events, wanted_events};
-pub use self::outcome::{Change, FileChange, InstallError, InstallErrorKind, InstallFailure};
+pub use self::desired::{InstallOptions, usual_events, wanted_events};
+pub use self::outcome::{Change, FileChange, InstallError, InstallFailure};
 pub use crate::agent::is_ours;
 
 /// Installs hookbox into the agents of one user and project.
@@ -87,13 +87,28 @@ impl Installer {
     ///
     /// # Errors
     ///
-    /// [`InstallFailure::Level`] and [`InstallFailure::Home`] if it has none.
+    /// [`InstallFailure::Options`] if it has none.
     pub fn file(&self, agent: Agent, level: Level) -> Result<PathBuf, InstallFailure> {
-        let plugin = || plugin_file::file(agent.spec(), level, &self.surroundings);
-        let file = file(agent, level, &self.surroundings).or_else(plugin);
-        file.ok_or(match (level, &self.surroundings.home) {
-            (Level::User, None) => InstallFailure::Home { agent },
-            _ => InstallFailure::Level { agent, level },
+        let at = |level| {
+            let plugin = || plugin_file::file(agent.spec(), level, &self.surroundings);
+            file(agent, level, &self.surroundings).or_else(plugin)
+        };
+        at(level).ok_or_else(|| match (level, &self.surroundings.home) {
+            (Level::User, None) => InstallFailure::options(
+                format!(
+                    "expected the configuration of {} in the home directory, found no home directory",
+                    agent.title()
+                ),
+                "set HOME",
+            ),
+            _ => {
+                let levels = Level::ALL.into_iter().filter(|it| at(*it).is_some());
+                let levels: Vec<String> = levels.map(|it| format!("--{it}")).collect();
+                InstallFailure::options(
+                    format!("{} has no configuration of hooks at the {level} level", agent.title()),
+                    format!("use {}", levels.join(" or ")),
+                )
+            }
         })
     }
 
@@ -116,12 +131,21 @@ impl Installer {
     fn settled(&self, agent: Agent, level: Level) -> Result<PathBuf, InstallFailure> {
         let path = self.file(agent, level)?;
         if level.is_in_project() && self.repository.is_none() && self.is_around_home() {
-            return Err(InstallFailure::Project { level, directory: self.surroundings.project.clone() });
+            let directory = text::escape(&self.surroundings.project.to_string_lossy(), 1000);
+            return Err(InstallFailure::options(
+                format!("{directory} is not a project: it contains the home directory, or the whole system"),
+                format!("go into a project's directory, or leave out --{level}"),
+            ));
         }
         match self.surroundings.unsettled(agent.spec().moved_by.as_ref()) {
             Some((variable, value)) if level == Level::User => {
                 let value = text::escape(&value.to_string_lossy(), 200);
-                Err(InstallFailure::Variable { variable, value })
+                Err(InstallFailure::options(
+                    format!("expected an absolute path in {variable}, found {value:?}"),
+                    format!(
+                        "set {variable} to an absolute path: the agent finds another directory wherever it starts"
+                    ),
+                ))
             }
             _ => Ok(path),
         }
@@ -143,12 +167,16 @@ impl Installer {
     pub fn check(&self, agent: Agent, level: Level, options: &InstallOptions) -> Result<(), InstallFailure> {
         self.settled(agent, level)?;
         if !options.has_deadline() {
-            return Err(InstallFailure::Deadline { found: options.deadline });
+            let (most, found) = (InstallOptions::MAX_DEADLINE.as_secs(), options.deadline.as_secs_f64());
+            return Err(InstallFailure::options(
+                format!("expected a deadline of up to {most} s and not of 0, found {found} s"),
+                "give --deadline a time such as 15s, up to 10m",
+            ));
         }
         let is_usual =
             options.events.is_empty() && options.from.is_empty() && options.deadline == Bridge::DEADLINE;
         match agent.spec().plugin {
-            None => Ok(desired_entries(agent, options).map(drop)?),
+            None => desired_entries(agent, options).map(drop),
             Some(_) if is_usual => Ok(()),
             Some(_) => Err(InstallFailure::Fixed { agent }),
         }
@@ -310,120 +338,6 @@ impl Installer {
     }
 }
 
-/// The file of an agent at a level, as it is now, with the record of its installation.
-struct Site {
-    agent: Agent,
-    level: Level,
-    path: PathBuf,
-    file: ConfigFile,
-    format: FileFormat,
-    store: Store,
-    found: Option<Contents>,
-    record: Option<Record>,
-}
-
-impl Site {
-    fn now(&self) -> Option<&[u8]> {
-        self.found.as_ref().map(|it| it.bytes.as_slice())
-    }
-
-    fn document(&self, error: DocumentError) -> InstallError {
-        InstallError::document(&self.path, error)
-    }
-
-    /// Returns the path of the original of the record.
-    fn original(&self) -> Option<PathBuf> {
-        self.store.original(&self.path, self.record.as_ref()?)
-    }
-
-    /// Returns the bytes of the original of the record.
-    fn kept(&self) -> Option<Vec<u8>> {
-        self.store.kept(&self.path, self.record.as_ref()?)
-    }
-
-    /// Returns true if the file is as install wrote it.
-    fn is_as_written(&self) -> bool {
-        let written = self.record.as_ref().map(|it| it.after.as_str());
-        written.is_some() && written == self.now().map(digest).as_deref()
-    }
-
-    /// Returns the agent's own names of the events that reach hookbox by this file: all of them by a plugin.
-    fn served(&self, bytes: &[u8]) -> Vec<String> {
-        match self.agent.spec().plugin {
-            Some(_) => self.agent.events().iter().map(|it| it.name.to_owned()).collect(),
-            None => self.format.events(bytes),
-        }
-    }
-
-    /// Refuses to replace a plugin that somebody else has written or changed.
-    fn check_untouched(&self, plugin: &PluginFile) -> Result<(), InstallError> {
-        match self.now().and_then(|now| plugin_file::recognize(plugin, now).problem()) {
-            Some(problem) if !self.is_as_written() => {
-                let hint = "move the file away, and run the command again";
-                Err(InstallError::refused(&self.path, problem, hint))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Returns the file without hookbox, and the kind of that change.
-    fn without_ours(&self) -> Result<(Change, Option<Vec<u8>>), InstallError> {
-        let Some(now) = self.now() else { return Ok((Change::Unchanged, None)) };
-        if let Some(plugin) = &self.agent.spec().plugin {
-            if plugin_file::recognize(plugin, now) == Origin::Others {
-                return Ok((Change::Unchanged, Some(now.to_vec())));
-            }
-            return self.check_untouched(plugin).map(|()| (Change::Deleted, None));
-        }
-        // Only hookbox gives a file of such a directory this name.
-        let is_own = has_directory_of_files(self.agent, self.level);
-        let was_there = self.record.as_ref().map_or(!is_own, |it| it.before.is_some());
-        let original = self.kept();
-        if self.is_as_written() && was_there == original.is_some() {
-            let change = if was_there { Change::Restored } else { Change::Deleted };
-            return Ok((change, original));
-        }
-        let left = self.format.remove(now, original.as_deref()).map_err(|error| self.document(error))?;
-        Ok(if left == now {
-            (Change::Unchanged, Some(left))
-        } else if !was_there && self.format.is_bare(&left) {
-            (Change::Deleted, None)
-        } else {
-            (Change::Removed, Some(left))
-        })
-    }
-
-    /// Keeps the original of a file that gets this text: after an earlier installation the file without hookbox.
-    /// Returns the path of an earlier original, which differs.
-    fn keep(&mut self, after: &[u8]) -> Result<Option<PathBuf>, InstallError> {
-        let before = match &self.record {
-            // A plugin of ours is not an original that has to come back.
-            _ if self.agent.spec().plugin.is_some() => None,
-            Some(_) => self.without_ours()?.1,
-            None => self.now().map(<[u8]>::to_vec),
-        };
-        let earlier = self.original();
-        let (missing, known) =
-            (self.file.missing_directories(), self.record.as_ref().map_or(0, |it| it.made));
-        let record = Record {
-            path: self.path.to_string_lossy().into_owned(),
-            before: before.as_deref().map(digest),
-            after: digest(after),
-            made: if missing > 0 { missing } else { known },
-        };
-        self.store.put(&self.path, &record, before.as_deref())?;
-        self.record = Some(record);
-        Ok(earlier.filter(|it| self.original().as_ref() != Some(it) && it.exists()))
-    }
-}
-
-/// Returns true if the agent reads every file of a directory at a level, so that hookbox has a file of its own there.
-fn has_directory_of_files(agent: Agent, level: Level) -> bool {
-    let mut places = agent.spec().places_at(level);
-    let is_ours = |place: &&HookPlace| place.has_hooks() || matches!(place.holds, Holds::Plugins);
-    places.find(is_ours).is_some_and(HookPlace::is_directory)
-}
-
 /// Checks that the agent's own parser reads the new file: if it does not, the agent runs no hook and says
 /// nothing.
 fn check_parsed(agent: Agent, path: &Path, now: &[u8], after: &[u8]) -> Result<(), InstallError> {
@@ -434,7 +348,7 @@ fn check_parsed(agent: Agent, path: &Path, now: &[u8], after: &[u8]) -> Result<(
         "correct the file by hand: {} runs no hook of it as it is; nothing was changed",
         agent.title()
     );
-    Err(InstallError::refused(path, what, hint))
+    Err(InstallError::new(path, what, hint))
 }
 
 /// Returns the steps that remain for the user.

@@ -7,11 +7,8 @@ use std::time::Duration;
 use hookbox::Hint;
 use similar::{Algorithm, TextDiff};
 
-use super::desired::{InstallOptions, UnknownEvent};
 use crate::agent::Agent;
-use crate::config::{DocumentError, Level, Switch};
-use crate::files::LockError;
-use crate::files::private_dir::PrivateErrorKind;
+use crate::config::{DocumentError, Switch};
 use crate::text;
 use hookbox_system::limits;
 
@@ -83,113 +80,49 @@ impl FileChange {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstallFailure {
-    /// The agent has no such event.
-    #[error(transparent)]
-    Event(#[from] UnknownEvent),
-    /// The agent has no such level.
-    #[error("{} has no configuration of hooks at the {level} level", agent.title())]
-    Level {
-        /// The agent.
-        agent: Agent,
-        /// The level.
-        level: Level,
-    },
-    /// The directory contains the home directory, so it is not a project.
-    #[error("{} is not a project: it contains the home directory, or the whole system", text::escape(&directory.to_string_lossy(), 1000))]
-    Project {
-        /// The level.
-        level: Level,
-        /// The directory.
-        directory: PathBuf,
-    },
-    /// The home directory is not known.
-    #[error("expected the configuration of {} in the home directory, found no home directory", agent.title())]
-    Home {
-        /// The agent.
-        agent: Agent,
-    },
     /// The agent runs a plugin, whose events, time and hooks are fixed.
     #[error("{} runs hookbox by a plugin, whose events, time and hooks are fixed", agent.title())]
     Fixed {
         /// The agent.
         agent: Agent,
     },
-    /// The deadline is 0 or too long.
-    #[error("expected a deadline of up to {} s and not of 0, found {} s", InstallOptions::MAX_DEADLINE.as_secs(), found.as_secs_f64())]
-    Deadline {
-        /// The deadline in the options.
-        found: Duration,
-    },
-    /// A variable of the agent has a relative path, which is another directory wherever the agent starts.
-    #[error("expected an absolute path in {variable}, found {value:?}")]
-    Variable {
-        /// Its name.
-        variable: &'static str,
-        /// Its value, escaped.
-        value: String,
+    /// The agent has no such file or event, or an option is wrong.
+    #[error("{what}")]
+    Options {
+        /// The problem.
+        what: String,
+        /// The next step for the user.
+        hint: Hint,
     },
     /// A file cannot be changed.
     #[error(transparent)]
     File(#[from] InstallError),
 }
 
+impl InstallFailure {
+    pub(crate) fn options(what: impl Into<String>, hint: impl Into<Hint>) -> Self {
+        Self::Options { what: what.into(), hint: hint.into() }
+    }
+}
+
 /// A configuration was not changed, and neither was anything else.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {kind}", text::escape(&path.to_string_lossy(), 1000))]
+#[error("{}: {what}", text::escape(&path.to_string_lossy(), 1000))]
 pub struct InstallError {
     /// The file, or the directory.
     pub path: PathBuf,
-    /// The kind of error.
-    #[source]
-    pub kind: InstallErrorKind,
+    /// The problem.
+    pub what: String,
     /// The next step for the user.
     pub hint: Hint,
 }
 
-/// The kinds of [`InstallError`].
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum InstallErrorKind {
-    /// The text of the file cannot be used.
-    #[error(transparent)]
-    Document(DocumentError),
-    /// The file cannot be changed as it is: its place, its mode, or its contents.
-    #[error("{0}")]
-    Refused(String),
-    /// Another process changed the file since it was read.
-    #[error("somebody else changed it just now")]
-    Changed,
-    /// The file belongs to others, and hookbox may not give it back to them.
-    #[error("belongs to user {user} and group {group}, which cannot be kept: {source}")]
-    Owner {
-        /// The user.
-        user: u32,
-        /// The group.
-        group: u32,
-        /// The error.
-        source: io::Error,
-    },
-    /// The private data directory cannot be used.
-    #[error(transparent)]
-    Private(#[from] PrivateErrorKind),
-    /// Another installation runs.
-    #[error(transparent)]
-    Lock(#[from] LockError),
-    /// The system refused.
-    #[error("{}", text::escape(&.0.to_string(), 500))]
-    Io(#[source] io::Error),
-}
-
 impl InstallError {
-    pub(crate) fn new(path: &Path, kind: impl Into<InstallErrorKind>, hint: impl Into<Hint>) -> Self {
-        Self { path: path.to_owned(), kind: kind.into(), hint: hint.into() }
+    pub(crate) fn new(path: &Path, what: impl ToString, hint: impl Into<Hint>) -> Self {
+        Self { path: path.to_owned(), what: what.to_string(), hint: hint.into() }
     }
 
-    pub(crate) fn refused(path: &Path, what: impl Into<String>, hint: impl Into<Hint>) -> Self {
-        Self::new(path, InstallErrorKind::Refused(what.into()), hint)
-    }
-
-    pub(crate) fn io(path: &Path, error: io::Error) -> Self {
+    pub(crate) fn io(path: &Path, error: &io::Error) -> Self {
         let hint = match error.kind() {
             io::ErrorKind::PermissionDenied => "see who may write there",
             io::ErrorKind::ReadOnlyFilesystem => {
@@ -197,12 +130,11 @@ impl InstallError {
             }
             _ => "nothing was changed",
         };
-        Self::new(path, InstallErrorKind::Io(error), hint)
+        Self::new(path, text::escape(&error.to_string(), 500), hint)
     }
 
     pub(crate) fn document(path: &Path, error: DocumentError) -> Self {
-        let hint = error.hint.clone();
-        Self::new(path, InstallErrorKind::Document(error), hint)
+        Self::new(path, error.what, error.hint)
     }
 }
 

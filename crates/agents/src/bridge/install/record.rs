@@ -110,7 +110,7 @@ impl Store {
             }
             write_atomic(&self.file(path, "json"), &serde_json::to_vec_pretty(record)?)
         };
-        write().map_err(|error| InstallError::io(&self.directory, error))
+        write().map_err(|error| InstallError::io(&self.directory, &error))
     }
 
     /// Deletes the record and the original of a file.
@@ -118,7 +118,7 @@ impl Store {
         for file in self.original(path, record).into_iter().chain([self.file(path, "json")]) {
             match fs::remove_file(file) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(InstallError::io(&self.directory, error));
+                    return Err(InstallError::io(&self.directory, &error));
                 }
                 _ => {}
             }

@@ -4,6 +4,7 @@ use super::File;
 use crate::agent::Level;
 use crate::text;
 use hookbox::discovery::document::{Form, Member, at, wrong};
+use hookbox_shell::is_in;
 
 /// The largest size of the variables of one file, names and values together, in bytes.
 const MAX_ENVIRONMENT: usize = 64 * 1024;
@@ -12,34 +13,9 @@ const MAX_ENVIRONMENT: usize = 64 * 1024;
 const OWN: &str = "HOOKBOX_";
 
 /// Variables by which programs find or load code or configuration, which the user did not trust.
-const LEADING: [&str; 26] = [
-    "BASHOPTS",
-    "BASH_ENV",
-    "CDPATH",
-    "CLASSPATH",
-    "ENV",
-    "GCONV_PATH",
-    "GLIBC_TUNABLES",
-    "HOME",
-    "IFS",
-    "JAVA_TOOL_OPTIONS",
-    "NODE_OPTIONS",
-    "NODE_PATH",
-    "PATH",
-    "PERL5DB",
-    "PERL5LIB",
-    "PERL5OPT",
-    "PERLLIB",
-    "PS4",
-    "PYTHONHOME",
-    "PYTHONPATH",
-    "PYTHONSTARTUP",
-    "RUBYLIB",
-    "RUBYOPT",
-    "SHELL",
-    "SHELLOPTS",
-    "ZDOTDIR",
-];
+const LEADING: &str = "BASHOPTS BASH_ENV CDPATH CLASSPATH ENV GCONV_PATH GLIBC_TUNABLES HOME IFS \
+    JAVA_TOOL_OPTIONS NODE_OPTIONS NODE_PATH PATH PERL5DB PERL5LIB PERL5OPT PERLLIB PS4 PYTHONHOME \
+    PYTHONPATH PYTHONSTARTUP RUBYLIB RUBYOPT SHELL SHELLOPTS ZDOTDIR";
 
 /// Prefixes of such variables: the loader's, and the functions that bash imports.
 const LEADING_FAMILIES: [&str; 3] = ["LD_", "DYLD_", "BASH_FUNC_"];
@@ -100,7 +76,7 @@ impl File<'_> {
     /// Returns true if this file may set a variable; otherwise adds a fault.
     fn may_set(&mut self, member: &Member<'_>) -> bool {
         let name = member.name.as_str();
-        let is_leading = LEADING.contains(&name) || LEADING_FAMILIES.iter().any(|it| name.starts_with(it));
+        let is_leading = is_in(LEADING, name) || LEADING_FAMILIES.iter().any(|it| name.starts_with(it));
         let why = if name.starts_with(OWN) {
             "is set by hookbox alone"
         } else if is_leading && self.outside.level != Level::User {

@@ -11,6 +11,7 @@ use hookbox::rules::{self, Rules};
 use hookbox::{Component, EventName, Hint, HookError, MAX_COMPONENT, Runtime, native};
 use hookbox_system::files::FileAccess;
 use tokio::process::Command;
+use wasm_encoder::{ComponentSection as _, CustomSection};
 
 use super::error::BuildError;
 use super::recognize::{Language, Project};
@@ -148,33 +149,13 @@ fn end(file: &mut File) -> io::Result<String> {
 }
 
 /// The custom section of a component that has the schema.
-const SECTION: &[u8] = b"hookbox:settings";
+const SECTION: &str = "hookbox:settings";
 
 /// Appends the section with this schema to a component; nothing if there is no schema.
 fn append_schema(component: &mut Vec<u8>, schema: &[u8]) {
     let schema = schema.trim_ascii();
-    if schema.is_empty() {
-        return;
-    }
-    let mut section = Vec::new();
-    length(&mut section, SECTION.len());
-    section.extend_from_slice(SECTION);
-    section.extend_from_slice(schema);
-    // A custom section.
-    component.push(0);
-    length(component, section.len());
-    component.append(&mut section);
-}
-
-/// Writes a length as WebAssembly does: seven bits a byte, the lowest first.
-fn length(to: &mut Vec<u8>, mut value: usize) {
-    loop {
-        let low = u8::try_from(value & 0x7F).unwrap_or_default();
-        value >>= 7;
-        to.push(if value > 0 { low | 0x80 } else { low });
-        if value == 0 {
-            return;
-        }
+    if !schema.is_empty() {
+        CustomSection { name: SECTION.into(), data: schema.into() }.append_to_component(component);
     }
 }
 

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
 
+use super::process::{LEASH, REMOVED};
 use super::*;
 use crate::{Location, Plugins, Silent};
 
@@ -118,8 +119,9 @@ fn variables_that_git_sets_for_its_hooks_do_not_reach_our_git() {
     let local = source.git(["rev-parse", "--local-env-vars"]);
     // These two carry settings of the user, such as `git -c` of the git that runs a hook.
     let settings = ["GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"];
+    let removed: Vec<&str> = REMOVED.split(' ').collect();
     let left: Vec<&str> =
-        local.lines().filter(|it| !settings.contains(it) && !REMOVED.contains(it)).collect();
+        local.lines().filter(|it| !settings.contains(it) && !removed.contains(it)).collect();
     assert_eq!(left, [""; 0]);
     let url = source.url().parse().unwrap();
     let git = Git { dir: source.path("source"), ..git(&url) };
