@@ -402,6 +402,9 @@ fn a_missing_or_changed_guard_of_hookbox_blocks_until_it_is_there_or_given_up() 
     assert_eq!(env.event(&["before_tool_call"], &ls)["blocked"], false);
     std::fs::remove_file(env.path("home/.hookbox/hooks/git.wasm.disable")).unwrap();
     assert_eq!(env.event(&["before_tool_call"], &ls)["blocked"], true);
+    // It is missed together with its root, too.
+    std::fs::remove_dir_all(env.path("home/.hookbox")).unwrap();
+    assert_eq!(env.event(&["before_tool_call"], &ls)["blocked_by"], "git.wasm");
     guard(&["remove", "git", "--yes"]);
     assert_eq!(env.event(&["before_tool_call"], &ls)["blocked"], false);
 }
