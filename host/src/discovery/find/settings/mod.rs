@@ -78,6 +78,11 @@ impl Table {
         self.mode == Some(Mode::Observe)
     }
 
+    /// Returns the policy for failures that these settings set. A hook in shadow mode stops nothing, also if it is broken.
+    pub(crate) fn failure_policy(&self) -> Option<OnFailure> {
+        if self.makes_observer() { Some(OnFailure::Pass) } else { self.on_failure }
+    }
+
     /// Returns every key and its value, for a digest. Places are not among them.
     pub(crate) fn fields(&self) -> BTreeMap<String, String> {
         let Self {
