@@ -397,11 +397,22 @@ fn a_missing_or_changed_guard_of_hookbox_blocks_until_it_is_there_or_given_up() 
     env.file("home/.hookbox/hookbox.toml", "[hooks.\"git.wasm\"]\non_failure = \"pass\"\n");
     std::fs::remove_file(&file).unwrap();
     assert_eq!(env.event(&["before_tool_call"], &ls)["blocked"], false);
+    // In shadow mode it stops nothing, and is reported.
+    for policy in ["", "on_failure = \"block\"\n"] {
+        let shadow = format!("[hooks.\"git.wasm\"]\nmode = \"observe\"\n{policy}");
+        env.file("home/.hookbox/hookbox.toml", &shadow);
+        assert_eq!(env.event(&["before_tool_call"], &ls)["blocked"], false, "{shadow}");
+        let row = env.list(&[]).into_iter().find(|it| it["name"] == "git.wasm").unwrap();
+        assert_eq!((&row["status"], &row["mode"]), (&json!("invalid"), &json!("observe")), "{row}");
+    }
     env.file("home/.hookbox/hookbox.toml", "");
     std::fs::write(env.path("home/.hookbox/hooks/git.wasm.disable"), &whole).unwrap();
     assert_eq!(env.event(&["before_tool_call"], &ls)["blocked"], false);
     std::fs::remove_file(env.path("home/.hookbox/hooks/git.wasm.disable")).unwrap();
     assert_eq!(env.event(&["before_tool_call"], &ls)["blocked"], true);
+    // It is missed together with its root, too.
+    std::fs::remove_dir_all(env.path("home/.hookbox")).unwrap();
+    assert_eq!(env.event(&["before_tool_call"], &ls)["blocked_by"], "git.wasm");
     guard(&["remove", "git", "--yes"]);
     assert_eq!(env.event(&["before_tool_call"], &ls)["blocked"], false);
 }

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::answers::{Backend, user};
-use crate::environment::{Output, TestEnvironment, program, sample};
+use crate::environment::{Output, TestEnvironment, guest, program, sample};
 
 const BEFORE: &hookbox::EventName = &hookbox::EventName::BeforeToolCall;
 
@@ -138,6 +138,12 @@ fn exec_makes_a_component_an_executable_of_kodelets() {
         let output = env.hookbox_with(exec("run"), bash(command).to_string());
         assert_eq!((output.code, output.stdout.trim()), (Some(0), want), "{output:#?}");
     }
+    // A guard that gives an answer which it does not declare has failed.
+    let modifies = json!({"tool_name": "bash", "tool_input": {"answer": {"modify": "x"}}});
+    let undeclared = guest("undeclared").into_os_string();
+    let args = ["exec".into(), undeclared, "run".into(), "--event".into(), "before_tool_call".into()];
+    let output = env.hookbox_with(args, modifies.to_string());
+    assert_eq!(output.json()["blocked"], true, "{output:#?}");
     // A native hook that is nothing but this.
     let run = format!("exec {} exec {} run", program().display(), guardrail.display());
     env.native("home/.kodelet/hooks/guard", "before_tool_call", &run);

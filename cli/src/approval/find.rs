@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use hookbox::escape;
 use hookbox::manager::{Entry, EntryStatus, Manager};
 use hookbox::trust::{Record, Records, Scope};
-use hookbox_system::text;
+use hookbox_system::{account, text};
 
 use crate::error::InputError;
 
@@ -19,12 +19,12 @@ fn in_files(manager: &Manager) -> Vec<Entry> {
 pub(crate) fn find(manager: &Manager, word: &str) -> Result<Entry, InputError> {
     let hooks = in_files(manager);
     let path = absolute(word);
-    if let Some(hook) = hooks.iter().find(|hook| hook.found.reference == path) {
+    if let Some(hook) = hooks.iter().find(|hook| is_at(&hook.found.reference, &path)) {
         return Ok(hook.clone());
     }
     // A file that declares several hooks is ambiguous. A component of the user is one hook, however many
     // entries name it.
-    let mut at_path = hooks.iter().filter(|hook| hook.path.as_ref() == Some(&path));
+    let mut at_path = hooks.iter().filter(|hook| hook.path.as_ref().is_some_and(|it| is_at(it, &path)));
     if let Some(hook) = at_path.next() {
         let others: Vec<&Entry> = at_path.filter(|it| it.found.key != hook.found.key).collect();
         if others.is_empty() {
@@ -55,11 +55,7 @@ pub(crate) fn find(manager: &Manager, word: &str) -> Result<Entry, InputError> {
 /// hook has this name.
 pub(crate) fn find_plugin(manager: &Manager, word: &str) -> Result<Option<Vec<Entry>>, InputError> {
     let hooks = in_files(manager);
-    let path = absolute(word);
-    if hooks
-        .iter()
-        .any(|hook| hook.name == word || hook.path.as_ref() == Some(&path) || hook.found.reference == path)
-    {
+    if hooks.iter().any(|hook| hook.name == word) {
         return Ok(None);
     }
     let of_plugin: Vec<(PathBuf, Entry)> = hooks
@@ -107,7 +103,7 @@ pub(crate) fn find_record(manager: &Manager, records: &Records, word: &str) -> R
         let of_record = hook.found.record.as_ref().map(|record| (record.scope.clone(), record.path.clone()));
         of_record.or_else(|| hook.found.key.clone())
     };
-    let by_path = hooks.iter().find(|hook| hook.found.reference == path).and_then(key);
+    let by_path = hooks.iter().find(|hook| is_at(&hook.found.reference, &path)).and_then(key);
     if let Some(record) = by_path.and_then(|(scope, path)| records.get(&scope, &path)) {
         return Ok(record.clone());
     }
@@ -115,7 +111,7 @@ pub(crate) fn find_record(manager: &Manager, records: &Records, word: &str) -> R
         Scope::Repository(repo) => repo.join(&record.path),
         Scope::Global => std::env::home_dir().unwrap_or_default().join(&record.path),
     };
-    if let Some(record) = records.iter().find(|record| file(record) == path) {
+    if let Some(record) = records.iter().find(|record| is_at(&file(record), &path)) {
         return Ok(record.clone());
     }
     // A component of the user has one record, with the name of one of the entries that declare it.
@@ -151,6 +147,12 @@ fn ambiguous<'a>(word: &str, paths: impl Iterator<Item = &'a Path>) -> InputErro
 
 fn absolute(word: &str) -> PathBuf {
     std::path::absolute(word).unwrap_or_else(|_| PathBuf::from(word))
+}
+
+/// Returns true if a path leads to a hook, perhaps through links and `..`.
+fn is_at(hook: &Path, path: &Path) -> bool {
+    let dirs = hook.parent().zip(path.parent());
+    hook.file_name() == path.file_name() && dirs.is_some_and(|(one, other)| account::is_same(one, other))
 }
 
 #[cfg(test)]
@@ -189,6 +191,26 @@ pub(super) mod tests {
         let builder = Manager::builder().cwd(&repo).home(temp.path().join("home"));
         let manager = builder.cache(None).data(None).build().await;
         (temp, manager)
+    }
+
+    #[tokio::test]
+    async fn a_hook_is_found_by_every_way_to_its_path() {
+        let (temp, manager) = found(r#"[{"component": "g.wasm", "name": "g1"}, {"command": "true"}]"#).await;
+        let at = |path: &str| temp.path().join(path).to_str().unwrap().to_owned();
+        fs::create_dir(at("repo/sub")).unwrap();
+        std::os::unix::fs::symlink(at("repo"), at("link")).unwrap();
+        for (word, want) in [
+            ("g1", Some("g1")),
+            (&at("repo/sub/../g.wasm"), Some("g1")),
+            (&at("link/g.wasm"), Some("g1")),
+            (&at("link/.hookbox/hooks.json#PreToolUse[1]"), Some("hooks.json#PreToolUse[1]")),
+            (&at("repo/sub/../.hookbox/./hooks.json#PreToolUse[0]"), Some("g1")),
+            (&at("repo/sub/g.wasm"), None),
+            (&at("nowhere/g.wasm"), None),
+            (".", None),
+        ] {
+            assert_eq!(find(&manager, word).ok().map(|hook| hook.name).as_deref(), want, "{word}");
+        }
     }
 
     #[tokio::test]

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use clap::{Args, ValueEnum};
 use hookbox::Known;
 use hookbox::dialect::{exact, kodelet};
 use hookbox::hook::Subscription;
 use hookbox::internal::facts;
 use hookbox::{
-    Cause, Context, Descriptor, Digest, Event, EventName, FunctionHook, Hook, HookError, Kind, OnFailure,
-    Outcome,
+    Action, Cause, Context, Descriptor, Digest, Event, EventName, FunctionHook, Hook, HookError, Kind,
+    OnFailure, Outcome,
 };
 
 use crate::error::{InputError, say, warn};
@@ -136,14 +136,13 @@ impl Exec {
             // Another event, or a tool or a line that it does not want to see.
             return output::json(&kodelet::answer(&name, &Outcome::pass()));
         }
+        let blocks = descriptor.on_failure == OnFailure::Block && name.allows().block;
         let mut outcome = match hook.run(&event, &descriptor.budget).await {
             Ok(outcome) => outcome,
             Err(error) => {
                 show_log(&error.spent.log);
                 let what = format!("{} failed ({}): {}", descriptor.name, error.cause, error.message);
-                if descriptor.on_failure == OnFailure::Pass || !name.allows().block {
-                    bail!(what);
-                }
+                ensure!(blocks, what);
                 // A guard blocks also for a host that treats a failure as a pass.
                 warn(&what);
                 return output::json(&kodelet::answer(&name, &Outcome::block(what)));
@@ -152,11 +151,12 @@ impl Exec {
         show_log(&outcome.spent.log);
         let refused = outcome.restrict(descriptor.answers);
         if refused != hookbox::Answers::NONE {
-            warn(format_args!(
-                "{} gave an answer that it does not declare: {}",
-                descriptor.name,
-                refused.names().join(", ")
-            ));
+            let answers = refused.names().join(", ");
+            let what = format!("{} failed (denied): does not declare {answers}", descriptor.name);
+            warn(&what);
+            if blocks && !matches!(outcome.action, Action::Block(_)) {
+                outcome = Outcome::block(what);
+            }
         }
         output::json(&kodelet::answer(&name, &outcome))
     }

@@ -1,5 +1,7 @@
 //! The fold: outcomes, one after another, become a verdict.
 
+use std::mem;
+
 use serde_json::{Value, json};
 
 use super::{Action, Cause, Change, Outcome, Ruling, Verdict, Warning};
@@ -301,26 +303,23 @@ impl Fold {
 
     fn modify(&mut self, event: &mut Event, author: Author<'_>, new: Document, changes: &mut Vec<Change>) {
         let value = new.value().clone();
+        let text = || into_text(value.clone());
         let (what, before) = match &mut event.data {
-            EventData::BeforeToolCall(call) => {
-                ("input", std::mem::replace(&mut call.input, new).value().clone())
-            }
-            EventData::AfterToolCall(result) => {
-                ("output", std::mem::replace(&mut result.output, new).value().clone())
-            }
-            EventData::UserMessageSend { message } => {
-                ("message", json!(message.replace(into_text(value.clone()))))
-            }
-            EventData::OnError(error) => {
-                ("error", json!(std::mem::replace(&mut error.message, into_text(value.clone()))))
-            }
+            EventData::BeforeToolCall(call) => ("input", mem::replace(&mut call.input, new.clone())),
+            EventData::AfterToolCall(result) => ("output", mem::replace(&mut result.output, new.clone())),
+            EventData::UserMessageSend { message } => ("message", json!(message.replace(text())).into()),
+            EventData::OnError(error) => ("error", json!(mem::replace(&mut error.message, text())).into()),
             _ => return,
         };
+        // Many hooks answer with the input of a call as it was.
+        if before == new {
+            return;
+        }
         self.verdict.modified = true;
         // What was allowed is the input before.
         self.verdict.allowed = None;
         self.changed_by.push(author.shown());
-        changes.push(Change { what, before, after: value });
+        changes.push(Change { what, before: before.value().clone(), after: value });
     }
 
     /// Returns true if this hook is the first to turn the conversation. A later one is a conflict.
@@ -364,7 +363,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::event::{AgentStop, Context, Message, ToolCall, ToolResult};
+    use crate::event::{AgentStop, Context, ErrorEvent, ErrorSource, Message, ToolCall, ToolResult};
     use crate::outcome::Callback;
 
     fn event(data: EventData) -> Event {
@@ -403,6 +402,22 @@ mod tests {
         assert_eq!(event.tool_call().unwrap().input.value(), "two");
         assert!(verdict.modified);
         assert!(verdict.warnings[0].text.contains("a, c"), "{:?}", verdict.warnings);
+    }
+
+    #[test]
+    fn an_answer_with_the_value_as_it_was_changes_nothing() {
+        let failed =
+            ErrorEvent { source: ErrorSource::Turn(None), message: "late".into(), kind: None, attempt: None };
+        let message = EventData::UserMessageSend { message: Some("hi".into()) };
+        for (event, same) in [
+            (before(), json!({"command": "ls"})),
+            (after(), json!("secret")),
+            (event(message), json!("hi")),
+            (event(EventData::OnError(failed)), json!("late")),
+        ] {
+            let (verdict, after) = fold(event.clone(), vec![Outcome::modify(same); 2]);
+            assert_eq!((verdict, after), (Verdict::default(), event));
+        }
     }
 
     #[test]

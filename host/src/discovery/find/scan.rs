@@ -232,6 +232,10 @@ impl Scan {
                 let root = RootDir { access: access.clone(), origin, root, path, top, tables, servers };
                 found.push((HooksDir::of_root(&root), mcp_json, services));
                 self.roots.push(root);
+            } else if origin == Origin::User {
+                // A guard that hookbox wrote there is missed.
+                let (top, tables, servers) = Default::default();
+                self.roots.push(RootDir { access: access.clone(), origin, root, path, top, tables, servers });
             }
         }
         let mut plugins = Vec::new();

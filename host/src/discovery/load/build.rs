@@ -384,7 +384,7 @@ fn declared_subscriptions(
 fn settle(descriptor: &mut Descriptor, judged: &Judged) {
     for subscription in &mut descriptor.subscriptions {
         subscription.priority = judged.priority().unwrap_or(subscription.priority);
-        subscription.observe |= judged.is_made_observer();
+        subscription.observe |= judged.table.makes_observer();
     }
 }
 

@@ -118,7 +118,7 @@ impl Judged {
 
     /// Returns true if it takes its name, if it is usable. A repository's hook in shadow mode leaves it to your guard.
     pub(super) fn takes_name(&self) -> bool {
-        self.origin() != Origin::Repo || !self.is_made_observer()
+        self.origin() != Origin::Repo || !self.table.makes_observer()
     }
 
     /// Returns the failure of an untrusted hook.
@@ -177,7 +177,7 @@ impl Judged {
             plugin: dir.plugin.clone(),
             subscriptions: self.declared().map(Declared::subscriptions).unwrap_or_default(),
             on_failure: self.on_failure().unwrap_or_default(),
-            mode: if self.is_made_observer() { Mode::Observe } else { Mode::Enforce },
+            mode: self.table.mode.unwrap_or(Mode::Enforce),
             budget: budget(self.default_budget(), dir.tier, &self.table, flags),
             answers: Answers::NONE,
             trusted: self.standing.is_trusted(),
@@ -208,18 +208,9 @@ impl Judged {
         self.candidate.declared.as_ref()
     }
 
-    /// Returns true if settings put it into shadow mode.
-    pub(super) fn is_made_observer(&self) -> bool {
-        self.table.makes_observer()
-    }
-
-    /// Returns its owner's policy for its failures: the settings go before the declaration. A hook in shadow mode
-    /// stops nothing, also if it is broken.
+    /// Returns its owner's policy for its failures: the settings go before the declaration.
     pub(super) fn on_failure(&self) -> Option<OnFailure> {
-        if self.is_made_observer() {
-            return Some(OnFailure::Pass);
-        }
-        self.table.on_failure.or_else(|| self.declared()?.on_failure)
+        self.table.failure_policy().or_else(|| self.declared()?.on_failure)
     }
 
     /// Returns true if its own description decides what follows its failures: a component or a rules file of

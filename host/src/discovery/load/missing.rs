@@ -17,7 +17,8 @@ use crate::discovery::find::{
 use crate::discovery::{Entry, EntryStatus, Found, Problem};
 use crate::event::{Event, EventName};
 use crate::hook::{
-    Budget, Cause, DEFAULT_PRIORITY, Descriptor, Hook, HookError, Kind, OnFailure, Origin, Subscription, Tier,
+    Budget, Cause, DEFAULT_PRIORITY, Descriptor, Hook, HookError, Kind, Mode, OnFailure, Origin,
+    Subscription, Tier,
 };
 use crate::outcome::{Answers, Outcome};
 use crate::trust::{self, Record, TrustLevel};
@@ -145,14 +146,14 @@ impl Builder<'_> {
             };
             let Some(root) = roots.iter().find(is_its) else { continue };
             let table = root.tables.get(name).cloned().unwrap_or_default();
+            let on_failure = table.failure_policy();
             // A table that blocks is reported as one of a missing hook.
-            let is_reported = table.on_failure == Some(OnFailure::Block);
-            if self.is_there(root, name) || table.enabled == Some(false) || is_reported {
+            let is_reported = on_failure == Some(OnFailure::Block) || table.enabled == Some(false);
+            if is_reported || self.is_there(root, name) {
                 continue;
             }
             self.problems.push(guard_problem(path, GONE));
-            let on_failure = table.on_failure.unwrap_or(OnFailure::Block);
-            self.absent(expected(root, name), &table, (on_failure, GONE));
+            self.absent(expected(root, name), &table, (on_failure.unwrap_or(OnFailure::Block), GONE));
         }
     }
 
@@ -172,8 +173,7 @@ impl Builder<'_> {
             return self.problems.push(about(200, "is a hook of the user's").of(name).hint(hint));
         }
         let (expected, source) = expected(root, name);
-        let blocks = table.on_failure == Some(OnFailure::Block);
-        let is_guard = blocks && table.enabled != Some(false) && !table.makes_observer();
+        let is_guard = table.failure_policy() == Some(OnFailure::Block) && table.enabled != Some(false);
         let what = if is_guard { format!("; {BLOCKS}") } else { String::new() };
         let problem = about(200, &format!("is not a hook of this root{what}")).of(name);
         let path = text::shown_path(&expected.path);
@@ -235,6 +235,7 @@ impl Builder<'_> {
             path: Some(expected.path.clone()),
             plugin: dir.plugin.clone(),
             on_failure,
+            mode: table.mode.unwrap_or(Mode::Enforce),
             budget: budget(Budget::for_kind(kind), dir.tier, table, &self.options.limits),
             answers: Answers::NONE,
             trusted: TrustLevel::of(self.options.trust, dir.tier, kind).is_trusted(),
@@ -340,7 +341,7 @@ pub(super) fn disabled(judged: &Judged) -> Option<Problem> {
 pub(super) fn observing(judged: &Judged) -> Option<Problem> {
     let is_repositorys = judged.origin() == Origin::Repo;
     let was_guard = judged.record.as_ref().is_some_and(|it| it.trusted && it.on_failure == OnFailure::Block);
-    (is_repositorys && was_guard && judged.is_made_observer()).then(|| {
+    (is_repositorys && was_guard && judged.table.makes_observer()).then(|| {
         let message = "was put into shadow mode by its repository since you trusted it, so it does not guard";
         untrust(Problem::new(&judged.candidate.path, message).off(), &judged.candidate.name)
     })

@@ -1,4 +1,4 @@
-//! Answers as the test wants, like `answers`, but declares nothing.
+//! Answers as the test wants, like `answers`, but declares none of it, and its failures block.
 
 use hookbox_sdk::prelude::*;
 
@@ -7,7 +7,7 @@ pub struct Undeclared;
 
 impl Hook for Undeclared {
     fn manifest() -> Manifest {
-        Manifest { answers: Vec::new(), ..answering::manifest("undeclared") }
+        Manifest { answers: Vec::new(), ..answering::manifest("undeclared") }.on_failure_block()
     }
 
     answering::every_event!();

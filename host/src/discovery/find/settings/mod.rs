@@ -72,6 +72,11 @@ impl Table {
         self.mode == Some(Mode::Observe)
     }
 
+    /// Returns the policy for failures that these settings set. A hook in shadow mode stops nothing, also if it is broken.
+    pub(crate) fn failure_policy(&self) -> Option<OnFailure> {
+        if self.makes_observer() { Some(OnFailure::Pass) } else { self.on_failure }
+    }
+
     /// Returns true if it sets nothing but these keys.
     pub(crate) fn has_only(&self, keys: &[&str]) -> bool {
         self.texts.keys().all(|it| keys.contains(&it.split('.').next().unwrap_or_default()))
