@@ -451,7 +451,7 @@ func TestToolMakesACall(t *testing.T) {
 		{command: "ls", output: "stop", input: "changed", text: "stop\nstop and change course: Look again."},
 		{command: "ls", err: errors.New("it broke"), input: "changed", text: "error: See docs."},
 		{command: "sudo ls", text: "error: No root here."},
-		{command: "publish", text: "error: Publish?"},
+		{command: "publish", text: "error: Publish? (the user was asked, and said no)"},
 		{command: "publish", agrees: true, output: "fine", input: "publish", text: "fine"},
 	} {
 		agrees = test.agrees

@@ -190,6 +190,7 @@ func (s *Session) Tool(ctx context.Context, call ToolCall, run func(ctx context.
 	}
 	end.add(before.Verdict)
 	decision := before.Decision
+	refusal := ""
 	if _, asks := decision.Question(); asks && s.client.options.Ask != nil {
 		proposed, why := call, *decision.Ruling()
 		if err := decode(decision.value, &proposed.Input); err != nil {
@@ -201,13 +202,16 @@ func (s *Session) Tool(ctx context.Context, call ToolCall, run func(ctx context.
 		}
 		if agreed {
 			decision = decision.UserAgreed()
+		} else {
+			refusal = " (the user was asked, and said no)" // The reason alone may read like a question to the model.
 		}
 	}
 	if ruling := decision.Ruling(); ruling != nil {
-		refused := Data{"toolName": call.Name, "success": false, "error": ruling.Reason}
-		after, err := s.AfterToolCall(ctx, ToolResult{Call: call, Output: refused, Err: errors.New(ruling.Reason)})
+		reason := ruling.Reason + refusal
+		refused := Data{"toolName": call.Name, "success": false, "error": reason}
+		after, err := s.AfterToolCall(ctx, ToolResult{Call: call, Output: refused, Err: errors.New(reason)})
 		end.add(after.Verdict)
-		end.Text, end.Ruling = "error: "+ruling.Reason, ruling
+		end.Text, end.Ruling = "error: "+reason, ruling
 		return end, err
 	}
 	result := ToolResult{Call: call}

@@ -66,6 +66,9 @@ func turn(ctx context.Context, session *hookbox.Session, conversation []string) 
 		for _, warning := range run.Warnings {
 			fmt.Fprintln(os.Stderr, "warning:", warning) // For the user, never for the model.
 		}
+		if run.Ruling != nil && run.Ruling.Code != "" {
+			fmt.Fprintln(os.Stderr, "to let this call through once: hookbox allow", run.Ruling.Code)
+		}
 		conversation = append(append(conversation, run.Context...), "result: "+run.Text)
 	}
 }

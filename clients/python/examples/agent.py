@@ -1,9 +1,9 @@
-"""An agent in forty lines. The model here is a list of answers; put yours in its place."""
+"""A small agent. The model here is a list of answers; put yours in its place."""
 
 import subprocess
 import sys
 
-from hookbox import Ask, Block, Hookbox, Proceed, ToolCall
+from hookbox import Ask, Block, Hookbox, Proceed, ToolCall, ToolRun
 
 MODEL = [
     ToolCall("bash", {"command": "sudo rm -r /var/cache"}, "call-1"),
@@ -21,6 +21,14 @@ def user_agrees(ask: Ask) -> bool:
     return sys.stdin.isatty() and input("Run it? [y/N] ") == "y"
 
 
+def tell_user(run: ToolRun) -> None:
+    """Shows notes and the code of a block, which are never for the model."""
+    for warning in run.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    if run.ruling and run.ruling.code:
+        print(f"to let this call through once: hookbox allow {run.ruling.code}", file=sys.stderr)
+
+
 def main(message: str, *args: str) -> None:
     conversation: list[str] = []
     with Hookbox(
@@ -36,6 +44,7 @@ def main(message: str, *args: str) -> None:
         for turn, answer in enumerate(MODEL, 1):
             if isinstance(answer, ToolCall):
                 run = session.tool(answer, bash, ask=user_agrees)  # a block, a changed input, a changed output
+                tell_user(run)  # its warnings, and the code with which the user can allow the call
                 conversation += [f"tool: {run.text}", *run.context]
             else:
                 conversation.append(f"assistant: {answer}")

@@ -203,12 +203,16 @@ def _tool(
         before = cast(ToolVerdict, (yield lambda: session.before_tool_call(call)))
     noted(before)
     decision = before.decision
+    # The text alone may read like a question to the model.
+    refusal = ""
     if isinstance(decision, Ask) and ask is not None:
         question = decision
         if (yield lambda: ask(question)) is True:
             decision = question.user_agreed()
+        else:
+            refusal = " (the user was asked, and said no)"
     if not isinstance(decision, Run):
-        reason = decision.reason or "blocked by a hook"
+        reason = (decision.reason or "blocked by a hook") + refusal
         noted((yield lambda: session.after_tool_call(call, None, success=False, error=reason)))
         return ToolRun(f"error: {reason}", None, False, decision, context, warnings)
     permitted, started = ToolCall(call.name, decision.input, call.id), time.monotonic()

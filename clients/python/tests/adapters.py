@@ -26,6 +26,9 @@ READS = {
     "echo": "ran echo",
 }
 
+#: The words behind a question to which the user said no.
+REFUSAL = " (the user was asked, and said no)"
+
 
 class Tool:
     """A tool that notes the lines that it ran."""

@@ -86,9 +86,12 @@ class ToolCalls(unittest.TestCase):
 
         with project.client() as client:
             session = client.session("a")
-            self.assertFalse(session.tool(publish, lambda _: self.fail("the tool ran")).ran)
+            unasked = session.tool(publish, lambda _: self.fail("the tool ran"))
+            self.assertEqual((unasked.text, unasked.ran), ("error: This publishes a package.", False))
             for odd in (False, None, "yes", 1):
-                self.assertFalse(session.tool(publish, lambda _: self.fail("the tool ran"), ask=answers(odd)).ran)
+                refused = session.tool(publish, lambda _: self.fail("the tool ran"), ask=answers(odd))
+                self.assertEqual(refused.text, "error: This publishes a package. (the user was asked, and said no)")
+                self.assertFalse(refused.ran)
             run = session.tool(publish, lambda given: given["command"], ask=answers(True))
         self.assertEqual((run.text, run.ran), ("npm publish", True))
         self.assertEqual((asked[0].reason, asked[0].input), ("This publishes a package.", {"command": "npm publish"}))

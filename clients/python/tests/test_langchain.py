@@ -9,7 +9,7 @@ from typing import Any
 
 from hookbox import AsyncHookbox, Hookbox
 
-from .adapters import HOOKS, READS, Tool, arguments
+from .adapters import HOOKS, READS, REFUSAL, Tool, arguments
 from .project import Project, hook
 from .test_cases import killed
 
@@ -80,8 +80,9 @@ class LangChain(unittest.TestCase):
 
     def test_a_question_goes_to_the_callback(self) -> None:
         with Project(self, HOOKS).client() as client:
-            for ask in (None, lambda _: False):
-                self.assertEqual(read(agent(client, ["npm publish"], self.bash(), ask).invoke(GO)), ["error: Really?"])
+            for ask, refusal in ((None, ""), (lambda _: False, REFUSAL)):
+                state = agent(client, ["npm publish"], self.bash(), ask).invoke(GO)
+                self.assertEqual(read(state), [f"error: Really?{refusal}"])
             self.assertEqual(self.tool.ran, [])
             state = agent(client, ["npm publish"], self.bash(), lambda _: True).invoke(GO)
             self.assertEqual(read(state), ["ran npm publish"])
@@ -95,7 +96,7 @@ class LangChain(unittest.TestCase):
                 self.assertEqual(state["__interrupt__"][0].value["question"], "Really?")
                 self.assertEqual(self.tool.ran, [])
                 state = asks.invoke(Command(resume=answer), config)
-                self.assertEqual(read(state), ["ran npm publish" if answer else "error: Really?"])
+                self.assertEqual(read(state), ["ran npm publish" if answer else f"error: Really?{REFUSAL}"])
 
     def test_a_tool_that_interrupts_has_not_ended(self) -> None:
         project = Project(self, {"record.sh": hook("after_tool_call", "cat >> after; echo >> after")})

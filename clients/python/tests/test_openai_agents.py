@@ -9,7 +9,7 @@ from typing import Any
 
 from hookbox import AsyncHookbox
 
-from .adapters import HOOKS, READS, Tool, arguments
+from .adapters import HOOKS, READS, REFUSAL, Tool, arguments
 from .project import Project
 from .test_cases import killed
 
@@ -68,7 +68,7 @@ class OpenAIAgents(unittest.TestCase):
                 agent = self.agent(client, ["npm publish"], lambda _: answer)
                 return read(await Runner.run(agent, "Go.", run_config=CONFIG))
 
-        self.assertEqual(asyncio.run(main(False)), ["error: Really?"])
+        self.assertEqual(asyncio.run(main(False)), [f"error: Really?{REFUSAL}"])
         self.assertEqual(self.tool.ran, [])
         self.assertEqual(asyncio.run(main(True)), ["ran npm publish"])
 

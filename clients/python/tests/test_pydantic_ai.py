@@ -9,7 +9,7 @@ from typing import Any
 
 from hookbox import Ask, AsyncHookbox
 
-from .adapters import HOOKS, READS, Tool, arguments
+from .adapters import HOOKS, READS, REFUSAL, Tool, arguments
 from .project import Project, hook
 from .test_cases import killed
 
@@ -67,7 +67,7 @@ class PydanticAI(unittest.TestCase):
             async with Project(self, HOOKS).async_client() as client:
                 return (await self.agent(client, ["npm publish"], lambda _: answer).run("Go.")).output
 
-        self.assertEqual(asyncio.run(main(False)), "error: Really?")
+        self.assertEqual(asyncio.run(main(False)), f"error: Really?{REFUSAL}")
         self.assertEqual(self.tool.ran, [])
         self.assertEqual(asyncio.run(main(True)), "ran npm publish")
 

@@ -27,6 +27,8 @@ export async function agent(hookbox: Hookbox, id: string, task: string, model: M
     for (const { id, name, input } of answer.calls) {
       const tool = tools[name] ?? (() => Promise.reject(new Error(`there is no tool ${name}`)));
       const run = await session.tool({ tool_name: name, tool_input: input, tool_user_id: id }, tool, { ask });
+      for (const warning of run.warnings) console.warn(`warning: ${warning}`); // For the user, never for the model.
+      if (run.block?.code) console.warn(`to let this call through once: hookbox allow ${run.block.code}`);
       say(run.text, ...run.context);
     }
     const turn = await session.afterTurn({ turn_number, tools_used: answer.calls.length > 0, messages });

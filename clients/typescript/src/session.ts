@@ -140,9 +140,14 @@ export class Session {
     const before = await this.beforeToolCall(call, options);
     note(before);
     let { decision } = before;
-    if (decision.action === "ask" && (await options.ask?.(decision)) === true) decision = decision.userAgreed();
+    // The text alone may read like a question to the model.
+    let refusal = "";
+    if (decision.action === "ask" && options.ask) {
+      if ((await options.ask(decision)) === true) decision = decision.userAgreed();
+      else refusal = " (the user was asked, and said no)";
+    }
     if (decision.action !== "run") {
-      const { reason: error } = decision;
+      const error = decision.reason + refusal;
       const tool_output = { toolName: call.tool_name, success: false, error, timestamp: new Date().toISOString() };
       note(await this.afterToolCall({ ...call, tool_output, success: false, error }, options));
       return { text: `error: ${error}`, ran: false, block: decision, context, warnings };

@@ -49,7 +49,7 @@ test("the agent asks its user, and goes on as hooks wish", async (t) => {
   const answer = { text: "First.", calls: [call("echo yes")] };
   const [, messages] = await talk(project, [answer], true);
   assert.deepEqual(messages.slice(2, 5), ["yes\n", "Done.", "Run the tests."]);
-  assert.equal((await talk(project, [answer]))[1][2], "error: Sure?");
+  assert.equal((await talk(project, [answer]))[1][2], "error: Sure? (the user was asked, and said no)");
 });
 
 test("the agent does not send a message that hooks block", async (t) => {

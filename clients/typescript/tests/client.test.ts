@@ -161,9 +161,9 @@ test("a question is a block unless the user agrees", async (t) => {
   const session = project.client().session("a");
   for (const [ask, text] of [
     [undefined, "error: Sure?"],
-    [() => false, "error: Sure?"],
+    [() => false, "error: Sure? (the user was asked, and said no)"],
     [() => Promise.resolve(true), "ran"],
-    [() => "yes" as unknown as boolean, "error: Sure?"],
+    [() => "yes" as unknown as boolean, "error: Sure? (the user was asked, and said no)"],
   ] as const) {
     assert.equal((await session.tool(CALL, () => "ran", { ask })).text, text);
   }
