@@ -305,7 +305,10 @@ fn what_can_be_made_again_passes() {
 #[test]
 fn presets_and_allowances_change_the_answer() {
     assert_eq!(denied("rm -rf src", Preset::Relaxed), None);
-    assert!(denied("rm -rf ~", Preset::Relaxed).is_some());
+    // As SQL that does the same.
+    for line in ["rm -rf ~", "psql -c 'drop database shop'", "dropdb shop", "mysqladmin drop shop"] {
+        assert!(denied(line, Preset::Relaxed).is_some(), "{line}");
+    }
     assert!(denied("rm -rf build", Preset::Strict).is_some());
     assert!(denied("$X y", Preset::Strict).is_some());
     let settings = Settings { allow: vec!["rm -rf vendor".into()], ..Settings::default() };

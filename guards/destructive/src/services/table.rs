@@ -186,8 +186,8 @@ pub(crate) const TABLE: &[Row] = &[
     standard("ansible", "-a *state=absent*|*state=absent", "removes files on hosts", "ansible --check"),
     standard("ansible", "-a rm*", "removes files on hosts", "ansible --check"),
     // Databases.
-    standard("dropdb dropuser", "", DATABASE, "psql -l"),
-    standard("mysqladmin", "drop", DATABASE, "mysqlshow"),
+    always("dropdb dropuser", "", DATABASE, "psql -l"),
+    always("mysqladmin", "drop", DATABASE, "mysqlshow"),
     standard("pg_restore", "-c|--clean", DATABASE, "pg_restore --list"),
     standard("mongorestore", "--drop", DATABASE, "mongorestore --dryRun"),
     standard("redis-cli valkey-cli", "del|unlink {}", DATABASE, "redis-cli dbsize"),
