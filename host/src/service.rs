@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
@@ -79,6 +79,10 @@ impl ServiceHook {
             let shown = text::escape(name, 80);
             let (field, mut value) =
                 field.ok_or_else(|| wrong(format!("its header {shown:?} has no value of a header")))?;
+            // A service would read a part of the event, and answer to that.
+            if field == CONTENT_LENGTH {
+                return Err(wrong("the length of the event is not its to set".to_owned()));
+            }
             value.set_sensitive(true);
             all.insert(field, value);
         }
