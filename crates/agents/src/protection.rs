@@ -92,6 +92,9 @@ mod tests {
         }
         assert!(found.targets.contains(&"gemini"));
         assert_eq!(found.unseen_input, [("codex", "write_stdin")]);
+        for word in [("opencode", "--pure"), ("opencode", "OPENCODE_PURE"), ("kilo", "--pure")] {
+            assert!(found.without_hooks.contains(&word), "{word:?}");
+        }
         for path in ["/etc/codex/requirements.toml", "/etc/gemini-cli/settings.json"] {
             let is_there = found.places.iter().any(|it| it.as_os_str() == path);
             assert!(is_there || cfg!(target_os = "macos"), "{path}");

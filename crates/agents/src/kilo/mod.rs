@@ -28,6 +28,6 @@ pub(crate) static SPEC: Spec = Spec {
     ],
     command_files: &[],
     plugin: Some(PluginFile { text: opencode::plugin!("kilo"), ..opencode::PLUGIN }),
-    doctor: DoctorRules { off_variable: Some("KILO_PURE"), ..DoctorRules::BASE },
+    doctor: DoctorRules { off_variable: Some("KILO_PURE"), off_words: &["--pure"], ..DoctorRules::BASE },
     ..opencode::BASE
 };

@@ -94,5 +94,5 @@ pub(crate) const BASE: Spec = Spec {
     hooks: None,
     plugin: Some(PLUGIN),
     next_steps: &[],
-    doctor: DoctorRules { off_variable: Some("OPENCODE_PURE"), ..DoctorRules::BASE },
+    doctor: DoctorRules { off_variable: Some("OPENCODE_PURE"), off_words: &["--pure"], ..DoctorRules::BASE },
 };
