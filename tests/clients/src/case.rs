@@ -210,7 +210,7 @@ pub(crate) fn all() -> Vec<Case> {
     let redactor = || Component { file: "redactor", settings: "" };
     // Claude Code ends the turn after a failed command, which it does for hooks that fail closed.
     let policy = Some("block");
-    for (name, has_failed, end) in [("redact", false, ""), ("redact, failed", true, "; exit 3")] {
+    for (name, has_failed, end) in [("redact", false, ""), ("redact, failed", true, "; (exit 3)")] {
         let line = format!("{PRINTS}{end}");
         all.push(Case { line, policy, ..case(name, vec![redactor()], Want::Hidden { has_failed }) });
     }
