@@ -95,7 +95,7 @@
 //! * `watch`: `Manager::watch` follows changes of hooks and settings on disk.
 
 #[macro_use]
-mod named;
+mod macros;
 
 mod book;
 pub mod builtin;
