@@ -106,7 +106,6 @@ pub mod dialect;
 pub mod discovery;
 pub mod event;
 mod facts;
-mod fallback;
 mod function;
 pub mod hook;
 mod inputs;

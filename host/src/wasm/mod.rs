@@ -14,7 +14,6 @@ mod compile;
 mod compiler;
 mod component;
 mod convert;
-mod denials;
 mod engine;
 mod imports;
 mod inspect;
