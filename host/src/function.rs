@@ -1,6 +1,5 @@
 //! Hooks from code: a closure as a hook.
 
-use std::fmt;
 use std::pin::Pin;
 
 use async_trait::async_trait;
@@ -47,11 +46,7 @@ impl FunctionHook {
     }
 }
 
-impl fmt::Debug for FunctionHook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("FunctionHook").field(&self.descriptor.name).finish()
-    }
-}
+debug_by!(FunctionHook, descriptor.name);
 
 #[async_trait]
 impl Hook for FunctionHook {

@@ -95,7 +95,7 @@
 //! * `watch`: `Manager::watch` follows changes of hooks and settings on disk.
 
 #[macro_use]
-mod named;
+mod macros;
 
 mod book;
 pub mod builtin;
@@ -106,7 +106,6 @@ pub mod dialect;
 pub mod discovery;
 pub mod event;
 mod facts;
-mod fallback;
 mod function;
 pub mod hook;
 mod inputs;

@@ -4,7 +4,6 @@
 //! is a failure, and the certificate is checked. Connections are kept by the network, which the hooks of a manager share.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -47,11 +46,7 @@ pub(crate) struct ServiceHook {
     pub(crate) settings: Settings,
 }
 
-impl fmt::Debug for ServiceHook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServiceHook").field("origins", &self.origins).finish_non_exhaustive()
-    }
-}
+debug_by!(ServiceHook, origins);
 
 impl ServiceHook {
     /// Makes the hook of the service at `url`, whose host may also be at these addresses. Sends nothing.

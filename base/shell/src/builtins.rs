@@ -24,6 +24,10 @@ const OPTIONS: [(&str, &str); 4] =
 const INDEXES: &str =
     "let test [ printf read unset declare typeset export local readonly mapfile readarray wait";
 
+/// Builtins that change the shell whatever their words are.
+const BUILTINS: &str = "cd pushd chdir popd export declare typeset local readonly unset shift mapfile readarray read alias \
+    hash eval";
+
 /// Returns an element of an array without its place: `[0]=x`.
 fn without_index(element: Arg) -> Arg {
     let value = element.text.strip_prefix('[').and_then(|it| it.split_once("]="));
@@ -266,7 +270,6 @@ impl Machine<'_> {
     /// Follows a builtin. Returns `None` if the command is not one that changes the shell.
     fn builtin(&mut self, name: &str, run: &Run, feed: &Feed) -> Option<Option<String>> {
         let args = run.args();
-        let silent = Some(Some(String::new()));
         if is_in(INDEXES, name) {
             for arg in args {
                 let is_element = arg.text.split_once('[').is_some_and(|(it, _)| super::is_name(it));
@@ -278,21 +281,19 @@ impl Machine<'_> {
                 }
             }
         }
+        if is_in(BUILTINS, name) {
+            self.push(run.clone(), feed);
+        }
         match name {
             "cd" | "pushd" | "chdir" => {
-                self.push(run.clone(), feed);
                 let target = args.iter().find(|it| !it.text.starts_with('-') || it.text == "-");
                 self.enter(target);
-                silent
             }
             "popd" => {
-                self.push(run.clone(), feed);
                 let before = self.scope.directory.take();
                 self.may_be_in(before);
-                silent
             }
             "export" | "declare" | "typeset" | "local" | "readonly" => {
-                self.push(run.clone(), feed);
                 let has = |letter| args.iter().any(|it| it.text.starts_with('-') && it.text.contains(letter));
                 for arg in args.iter().filter(|it| !it.text.starts_with('-')) {
                     if let Some((name, value)) = crate::assignment(&arg.text) {
@@ -306,15 +307,12 @@ impl Machine<'_> {
                         self.assign(&name, vec![value]);
                     }
                 }
-                silent
             }
             "unset" => {
-                self.push(run.clone(), feed);
                 for arg in args.iter().filter(|it| !it.text.starts_with('-')) {
                     self.assign(&arg.text, vec![Arg::plain("")]);
                     self.functions.remove(&arg.text);
                 }
-                silent
             }
             "set" => {
                 let at = args.iter().position(|it| it.text == "--")?;
@@ -322,10 +320,8 @@ impl Machine<'_> {
                 let mut parameters = args.get(at..).unwrap_or_default().to_vec();
                 parameters.iter_mut().take(1).for_each(|it| it.text = "sh".to_owned());
                 self.scope.parameters = Some(parameters);
-                silent
             }
             "shift" => {
-                self.push(run.clone(), feed);
                 let count = args.first().and_then(|it| it.text.parse::<usize>().ok()).unwrap_or(1);
                 let moved = self.scope.parameters.as_ref().map_or(0, |it| size_of_val(it.as_slice()));
                 if self.charge(moved)
@@ -334,24 +330,19 @@ impl Machine<'_> {
                     let end = parameters.len().min(count + 1);
                     parameters.drain(1.min(end)..end);
                 }
-                silent
             }
             "mapfile" | "readarray" if args.iter().any(|it| it.text.starts_with("-C")) => {
-                let script = super::wrappers::Options::of(args, "dnOsuCc", "").value('C', "")?;
-                self.push(run.clone(), feed);
-                Some(self.script_fed(&script, feed))
+                let script = super::wrappers::Options::of(args, "dnOsuCc", "").value('C', "");
+                return Some(self.script_fed(&script.unwrap_or_default(), feed));
             }
             "mapfile" | "readarray"
                 if feed.text.as_ref().is_some_and(|it| self.charge(it.len() + it.lines().count() * SIZE)) =>
             {
                 let name = args.iter().rev().map(|it| it.text.as_str()).find(|it| super::is_name(it));
-                self.push(run.clone(), feed);
                 let lines = feed.text.as_deref().unwrap_or_default().lines().map(Arg::plain).collect();
                 self.scope.variables.insert(name.unwrap_or("MAPFILE").to_owned(), lines);
-                silent
             }
             "read" | "mapfile" | "readarray" => {
-                self.push(run.clone(), feed);
                 // Each line of a loop's input is a value.
                 if let (Some(text), "read", Some(last)) = (feed.text.as_deref(), name, args.last()) {
                     text.lines().for_each(|it| self.may_be(&last.text, it));
@@ -372,32 +363,26 @@ impl Machine<'_> {
                     };
                     self.assign(&arg.text, values);
                 }
-                silent
             }
             "alias" => {
-                self.push(run.clone(), feed);
                 for arg in args {
                     if let Some((name, value)) = arg.text.split_once('=') {
                         self.aliases.insert(name.to_owned(), value.to_owned());
                     }
                 }
-                silent
             }
             // `hash -p FILE NAME`
             "hash" => {
-                self.push(run.clone(), feed);
                 if let [option, file, name, ..] = args
                     && option.text == "-p"
                 {
                     self.aliases.insert(name.text.clone(), file.text.clone());
                 }
-                silent
             }
             "eval" => {
-                self.push(run.clone(), feed);
                 let words = args.iter().map(|it| it.text.as_str());
                 let line = words.skip_while(|it| *it == "--").collect::<Vec<_>>().join(" ");
-                Some(self.script_within(&line, feed))
+                return Some(self.script_within(&line, feed));
             }
             "trap" => {
                 let text = args.iter().find(|it| !it.text.starts_with('-'))?;
@@ -410,7 +395,6 @@ impl Machine<'_> {
                 } else {
                     self.script(&text);
                 }
-                silent
             }
             "source" | "." => {
                 let text = args.first().and_then(|it| match crate::is_terminal(&it.text) {
@@ -422,7 +406,7 @@ impl Machine<'_> {
                 }
                 let text = text?;
                 self.push(run.clone(), feed);
-                Some(self.script_within(&text, feed))
+                return Some(self.script_within(&text, feed));
             }
             "printf" if args.first().is_some_and(|it| it.text == "-v") => {
                 self.push(run.clone(), feed);
@@ -430,10 +414,10 @@ impl Machine<'_> {
                 let value = super::outputs::printf(words).map_or_else(|| unknown("$(printf)"), Arg::plain);
                 let name = args.get(1).map(|it| it.text.clone()).unwrap_or_default();
                 self.assign(&name, vec![value]);
-                silent
             }
-            _ => None,
+            _ => return None,
         }
+        Some(Some(String::new()))
     }
 
     /// Changes the directory.

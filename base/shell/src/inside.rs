@@ -134,9 +134,7 @@ impl Machine<'_> {
     /// Follows the commands in the words of a program. Returns `None` if the program is not one of those.
     pub(crate) fn inside(&mut self, name: &str, run: &Run, feed: &Feed) -> Option<Option<String>> {
         let args = run.args();
-        for script in option_scripts(name, args) {
-            self.in_shell(name, &script, None, &Feed::default());
-        }
+        self.scripts(name, option_scripts(name, args));
         match name {
             "ssh" | "autossh" | "mosh" => {
                 let rest = Options::of(args, "BbcDEeFIiJLlmOoPpQRSWwM", "").rest;
@@ -225,53 +223,41 @@ impl Machine<'_> {
                 self.guesses(name, &run.words, at, feed);
                 Some(self.in_shell(name, &script, None, &Feed::default()))
             }
-            "runuser" if behind_dashes(args).is_some() => {
-                let words = behind_dashes(args)?.to_vec();
-                Some(self.via(name, |it| it.call(Run { words, ..Run::default() }, feed)))
-            }
+            "runuser" if behind_dashes(args).is_some() => self.program_of(name, behind_dashes(args)?, feed),
             "sed" | "gsed" => {
-                let scripts: Vec<String> = args.iter().flat_map(|it| sed_commands(&it.text)).collect();
-                for script in scripts {
-                    self.in_shell(name, &script, None, &Feed::default());
-                }
+                self.scripts(name, args.iter().flat_map(|it| sed_commands(&it.text)));
                 None
             }
             "concurrently" => {
                 self.push(run.clone(), feed);
-                for word in Options::of(args, "nck", "--names --prefix-colors --kill-others").rest {
-                    self.in_shell(name, &word.text, None, &Feed::default());
-                }
+                let words = Options::of(args, "nck", "--names --prefix-colors --kill-others").rest;
+                self.scripts(name, words.iter().map(|it| &it.text));
                 Some(None)
             }
             // Behind the five fields of a time, or a name such as `@daily`.
             "crontab" => {
                 self.push(run.clone(), feed);
-                for line in feed.text.clone().as_deref().unwrap_or_default().lines() {
+                let lines = feed.text.as_deref().unwrap_or_default().lines().map(|line| {
                     let fields = if line.starts_with('@') { 1 } else { 5 };
-                    let words: Vec<&str> = line.split_ascii_whitespace().skip(fields).collect();
-                    self.in_shell(name, &words.join(" "), None, &Feed::default());
-                }
+                    line.split_ascii_whitespace().skip(fields).collect::<Vec<_>>().join(" ")
+                });
+                self.scripts(name, lines);
                 Some(None)
             }
             "ed" | "red" | "ex" | "vi" | "vim" | "nvim" | "less" => {
                 let words = args.iter().filter_map(|it| it.text.strip_prefix('+'));
-                let scripts = words.filter_map(|it| it.trim_start_matches(':').strip_prefix('!'));
-                for script in scripts.map(str::to_owned).collect::<Vec<_>>() {
-                    self.in_shell(name, &script, None, &Feed::default());
-                }
-                for line in feed.text.clone().as_deref().unwrap_or_default().lines() {
-                    let line =
-                        line.trim_start_matches(|it: char| it.is_ascii_digit() || " ,$.%:".contains(it));
-                    let script = line.trim_start_matches(['r', 'e', 'w', ' ']).strip_prefix('!');
-                    if let Some(script) = script {
-                        self.in_shell(name, script, None, &Feed::default());
-                    }
-                }
+                self.scripts(name, words.filter_map(|it| it.trim_start_matches(':').strip_prefix('!')));
+                let is_address = |it: char| it.is_ascii_digit() || " ,$.%:".contains(it);
+                let command = |line: &'_ str| {
+                    let line = line.trim_start_matches(is_address);
+                    Some(line.trim_start_matches(['r', 'e', 'w', ' ']).strip_prefix('!')?.to_owned())
+                };
+                self.scripts(name, feed.text.as_deref().unwrap_or_default().lines().filter_map(command));
                 None
             }
             "man" => {
                 let pager = Options::of(args, "P", "--pager").value('P', "--pager")?;
-                self.in_shell(name, &pager, None, &Feed::default());
+                self.scripts(name, [pager]);
                 None
             }
             "at" | "batch" => {
@@ -282,15 +268,11 @@ impl Machine<'_> {
             "tmux" | "screen" => {
                 let at = self.push(run.clone(), feed);
                 if let Some(session) = args.iter().position(|it| name == "screen" && it.text.ends_with('S')) {
-                    let words = args.get(session + 2..).unwrap_or_default().to_vec();
-                    if !words.is_empty() {
-                        self.via(name, |it| it.call(Run { words, ..Run::default() }, &Feed::default()));
-                    }
+                    self.program_of(name, args.get(session + 2..).unwrap_or_default(), &Feed::default());
                 }
                 let keys = |it: &&Arg| !matches!(it.text.as_str(), "Enter" | "C-m" | "KPEnter");
-                for word in args.iter().filter(keys).filter(|it| it.text.contains(char::is_whitespace)) {
-                    self.in_shell(name, &word.text, None, &Feed::default());
-                }
+                let words = args.iter().filter(keys).filter(|it| it.text.contains(char::is_whitespace));
+                self.scripts(name, words.map(|it| &it.text));
                 self.guesses(name, &run.words, at, feed);
                 Some(None)
             }
@@ -301,22 +283,16 @@ impl Machine<'_> {
                     }
                     _ => None,
                 });
-                let given = feed.text.clone().unwrap_or_default();
+                let given = feed.text.as_deref().unwrap_or_default();
                 let scripts = values.chain(given.lines().map(str::trim_start)).filter_map(|it| {
                     ["!", "shell ", "platform shell "].iter().find_map(|head| it.strip_prefix(head))
                 });
-                for script in scripts.map(str::to_owned).collect::<Vec<_>>() {
-                    self.in_shell(name, &script, None, &Feed::default());
-                }
+                self.scripts(name, scripts);
                 None
             }
             "cargo" => {
                 let set = args.iter().filter_map(|it| it.text.split_once("runner=").map(|(_, value)| value));
-                for script in
-                    set.map(|it| it.trim_matches(['"', '\'', '[', ']']).to_owned()).collect::<Vec<_>>()
-                {
-                    self.in_shell(name, &script, None, &Feed::default());
-                }
+                self.scripts(name, set.map(|it| it.trim_matches(['"', '\'', '[', ']'])));
                 None
             }
             "git" => {
@@ -325,16 +301,12 @@ impl Machine<'_> {
             }
             "just" => {
                 let at = args.iter().position(|it| it.text == "--command")?;
-                let words = args.get(at + 1..)?.to_vec();
-                (!words.is_empty())
-                    .then(|| self.via(name, |it| it.call(Run { words, ..Run::default() }, feed)))
+                self.program_of(name, args.get(at + 1..)?, feed)
             }
             "nix" | "direnv" => {
                 let at =
                     args.iter().position(|it| matches!(it.text.as_str(), "-c" | "--command" | "exec"))?;
-                let words = args.get(at + 1 + usize::from(name == "direnv")..)?.to_vec();
-                let inner = Run { words, ..Run::default() };
-                (!inner.words.is_empty()).then(|| self.via(name, |it| it.call(inner, feed)))
+                self.program_of(name, args.get(at + 1 + usize::from(name == "direnv")..)?, feed)
             }
             _ => {
                 let (_, letter, long) = SCRIPT_OPTIONS.iter().find(|(names, ..)| is_in(names, name))?;
@@ -364,6 +336,19 @@ impl Machine<'_> {
         }
     }
 
+    /// Follows scripts, each in a shell of its own.
+    pub(crate) fn scripts(&mut self, name: &str, scripts: impl IntoIterator<Item = impl AsRef<str>>) {
+        for script in scripts {
+            self.in_shell(name, script.as_ref(), None, &Feed::default());
+        }
+    }
+
+    /// Follows the program in these words, if there are any.
+    fn program_of(&mut self, name: &str, words: &[Arg], feed: &Feed) -> Option<Option<String>> {
+        let inner = Run { words: words.to_vec(), ..Run::default() };
+        (!words.is_empty()).then(|| self.via(name, |it| it.call(inner, feed)))
+    }
+
     /// Follows the commands that git starts.
     fn git_runs(&mut self, run: &Run, feed: &Feed) {
         let args = run.args();
@@ -379,15 +364,12 @@ impl Machine<'_> {
                 .windows(2)
                 .filter_map(|it| matches!(it, ["-x" | "--exec", _]).then(|| it.last()).flatten());
             let joined = texts.iter().filter_map(|it| it.strip_prefix("--exec="));
-            for text in values.copied().chain(joined).map(str::to_owned).collect::<Vec<_>>() {
-                self.in_shell("git", &text, None, feed);
+            for text in values.copied().chain(joined) {
+                self.in_shell("git", text, None, feed);
             }
         }
         if let Some(at) = texts.windows(2).position(|it| matches!(it, ["bisect", "run"])) {
-            let words = args.get(at + 2..).unwrap_or_default().to_vec();
-            if !words.is_empty() {
-                self.via("git", |it| it.call(Run { words, ..Run::default() }, feed));
-            }
+            self.program_of("git", args.get(at + 2..).unwrap_or_default(), feed);
         }
         // `git config alias.x '!…'`, and `-c alias.x='!…'`, give a name to a script.
         if let Some(at) = texts.iter().position(|it| *it == "config") {

@@ -199,33 +199,25 @@ impl Machine<'_> {
             "psql" | "mysql" | "mariadb" | "sqlite3" | "mongosh" | "mongo" | "cqlsh"
         ) {
             // The clients start a shell at `\!` and `.shell`.
-            for line in text.lines() {
-                let line = line.trim_start();
-                let shell =
-                    ["\\!", ".shell", ".system", "system "].iter().find_map(|it| line.strip_prefix(it));
-                if let Some(script) = shell {
-                    self.in_shell(&language, script, None, &Feed::default());
-                }
-            }
+            let heads = ["\\!", ".shell", ".system", "system "];
+            let lines = text.lines().map(str::trim_start);
+            self.scripts(
+                &language,
+                lines.filter_map(|line| heads.iter().find_map(|it| line.strip_prefix(it))),
+            );
             self.reading.code.push(Code { language, text: text.to_owned(), run: at });
             return;
         }
         self.reading.code.push(Code { language: language.clone(), text: text.to_owned(), run: at });
         if matches!(language.as_str(), "perl" | "ruby" | "php") {
-            for script in text.split('`').skip(1).step_by(2) {
-                self.in_shell(&language, script, None, &Feed::default());
-            }
+            self.scripts(&language, text.split('`').skip(1).step_by(2));
         }
         if matches!(language.as_str(), "pwsh" | "powershell") {
             self.in_shell(&language, text, None, &Feed::default());
             return;
         }
-        if let Some(script) = text
-            .trim_start_matches(':')
-            .strip_prefix('!')
-            .filter(|_| language.contains("vim") || language == "ex")
-        {
-            self.in_shell(&language, script, None, &Feed::default());
+        if language.contains("vim") || language == "ex" {
+            self.scripts(&language, text.trim_start_matches(':').strip_prefix('!'));
         }
         if let Some(call) = LOOPS.iter().find(|it| text.contains(**it)) {
             let words = vec![Arg::plain("rm"), Arg::plain("-rf"), unknown("…")];
@@ -237,10 +229,12 @@ impl Machine<'_> {
             self.via(&language, |it| it.push(run, &Feed::default()));
         }
         if matches!(language.as_str(), "tclsh" | "expect") {
-            for line in text.split(['\n', ';', '{']).map(str::trim_start) {
-                let script = ["exec ", "spawn ", "system "].iter().find_map(|it| line.strip_prefix(it));
-                script.map(|it| self.in_shell(&language, it, None, &Feed::default()));
-            }
+            let lines = text.split(['\n', ';', '{']).map(str::trim_start);
+            let heads = ["exec ", "spawn ", "system "];
+            self.scripts(
+                &language,
+                lines.filter_map(|line| heads.iter().find_map(|it| line.strip_prefix(it))),
+            );
         }
         // `print "rm x" | "sh"`
         if matches!(language.as_str(), "awk" | "gawk" | "mawk") {

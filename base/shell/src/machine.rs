@@ -92,8 +92,9 @@ pub(crate) fn size(args: &[Arg]) -> usize {
 }
 
 /// The state of a shell.
+#[derive(Default)]
 pub(crate) struct Machine<'k> {
-    pub(crate) known: &'k Known<'k>,
+    pub(crate) known: Known<'k>,
     pub(crate) reading: Reading,
     pub(crate) scope: Scope,
     pub(crate) functions: BTreeMap<String, Rc<Stage>>,
@@ -138,34 +139,7 @@ pub(crate) struct Machine<'k> {
 impl<'k> Machine<'k> {
     pub(crate) fn new(known: &'k Known<'k>) -> Self {
         let scope = Scope { directory: Some(known.cwd.unwrap_or(".").to_owned()), ..Scope::default() };
-        Self {
-            known,
-            scope,
-            reading: Reading::default(),
-            functions: BTreeMap::new(),
-            aliases: BTreeMap::new(),
-            files: BTreeMap::new(),
-            awaited: Vec::new(),
-            descriptors: BTreeMap::new(),
-            is_guess: false,
-            is_empty: false,
-            documents: Vec::new(),
-            place: Place::Here,
-            via: Vec::new(),
-            whole: Arc::default(),
-            inner: 0..0,
-            input: Feed::default(),
-            readers: Vec::new(),
-            scripts: 0,
-            computed: (0, 0),
-            traps: Vec::new(),
-            nesting: 0,
-            calls: Vec::new(),
-            steps: 0,
-            text: 0,
-            work: 0,
-            read: 0,
-        }
+        Self { known: *known, scope, ..Self::default() }
     }
 
     /// Follows a text, and returns its output if that is known.

@@ -32,6 +32,7 @@ pub(crate) struct Pending {
 }
 
 /// The state of a reader.
+#[derive(Default)]
 pub(crate) struct Parser<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) at: usize,
@@ -88,20 +89,8 @@ pub(crate) fn parse(text: &str, documents: Vec<Rc<Word>>) -> Tree {
 
 impl<'a> Parser<'a> {
     pub(crate) fn new(bytes: &'a [u8], depth: usize) -> Self {
-        Self {
-            bytes,
-            at: 0,
-            depth,
-            documents: Vec::new(),
-            pending: Vec::new(),
-            errors: 0,
-            is_cut: false,
-            searched: 0,
-            reopened: 0,
-            substitutions: 0,
-            work: Cell::new(0),
-            max_work: bytes.len().saturating_mul(WORK_PER_BYTE) + MIN_WORK,
-        }
+        let max_work = bytes.len().saturating_mul(WORK_PER_BYTE) + MIN_WORK;
+        Self { bytes, depth, max_work, ..Self::default() }
     }
 
     pub(crate) fn peek(&self) -> Option<u8> {

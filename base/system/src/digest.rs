@@ -3,8 +3,6 @@
 use std::fmt;
 use std::io;
 
-use serde::{Deserialize, Serialize};
-
 /// The sha256 of what would run, written `sha256:<hex>`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
@@ -59,12 +57,6 @@ impl fmt::Debug for Digest {
     }
 }
 
-impl Serialize for Digest {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
 impl std::str::FromStr for Digest {
     type Err = DigestError;
 
@@ -85,11 +77,7 @@ impl std::str::FromStr for Digest {
 #[error("expected sha256: and 64 hexadecimal digits in lower case")]
 pub struct DigestError;
 
-impl<'de> Deserialize<'de> for Digest {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+crate::serde_by_text!(Digest);
 
 #[cfg(test)]
 mod tests {

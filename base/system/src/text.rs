@@ -126,6 +126,26 @@ pub fn distance(from: &str, to: &str) -> usize {
     strsim::levenshtein(prefix(from, 64), prefix(to, 64))
 }
 
+/// Implements serde for a type by its text: by `Display` and `FromStr`.
+#[macro_export]
+macro_rules! serde_by_text {
+    ($Type:ty) => {
+        impl serde::Serialize for $Type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $Type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                <String as serde::Deserialize>::deserialize(deserializer)?
+                    .parse()
+                    .map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

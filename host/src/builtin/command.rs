@@ -6,7 +6,6 @@
 //! The commands that feed it count as its words.
 
 mod changes;
-mod expansion;
 mod removal;
 mod seen;
 
@@ -15,8 +14,7 @@ use std::path::{Path, PathBuf};
 
 use hookbox_shell::{Arg, Known, Reading, Run, Sort, Unread, Use, base_name, is_in, runs};
 
-use self::expansion::without_variables;
-use self::seen::Seen;
+use self::seen::{Seen, without_variables};
 use super::hookbox_process::{self, CommandLines};
 use super::programs::{self, is_hookbox};
 use super::protected::Protected;

@@ -9,7 +9,6 @@ mod protected;
 mod realpath_cache;
 mod self_protection;
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -37,11 +36,7 @@ pub struct Builtin {
     pub(crate) make: fn(&Surroundings, &BuiltinSettings) -> Arc<dyn Hook>,
 }
 
-impl fmt::Debug for Builtin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builtin").field("name", &self.name).finish_non_exhaustive()
-    }
-}
+debug_by!(Builtin, name);
 
 /// A key of a built-in hook's own settings.
 pub(crate) struct Setting {

@@ -10,8 +10,6 @@ mod rights;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 pub use self::directory::{Base, Directory, Variable};
 pub use self::origin::{Origin, Scheme};
 pub use self::rights::{Denial, Rights};
@@ -130,17 +128,7 @@ impl fmt::Display for Capability {
     }
 }
 
-impl Serialize for Capability {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Capability {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+hookbox_system::serde_by_text!(Capability);
 
 #[cfg(test)]
 mod tests {

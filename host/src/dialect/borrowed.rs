@@ -9,24 +9,15 @@ use serde_json::{Map, Value};
 
 use crate::event::EventName;
 use crate::outcome::{Action, Outcome};
+use hookbox_shell::is_in;
 use hookbox_system::json;
 
 /// The fields in which an agent reads a decision.
-const DECISIONS: [&str; 4] = ["decision", "permission", "permissionDecision", "behavior"];
+const DECISIONS: &str = "decision permission permissionDecision behavior";
 
 /// The fields in which an agent reads the reason of a decision, the most special first.
-const REASONS: [&str; 9] = [
-    "permissionDecisionReason",
-    // Cline's.
-    "errorMessage",
-    "stopReason",
-    "agent_message",
-    "agentMessage",
-    "user_message",
-    "userMessage",
-    "message",
-    "reason",
-];
+const REASONS: &str = "permissionDecisionReason errorMessage stopReason agent_message agentMessage user_message userMessage \
+    message reason";
 
 /// The effect of a word; of several in one answer the strictest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,14 +57,14 @@ pub fn take(object: &mut Map<String, Value>, is_other: impl Fn(&str) -> bool) ->
         strictest.reason = reason(object);
     }
     // Every reader has `reason`.
-    let is_reason = |name: &str| name != "reason" && is_other(name) && REASONS.contains(&name);
+    let is_reason = |name: &str| name != "reason" && is_other(name) && is_in(REASONS, name);
     object.retain(|name, value| !is_reason(name) && found(name, value).is_none());
     Some(strictest)
 }
 
 /// Returns true if an agent reads a decision in this field.
 fn is_read(name: &str) -> bool {
-    DECISIONS.contains(&name)
+    is_in(DECISIONS, name)
         || matches!(name, "continue" | "hookSpecificOutput" | "blocked" | "action" | "cancel")
 }
 
@@ -91,7 +82,7 @@ fn find(name: &str, value: &Value) -> Option<Borrowed> {
                 reason,
             });
         }
-        Value::String(word) if DECISIONS.contains(&name) => match word.trim().to_ascii_lowercase().as_str() {
+        Value::String(word) if is_in(DECISIONS, name) => match word.trim().to_ascii_lowercase().as_str() {
             "block" | "deny" | "reject" => Effect::Blocks,
             "ask" | "defer" => Effect::Asks,
             _ => return None,
@@ -118,7 +109,7 @@ fn is_yes(specific: &Map<String, Value>) -> bool {
 }
 
 fn reason(object: &Map<String, Value>) -> String {
-    let texts = REASONS.iter().filter_map(|name| object.get(*name)?.as_str());
+    let texts = REASONS.split(' ').filter_map(|name| object.get(name)?.as_str());
     texts.map(str::trim).find(|text| !text.is_empty()).unwrap_or_default().to_owned()
 }
 

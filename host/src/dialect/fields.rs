@@ -173,21 +173,18 @@ impl Fields {
     /// kodelet's `UsageInfo`. What else it holds, such as costs, is of no interest.
     pub fn usage(&mut self, name: &str) -> Result<Option<Usage>, PayloadError> {
         let Some(mut usage) = self.nested(name)? else { return Ok(None) };
-        let input_tokens = usage.whole("input_tokens")?;
-        let output_tokens = usage.whole("output_tokens")?;
-        let current_context_window = usage.whole("current_context_window")?;
-        let max_context_window = usage.whole("max_context_window")?;
+        let mut absent = AbsentTokens::default();
+        let mut read = |name: &str, is_absent: &mut bool| -> Result<u64, PayloadError> {
+            let number = usage.whole(name)?;
+            *is_absent = number.is_none();
+            Ok(number.unwrap_or_default())
+        };
         Ok(Some(Usage {
-            input_tokens: input_tokens.unwrap_or_default(),
-            output_tokens: output_tokens.unwrap_or_default(),
-            current_context_window: current_context_window.unwrap_or_default(),
-            max_context_window: max_context_window.unwrap_or_default(),
-            absent: AbsentTokens {
-                input_tokens: input_tokens.is_none(),
-                output_tokens: output_tokens.is_none(),
-                current_context_window: current_context_window.is_none(),
-                max_context_window: max_context_window.is_none(),
-            },
+            input_tokens: read("input_tokens", &mut absent.input_tokens)?,
+            output_tokens: read("output_tokens", &mut absent.output_tokens)?,
+            current_context_window: read("current_context_window", &mut absent.current_context_window)?,
+            max_context_window: read("max_context_window", &mut absent.max_context_window)?,
+            absent,
         }))
     }
 

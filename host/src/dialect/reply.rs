@@ -8,6 +8,7 @@ use crate::dialect::fields::{Fields, PayloadError};
 use crate::event::EventName;
 use crate::hook::{Cause, HookError};
 use crate::outcome::Outcome;
+use hookbox_shell::is_in;
 use hookbox_system::{limits, text};
 
 /// The failure of an answer that cannot be read.
@@ -80,19 +81,19 @@ impl Reply {
 
     /// Returns the outcome with the notes of reading it, and one for each unread field. `elsewhere` are keys
     /// that have an effect at other events.
-    pub fn finish(self, mut outcome: Outcome, elsewhere: &[&str]) -> Outcome {
+    pub fn finish(self, mut outcome: Outcome, elsewhere: &str) -> Outcome {
         self.finish_into(&mut outcome, elsewhere);
         outcome
     }
 
     /// Adds the notes to an outcome that is still being made.
-    pub fn finish_into(mut self, outcome: &mut Outcome, elsewhere: &[&str]) {
+    pub fn finish_into(mut self, outcome: &mut Outcome, elsewhere: &str) {
         let prefix = self.fields.prefix().to_owned();
         let left: Vec<_> =
             self.fields.rest().into_iter().filter(|(key, value)| !says_nothing(key, value)).collect();
         for (key, value) in left.iter().take(limits::NAMED) {
             let shown = format!("{prefix}{}", text::escape(key, limits::WORD));
-            self.noticed.push(if !elsewhere.contains(&key.as_str()) {
+            self.noticed.push(if !is_in(elsewhere, key) {
                 format!("unknown key \"{shown}\"")
             } else if key == "blocked" && value == &Value::Bool(true) {
                 format!("\"blocked\": true has no effect at {}: not applied", self.event)

@@ -5,7 +5,6 @@
 
 mod context;
 mod document;
-mod message;
 mod name;
 #[cfg(feature = "component")]
 mod readings;
@@ -15,11 +14,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-pub use context::{AbsentTokens, AgentPayload, Context, InvokedBy, TokenBudget, Usage};
+pub use context::{AbsentTokens, AgentPayload, Context, InvokedBy, Message, Role, TokenBudget, Usage};
 pub(crate) use context::{now_ms, rfc3339};
 pub use document::{Document, DocumentError};
 pub use hookbox_calls::{CallFacts, File, FileUse, ToolKind};
-pub use message::{Message, Role};
 pub use name::{Allows, EventName, UnknownEvent};
 #[cfg(feature = "component")]
 pub(crate) use readings::Readings;

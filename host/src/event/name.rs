@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
 use hookbox_shell::is_in;
 use hookbox_system::text;
 
@@ -209,17 +207,7 @@ impl FromStr for EventName {
     }
 }
 
-impl Serialize for EventName {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for EventName {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+hookbox_system::serde_by_text!(EventName);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,5 @@
 //! The readings of shell lines, made once for all hooks of an event.
 
-use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use hookbox_shell::{Known, Reading, runs};
@@ -57,11 +56,7 @@ impl PartialEq for Readings {
 
 impl Eq for Readings {}
 
-impl fmt::Debug for Readings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Readings").finish_non_exhaustive()
-    }
-}
+debug_by!(Readings);
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hookbox_calls::ToolKind;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::context::{now_ms, rfc3339};
@@ -26,7 +26,7 @@ pub fn kind_of_pattern(pattern: &str) -> Option<Result<ToolKind, Option<String>>
 }
 
 /// A path that a file tool names, resolved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ResolvedPath {
     /// Absolute, without `.` and `..`, symlinks followed as far as they exist.

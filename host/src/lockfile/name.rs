@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
 use super::OWN;
 use hookbox_system::text;
 
@@ -18,33 +16,15 @@ pub struct PluginName {
     repo: String,
 }
 
-/// The reason why a text is not the name of a plugin.
+/// The reason why a text is not the name of a plugin. Text from outside in it is escaped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum NameError {
-    /// The name does not have exactly two parts.
-    #[error("expected ORG/REPO, found {0:?}")]
-    Shape(String),
-    /// A part is empty.
-    #[error("a part of the name is empty: expected ORG/REPO")]
-    Empty,
-    /// A part is too long.
-    #[error("a part of the name has more than {MAX_PART} bytes")]
-    TooLong,
-    /// Its directory would have the name of one of hookbox's own beside the plugins.
-    #[error("begins with {OWN}, as hookbox's own files beside the plugins do")]
-    Own,
-    /// A part is `.` or `..`, or begins with a dash.
-    #[error("{0:?} cannot be a part of the name of a plugin")]
-    Part(String),
-    /// A part has another character than those that are allowed.
-    #[error("{part:?} has the character {found:?}: expected letters, digits and any of . _ - + ~")]
-    Character {
-        /// The part, escaped.
-        part: String,
-        /// The character, escaped.
-        found: String,
-    },
+#[error("{0}")]
+pub struct NameError(String);
+
+impl NameError {
+    fn shape(found: &str) -> Self {
+        Self(format!("expected ORG/REPO, found {:?}", text::escape(found, 200)))
+    }
 }
 
 impl PluginName {
@@ -58,7 +38,9 @@ impl PluginName {
         part(org)?;
         part(repo)?;
         if org.to_ascii_lowercase().starts_with(OWN) {
-            return Err(NameError::Own);
+            return Err(NameError(format!(
+                "begins with {OWN}, as hookbox's own files beside the plugins do"
+            )));
         }
         Ok(Self { org: org.to_owned(), repo: repo.to_owned() })
     }
@@ -71,7 +53,7 @@ impl PluginName {
     pub fn from_dir(dir: &str) -> Result<Self, NameError> {
         match dir.split_once('@') {
             Some((org, repo)) => Self::new(org, repo),
-            None => Err(NameError::Shape(text::escape(dir, 200))),
+            None => Err(NameError::shape(dir)),
         }
     }
 
@@ -94,21 +76,20 @@ impl PluginName {
 
 fn part(part: &str) -> Result<(), NameError> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+' | '~');
-    if part.is_empty() {
-        return Err(NameError::Empty);
-    }
-    if part.len() > MAX_PART {
-        return Err(NameError::TooLong);
-    }
-    if let Some(c) = part.chars().find(|c| !allowed(*c)) {
+    let wrong = if part.is_empty() {
+        "a part of the name is empty: expected ORG/REPO".to_owned()
+    } else if part.len() > MAX_PART {
+        format!("a part of the name has more than {MAX_PART} bytes")
+    } else if let Some(c) = part.chars().find(|c| !allowed(*c)) {
         let (part, found) = (text::escape(part, 200), text::escape(&c.to_string(), 16));
-        return Err(NameError::Character { part, found });
-    }
-    // A shell takes `~` and `~name` for a home directory, and a program takes what begins with a dash for an option.
-    if part == "." || part == ".." || part.starts_with(['-', '~']) {
-        return Err(NameError::Part(part.to_owned()));
-    }
-    Ok(())
+        format!("{part:?} has the character {found:?}: expected letters, digits and any of . _ - + ~")
+    } else if part == "." || part == ".." || part.starts_with(['-', '~']) {
+        // A shell takes `~` and `~name` for a home directory, and a program takes what begins with a dash for an option.
+        format!("{part:?} cannot be a part of the name of a plugin")
+    } else {
+        return Ok(());
+    };
+    Err(NameError(wrong))
 }
 
 impl FromStr for PluginName {
@@ -117,7 +98,7 @@ impl FromStr for PluginName {
     fn from_str(name: &str) -> Result<Self, NameError> {
         match name.split_once('/') {
             Some((org, repo)) if !repo.contains('/') => Self::new(org, repo),
-            _ => Err(NameError::Shape(text::escape(name, 200))),
+            _ => Err(NameError::shape(name)),
         }
     }
 }
@@ -128,15 +109,4 @@ impl fmt::Display for PluginName {
     }
 }
 
-impl Serialize for PluginName {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for PluginName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        name.parse().map_err(|error| de::Error::custom(format_args!("name: {error}")))
-    }
-}
+hookbox_system::serde_by_text!(PluginName);

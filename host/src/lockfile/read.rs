@@ -57,9 +57,6 @@ impl Lock {
     ///
     /// As for [`Lock::parse`], and for bytes that are not text.
     pub fn from_bytes(file: &[u8]) -> Result<Self, LockError> {
-        if file.len() as u64 > MAX_FILE {
-            return Err(LockError::TooLarge);
-        }
         match str::from_utf8(file) {
             Ok(file) => Self::parse(file),
             Err(error) => Err(LockError::Entry {

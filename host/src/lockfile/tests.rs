@@ -77,7 +77,7 @@ fn a_file_is_read_whole_or_not_at_all() {
         ("version = \"1\"".to_owned(), "is not a plugins.lock"),
         (format!("version = 1\n{one}{one}"), "line 8: a/b: appears twice"),
         (format!("version = 1\n{one}{}", one.replace("a/b\"", "A/b\"")), "appears twice"),
-        (format!("version = 1\n{}", one.replace("\"a/b\"", "\"../b\"")), "line 3: name: \"..\" cannot be"),
+        (format!("version = 1\n{}", one.replace("\"a/b\"", "\"../b\"")), "line 3: \"..\" cannot be"),
         (format!("version = 1\n{}", one.replace("\"a/b\"", "\"a/b/c\"")), "expected ORG/REPO"),
         (format!("version = 1\n{}", plugin("commit = \"--upload-pack=x\"")), "commit: expected 40"),
         (format!("version = 1\n{}", plugin("reference = \"\"")), "reference: expected one line"),

@@ -1,6 +1,5 @@
 //! A tool as a hook, and its result as an outcome.
 
-use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -24,14 +23,7 @@ pub struct ToolHook {
     verify: Option<Verify>,
 }
 
-impl fmt::Debug for ToolHook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolHook")
-            .field("server", &self.server)
-            .field("tool", &self.tool)
-            .finish_non_exhaustive()
-    }
-}
+debug_by!(ToolHook, server, tool);
 
 impl ToolHook {
     /// Makes a hook of the tool `tool` of this server. Starts nothing.

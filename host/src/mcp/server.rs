@@ -1,7 +1,6 @@
 //! A server: started by its first call and kept. A server that has ended is started again, once for each
 //! event.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
@@ -51,11 +50,7 @@ pub(super) struct Answered {
     pub(super) log: String,
 }
 
-impl fmt::Debug for Server {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Server").field(&self.config.name).finish()
-    }
-}
+debug_by!(Server, config.name);
 
 impl Server {
     pub(super) fn new(config: ServerConfig) -> Self {

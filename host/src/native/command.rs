@@ -282,11 +282,7 @@ pub struct CommandHook {
     pub data: Option<PathBuf>,
 }
 
-impl fmt::Debug for CommandHook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CommandHook").field("line", &self.line).finish_non_exhaustive()
-    }
-}
+debug_by!(CommandHook, line);
 
 impl CommandHook {
     /// The hook that runs this command in this directory.

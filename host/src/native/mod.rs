@@ -13,7 +13,6 @@ pub mod process;
 pub(crate) mod start;
 
 use std::ffi::OsStr;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -51,11 +50,7 @@ pub struct NativeHook {
     verify: Option<Verify>,
 }
 
-impl fmt::Debug for NativeHook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NativeHook").field("program", &self.program).finish_non_exhaustive()
-    }
-}
+debug_by!(NativeHook, program);
 
 impl NativeHook {
     /// Makes a hook of the file `program`, which is never searched for on `PATH`.

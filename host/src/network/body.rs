@@ -1,7 +1,6 @@
 //! Bodies with limits.
 
 use std::error::Error as StdError;
-use std::fmt;
 use std::future::Future as _;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -98,11 +97,7 @@ pub struct ResponseBody {
     timer: Pin<Box<Sleep>>,
 }
 
-impl fmt::Debug for ResponseBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResponseBody").field("left", &self.left).finish_non_exhaustive()
-    }
-}
+debug_by!(ResponseBody, left);
 
 impl ResponseBody {
     pub(super) fn new(

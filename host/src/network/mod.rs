@@ -13,7 +13,6 @@ mod resolve;
 mod target;
 
 use std::error::Error as StdError;
-use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::IpAddr;
@@ -114,11 +113,7 @@ impl Default for Network {
     }
 }
 
-impl fmt::Debug for Network {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Network").finish_non_exhaustive()
-    }
-}
+debug_by!(Network);
 
 impl Network {
     /// Creates a client that trusts the system's root certificates (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), or

@@ -1,6 +1,5 @@
 //! An event after the verdict, with the work that follows from it.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,11 +44,7 @@ pub struct Decided {
     pub(super) asked: Option<Event>,
 }
 
-impl fmt::Debug for Decided {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Decided").field("ruled", &self.ruled).finish_non_exhaustive()
-    }
-}
+debug_by!(Decided, ruled);
 
 impl Decided {
     /// Limits the time of the `on_error` hooks together, shared out as [`Session::within`] does (default: the

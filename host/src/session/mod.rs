@@ -1,10 +1,9 @@
 //! A session: one conversation of one agent, with a typed method for every event.
 
-mod attempts;
 mod decided;
 mod explain;
+mod memory;
 mod monitor;
-mod told;
 mod tool;
 mod verdict;
 
@@ -12,11 +11,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use self::attempts::Attempts;
 pub use self::decided::Decided;
 pub use self::explain::{Asked, ExplainedHook, Explanation};
+use self::memory::{Attempts, Told};
 pub use self::monitor::BudgetMonitor;
-use self::told::Told;
 pub use self::tool::{PermittedCall, ToolRun};
 use self::verdict::TypedVerdict;
 pub use self::verdict::{

@@ -125,8 +125,11 @@ pub enum Turn {
     Callback(Callback),
 }
 
+/// Makes a typed verdict: its fields, each with its value from the data of the event and the untyped verdict.
 macro_rules! verdict {
-    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
+    ($(#[$doc:meta])* $name:ident($data:ident, $verdict:ident) {
+        $($(#[$field_doc:meta])* $field:ident: $type:ty = $value:expr,)*
+    }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
         #[must_use]
@@ -150,19 +153,28 @@ macro_rules! verdict {
                 Self::of(event.data, &mut verdict, report)
             }
         }
+
+        impl TypedVerdict for $name {
+            fn of($data: EventData, $verdict: &mut Verdict, report: Report) -> Self {
+                Self { $($field: $value,)* notes: notes($verdict, report) }
+            }
+        }
     };
 }
 
 verdict! {
     /// The verdict of an event at which hooks decide nothing.
-    Noted {}
+    Noted(_data, verdict) {}
 }
 
 verdict! {
     /// The verdict of `user_message_send`.
-    MessageVerdict {
+    MessageVerdict(data, verdict) {
         /// The decision, with the message to send.
-        decision: Decision<String>,
+        decision: Decision<String> = Decision::new(verdict, match data {
+            EventData::UserMessageSend { message } => message.unwrap_or_default(),
+            _ => String::new(),
+        }),
     }
 }
 
@@ -194,63 +206,85 @@ verdict! {
     /// println!("run {}", verdict.input.text());
     /// # }
     /// ```
-    ToolVerdict {
+    ToolVerdict(data, verdict) {
         /// The decision, with the call to run.
-        decision: ToolDecision,
+        decision: ToolDecision = {
+            let call = PermittedCall::new(match data {
+                EventData::BeforeToolCall(call) => call,
+                _ => ToolCall::new("", Document::absent()),
+            });
+            match (verdict.block.take(), verdict.ask.take()) {
+                (Some(ruling), _) => ToolDecision::Block(ruling),
+                (None, Some(ruling)) => ToolDecision::Ask { ruling, call },
+                (None, None) => ToolDecision::Run(call),
+            }
+        },
         /// The hook that says that the call needs no question of the agent's own, if no other hook objects.
-        allowed: Option<Ruling>,
+        allowed: Option<Ruling> = verdict.allowed.take(),
         /// True if a hook changed the input. False after a block.
-        modified: bool,
+        modified: bool = verdict.modified,
     }
 }
 
 verdict! {
     /// The verdict of `after_tool_call`.
-    OutputVerdict {
+    OutputVerdict(data, verdict) {
         /// The output for the model, and whether the agent may go on.
-        decision: OutputDecision,
+        decision: OutputDecision = {
+            let output = match data {
+                EventData::AfterToolCall(result) => result.output,
+                _ => Document::absent(),
+            };
+            match verdict.block.take().or_else(|| verdict.ask.take()) {
+                Some(ruling) => OutputDecision::Block { ruling, output },
+                None => OutputDecision::Proceed(output),
+            }
+        },
         /// True if a hook changed the output.
-        modified: bool,
+        modified: bool = verdict.modified,
     }
 }
 
 verdict! {
     /// The verdict of `on_error`.
-    ErrorVerdict {
+    ErrorVerdict(data, verdict) {
         /// The error's text, which a hook may have changed.
-        message: String,
+        message: String = match data {
+            EventData::OnError(error) => error.message,
+            _ => String::new(),
+        },
     }
 }
 
 verdict! {
     /// The verdict of `after_turn`.
-    TurnVerdict {
+    TurnVerdict(_data, verdict) {
         /// The change of the conversation that hooks ask for.
-        turn: Option<Turn>,
+        turn: Option<Turn> = turn(verdict),
     }
 }
 
 verdict! {
     /// The verdict of `agent_stop`.
-    StopVerdict {
+    StopVerdict(_data, verdict) {
         /// Messages of the user with which the agent goes on. It stops if there are none.
-        follow_ups: Vec<String>,
+        follow_ups: Vec<String> = take(&mut verdict.follow_ups),
         /// The name of the hook of each of them, in the same order, for the user.
-        follow_ups_by: Vec<String>,
+        follow_ups_by: Vec<String> = take(&mut verdict.follow_ups_by),
         /// Messages that are not applied, because hooks made the agent go on too often in a row.
-        dropped_follow_ups: Vec<String>,
+        dropped_follow_ups: Vec<String> = take(&mut verdict.dropped_follow_ups),
         /// The change of the conversation that comes first.
-        turn: Option<Turn>,
+        turn: Option<Turn> = turn(verdict),
     }
 }
 
 verdict! {
     /// The verdict of `pre_compact` and `on_budget_exceeded`.
-    GateVerdict {
+    GateVerdict(_data, verdict) {
         /// The decision.
-        decision: Decision,
+        decision: Decision = Decision::new(verdict, ()),
         /// The recipe to run (`on_budget_exceeded` only).
-        callback: Option<Callback>,
+        callback: Option<Callback> = verdict.callback.take(),
     }
 }
 
@@ -267,88 +301,6 @@ fn turn(verdict: &mut Verdict) -> Option<Turn> {
 
 fn notes(verdict: &mut Verdict, report: Report) -> Notes {
     Notes { context: take(&mut verdict.context), warnings: take(&mut verdict.warnings), report }
-}
-
-impl TypedVerdict for Noted {
-    fn of(_: EventData, verdict: &mut Verdict, report: Report) -> Self {
-        Self { notes: notes(verdict, report) }
-    }
-}
-
-impl TypedVerdict for MessageVerdict {
-    fn of(data: EventData, verdict: &mut Verdict, report: Report) -> Self {
-        let message = match data {
-            EventData::UserMessageSend { message } => message.unwrap_or_default(),
-            _ => String::new(),
-        };
-        Self { decision: Decision::new(verdict, message), notes: notes(verdict, report) }
-    }
-}
-
-impl TypedVerdict for ToolVerdict {
-    fn of(data: EventData, verdict: &mut Verdict, report: Report) -> Self {
-        let call = match data {
-            EventData::BeforeToolCall(call) => call,
-            _ => ToolCall::new("", Document::absent()),
-        };
-        let call = PermittedCall::new(call);
-        let decision = match (verdict.block.take(), verdict.ask.take()) {
-            (Some(ruling), _) => ToolDecision::Block(ruling),
-            (None, Some(ruling)) => ToolDecision::Ask { ruling, call },
-            (None, None) => ToolDecision::Run(call),
-        };
-        let allowed = verdict.allowed.take();
-        Self { decision, allowed, modified: verdict.modified, notes: notes(verdict, report) }
-    }
-}
-
-impl TypedVerdict for OutputVerdict {
-    fn of(data: EventData, verdict: &mut Verdict, report: Report) -> Self {
-        let output = match data {
-            EventData::AfterToolCall(result) => result.output,
-            _ => Document::absent(),
-        };
-        let decision = match verdict.block.take().or_else(|| verdict.ask.take()) {
-            Some(ruling) => OutputDecision::Block { ruling, output },
-            None => OutputDecision::Proceed(output),
-        };
-        Self { decision, modified: verdict.modified, notes: notes(verdict, report) }
-    }
-}
-
-impl TypedVerdict for ErrorVerdict {
-    fn of(data: EventData, verdict: &mut Verdict, report: Report) -> Self {
-        let message = match data {
-            EventData::OnError(error) => error.message,
-            _ => String::new(),
-        };
-        Self { message, notes: notes(verdict, report) }
-    }
-}
-
-impl TypedVerdict for TurnVerdict {
-    fn of(_: EventData, verdict: &mut Verdict, report: Report) -> Self {
-        Self { turn: turn(verdict), notes: notes(verdict, report) }
-    }
-}
-
-impl TypedVerdict for StopVerdict {
-    fn of(_: EventData, verdict: &mut Verdict, report: Report) -> Self {
-        Self {
-            follow_ups: take(&mut verdict.follow_ups),
-            follow_ups_by: take(&mut verdict.follow_ups_by),
-            dropped_follow_ups: take(&mut verdict.dropped_follow_ups),
-            turn: turn(verdict),
-            notes: notes(verdict, report),
-        }
-    }
-}
-
-impl TypedVerdict for GateVerdict {
-    fn of(_: EventData, verdict: &mut Verdict, report: Report) -> Self {
-        let callback = verdict.callback.take();
-        Self { decision: Decision::new(verdict, ()), callback, notes: notes(verdict, report) }
-    }
 }
 
 #[cfg(test)]

@@ -8,122 +8,111 @@ use super::{Entry, OVERHEAD, PAGE, StoreError};
 const GET: &str = "SELECT value FROM entry
     WHERE bucket = (SELECT id FROM bucket WHERE identity = ?1) AND key = ?2";
 
-pub(super) fn get(connection: &Connection, bucket: &[u8], key: &str) -> Result<Option<Vec<u8>>, Failure> {
+/// The entries of a bucket.
+pub(super) struct Entries<'c> {
+    pub(super) connection: &'c mut Connection,
+    /// The identity of the bucket.
+    pub(super) bucket: &'c [u8],
+    pub(super) quota: u64,
+}
+
+impl Entries<'_> {
+    pub(super) fn get(&self, key: &str) -> Result<Option<Vec<u8>>, Failure> {
+        value(self.connection, self.bucket, key)
+    }
+
+    pub(super) fn exists(&self, key: &str) -> Result<bool, Failure> {
+        let found = self.connection.query_row(
+            "SELECT 1 FROM entry WHERE bucket = (SELECT id FROM bucket WHERE identity = ?1) AND key = ?2",
+            params![self.bucket, key],
+            |_| Ok(()),
+        );
+        Ok(found.optional()?.is_some())
+    }
+
+    pub(super) fn list_keys(&self, cursor: Option<u64>) -> Result<(Vec<String>, Option<u64>), Failure> {
+        let after = i64::try_from(cursor.unwrap_or(0)).unwrap_or(i64::MAX);
+        let mut statement = self.connection.prepare(
+            "SELECT key, number FROM entry
+                WHERE bucket = (SELECT id FROM bucket WHERE identity = ?1) AND number > ?2
+                ORDER BY number LIMIT ?3",
+        )?;
+        // One more than a page has, to see whether there is another page.
+        let mut rows = statement.query(params![self.bucket, after, signed(PAGE as u64 + 1)])?;
+        let mut keys = Vec::new();
+        let mut last = after;
+        while let Some(row) = rows.next()? {
+            if keys.len() == PAGE {
+                return Ok((keys, Some(last.unsigned_abs())));
+            }
+            keys.push(row.get(0)?);
+            last = row.get(1)?;
+        }
+        Ok((keys, None))
+    }
+
+    /// Returns the values of these keys, which have no more bytes together than a bucket may have.
+    pub(super) fn get_many(&mut self, keys: &[String]) -> Result<Vec<Option<Entry>>, Failure> {
+        let transaction = self.connection.transaction()?;
+        let mut statement = transaction.prepare(GET)?;
+        let mut read: u64 = 0;
+        let mut found = Vec::with_capacity(keys.len());
+        for key in keys {
+            let value: Option<Vec<u8>> =
+                statement.query_row(params![self.bucket, key], |row| row.get(0)).optional()?;
+            read = read.saturating_add(value.as_ref().map_or(0, |value| value.len() as u64));
+            if read > self.quota {
+                return Err(StoreError::TooMuch(self.quota).into());
+            }
+            found.push(value.map(|value| (key.clone(), value)));
+        }
+        Ok(found)
+    }
+
+    pub(super) fn set_many(&mut self, pairs: &[Entry]) -> Result<(), Failure> {
+        let mut writer = Writer::begin(self.connection, self.bucket)?;
+        for (key, value) in pairs {
+            writer.set(key, value)?;
+        }
+        writer.commit(self.quota)
+    }
+
+    pub(super) fn delete_many(&mut self, keys: &[String]) -> Result<(), Failure> {
+        let mut writer = Writer::begin(self.connection, self.bucket)?;
+        for key in keys {
+            writer.delete(key)?;
+        }
+        writer.commit(self.quota)
+    }
+
+    pub(super) fn increment(&mut self, key: &str, delta: u64) -> Result<u64, Failure> {
+        let mut writer = Writer::begin(self.connection, self.bucket)?;
+        let number = match value(&writer.transaction, self.bucket, key)? {
+            Some(value) => number(&value).ok_or(StoreError::NotANumber)?,
+            None => 0,
+        };
+        let sum = number.checked_add(delta).ok_or(StoreError::Overflow)?;
+        writer.set(key, sum.to_string().as_bytes())?;
+        writer.commit(self.quota)?;
+        Ok(sum)
+    }
+
+    pub(super) fn update<T>(
+        &mut self,
+        key: &str,
+        change: &impl Fn(Option<Vec<u8>>) -> (Vec<u8>, T),
+    ) -> Result<T, Failure> {
+        let mut writer = Writer::begin(self.connection, self.bucket)?;
+        let (value, result) = change(value(&writer.transaction, self.bucket, key)?);
+        writer.set(key, &value)?;
+        writer.commit(self.quota)?;
+        Ok(result)
+    }
+}
+
+/// Returns the value of a key.
+fn value(connection: &Connection, bucket: &[u8], key: &str) -> Result<Option<Vec<u8>>, Failure> {
     Ok(connection.query_row(GET, params![bucket, key], |row| row.get(0)).optional()?)
-}
-
-pub(super) fn exists(connection: &Connection, bucket: &[u8], key: &str) -> Result<bool, Failure> {
-    let found = connection.query_row(
-        "SELECT 1 FROM entry WHERE bucket = (SELECT id FROM bucket WHERE identity = ?1) AND key = ?2",
-        params![bucket, key],
-        |_| Ok(()),
-    );
-    Ok(found.optional()?.is_some())
-}
-
-pub(super) fn list_keys(
-    connection: &Connection,
-    bucket: &[u8],
-    cursor: Option<u64>,
-) -> Result<(Vec<String>, Option<u64>), Failure> {
-    let after = i64::try_from(cursor.unwrap_or(0)).unwrap_or(i64::MAX);
-    let mut statement = connection.prepare(
-        "SELECT key, number FROM entry
-            WHERE bucket = (SELECT id FROM bucket WHERE identity = ?1) AND number > ?2
-            ORDER BY number LIMIT ?3",
-    )?;
-    // One more than a page has, to see whether there is another page.
-    let mut rows = statement.query(params![bucket, after, signed(PAGE as u64 + 1)])?;
-    let mut keys = Vec::new();
-    let mut last = after;
-    while let Some(row) = rows.next()? {
-        if keys.len() == PAGE {
-            return Ok((keys, Some(last.unsigned_abs())));
-        }
-        keys.push(row.get(0)?);
-        last = row.get(1)?;
-    }
-    Ok((keys, None))
-}
-
-pub(super) fn get_many(
-    connection: &mut Connection,
-    bucket: &[u8],
-    limit: u64,
-    keys: &[String],
-) -> Result<Vec<Option<Entry>>, Failure> {
-    let transaction = connection.transaction()?;
-    let mut statement = transaction.prepare(GET)?;
-    let mut read: u64 = 0;
-    let mut found = Vec::with_capacity(keys.len());
-    for key in keys {
-        let value: Option<Vec<u8>> =
-            statement.query_row(params![bucket, key], |row| row.get(0)).optional()?;
-        read = read.saturating_add(value.as_ref().map_or(0, |value| value.len() as u64));
-        if read > limit {
-            return Err(StoreError::TooMuch(limit).into());
-        }
-        found.push(value.map(|value| (key.clone(), value)));
-    }
-    Ok(found)
-}
-
-pub(super) fn set_many(
-    connection: &mut Connection,
-    bucket: &[u8],
-    quota: u64,
-    pairs: &[Entry],
-) -> Result<(), Failure> {
-    let mut writer = Writer::begin(connection, bucket)?;
-    for (key, value) in pairs {
-        writer.set(key, value)?;
-    }
-    writer.commit(quota)
-}
-
-pub(super) fn delete_many(
-    connection: &mut Connection,
-    bucket: &[u8],
-    quota: u64,
-    keys: &[String],
-) -> Result<(), Failure> {
-    let mut writer = Writer::begin(connection, bucket)?;
-    for key in keys {
-        writer.delete(key)?;
-    }
-    writer.commit(quota)
-}
-
-pub(super) fn increment(
-    connection: &mut Connection,
-    bucket: &[u8],
-    quota: u64,
-    key: &str,
-    delta: u64,
-) -> Result<u64, Failure> {
-    let mut writer = Writer::begin(connection, bucket)?;
-    let number = match get(&writer.transaction, bucket, key)? {
-        Some(value) => number(&value).ok_or(StoreError::NotANumber)?,
-        None => 0,
-    };
-    let sum = number.checked_add(delta).ok_or(StoreError::Overflow)?;
-    writer.set(key, sum.to_string().as_bytes())?;
-    writer.commit(quota)?;
-    Ok(sum)
-}
-
-pub(super) fn update<T>(
-    connection: &mut Connection,
-    bucket: &[u8],
-    quota: u64,
-    key: &str,
-    change: &impl Fn(Option<Vec<u8>>) -> (Vec<u8>, T),
-) -> Result<T, Failure> {
-    let mut writer = Writer::begin(connection, bucket)?;
-    let (value, result) = change(get(&writer.transaction, bucket, key)?);
-    writer.set(key, &value)?;
-    writer.commit(quota)?;
-    Ok(result)
 }
 
 /// Parses decimal digits and nothing else.

@@ -25,6 +25,7 @@ use rusqlite::Connection;
 use tokio::sync::Mutex;
 
 use self::database::{Database, Failure};
+use self::entries::Entries;
 
 /// The largest size of a bucket: 16 MiB.
 pub const QUOTA: u64 = 16 << 20;
@@ -164,7 +165,7 @@ impl Bucket {
     /// As for all methods.
     pub async fn get(&self, key: String) -> Result<Option<Vec<u8>>, StoreError> {
         check(&key)?;
-        self.run(move |connection, bucket| entries::get(connection, bucket, &key)).await
+        self.run(move |entries| entries.get(&key)).await
     }
 
     /// Sets the value of a key.
@@ -192,7 +193,7 @@ impl Bucket {
     /// As for all methods.
     pub async fn exists(&self, key: String) -> Result<bool, StoreError> {
         check(&key)?;
-        self.run(move |connection, bucket| entries::exists(connection, bucket, &key)).await
+        self.run(move |entries| entries.exists(&key)).await
     }
 
     /// Returns up to [`PAGE`] keys after the cursor, in the order in which they were first set, and the cursor of the next
@@ -202,7 +203,7 @@ impl Bucket {
     ///
     /// As for all methods.
     pub async fn list_keys(&self, cursor: Option<u64>) -> Result<(Vec<String>, Option<u64>), StoreError> {
-        self.run(move |connection, bucket| entries::list_keys(connection, bucket, cursor)).await
+        self.run(move |entries| entries.list_keys(cursor)).await
     }
 
     /// Adds to the number of a key in one step for all processes, and returns the sum. The number is kept as decimal
@@ -213,8 +214,7 @@ impl Bucket {
     /// [`StoreError::NotANumber`], [`StoreError::Overflow`], [`StoreError::Quota`].
     pub async fn increment(&self, key: String, delta: u64) -> Result<u64, StoreError> {
         check(&key)?;
-        let quota = self.store.quota;
-        self.run(move |connection, bucket| entries::increment(connection, bucket, quota, &key, delta)).await
+        self.run(move |entries| entries.increment(&key, delta)).await
     }
 
     /// Changes the value of a key in one step for all processes. `change` gets the value, and returns the new one and a
@@ -229,8 +229,7 @@ impl Bucket {
         change: impl Fn(Option<Vec<u8>>) -> (Vec<u8>, T) + Send + 'static,
     ) -> Result<T, StoreError> {
         check(&key)?;
-        let quota = self.store.quota;
-        self.run(move |connection, bucket| entries::update(connection, bucket, quota, &key, &change)).await
+        self.run(move |entries| entries.update(&key, &change)).await
     }
 
     /// Returns the existing keys with their values, each at the position of its request, all of one moment.
@@ -240,8 +239,7 @@ impl Bucket {
     /// [`StoreError::TooMany`]; [`StoreError::TooMuch`] if the same large value is requested many times.
     pub async fn get_many(&self, keys: Vec<String>) -> Result<Vec<Option<Entry>>, StoreError> {
         check_all(keys.iter())?;
-        let quota = self.store.quota;
-        self.run(move |connection, bucket| entries::get_many(connection, bucket, quota, &keys)).await
+        self.run(move |entries| entries.get_many(&keys)).await
     }
 
     /// Sets all these keys or none. If a key is given twice, the last value counts.
@@ -251,8 +249,7 @@ impl Bucket {
     /// [`StoreError::Quota`], for all of them together; [`StoreError::TooMany`].
     pub async fn set_many(&self, pairs: Vec<Entry>) -> Result<(), StoreError> {
         check_all(pairs.iter().map(|(key, _)| key))?;
-        let quota = self.store.quota;
-        self.run(move |connection, bucket| entries::set_many(connection, bucket, quota, &pairs)).await
+        self.run(move |entries| entries.set_many(&pairs)).await
     }
 
     /// Removes all these keys or none.
@@ -262,8 +259,7 @@ impl Bucket {
     /// [`StoreError::TooMany`].
     pub async fn delete_many(&self, keys: Vec<String>) -> Result<(), StoreError> {
         check_all(keys.iter())?;
-        let quota = self.store.quota;
-        self.run(move |connection, bucket| entries::delete_many(connection, bucket, quota, &keys)).await
+        self.run(move |entries| entries.delete_many(&keys)).await
     }
 
     /// Returns the notices of the store since the last call ([`Store::take_notices`]).
@@ -273,11 +269,13 @@ impl Bucket {
 
     async fn run<T: Send + 'static>(
         &self,
-        work: impl Fn(&mut Connection, &[u8]) -> Result<T, Failure> + Send + 'static,
+        work: impl Fn(&mut Entries<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StoreError> {
         let mut database = Arc::clone(&self.store.database).lock_owned().await;
-        let identity = Arc::clone(&self.identity);
-        tokio::task::spawn_blocking(move || database.run(|connection| work(connection, &identity)))
+        let (identity, quota) = (Arc::clone(&self.identity), self.store.quota);
+        let run =
+            move |connection: &mut Connection| work(&mut Entries { connection, bucket: &identity, quota });
+        tokio::task::spawn_blocking(move || database.run(run))
             .await
             .map_err(|error| StoreError::Unavailable(error.to_string()))?
     }

@@ -462,8 +462,7 @@ async fn a_full_disk_is_a_typed_error_and_what_stood_there_stands() {
     let bucket = store.bucket(["b"]);
     bucket.set(key("a"), b"1".to_vec()).await.unwrap();
     // As SQLite sees a disk that takes no more.
-    let fill =
-        |connection: &mut Connection, _: &[u8]| Ok(connection.execute_batch("PRAGMA max_page_count = 1")?);
+    let fill = |it: &mut Entries<'_>| Ok(it.connection.execute_batch("PRAGMA max_page_count = 1")?);
     bucket.run(fill).await.unwrap();
     let full = bucket.set(key("b"), vec![0; 1 << 20]).await.unwrap_err();
     assert!(matches!(&full, StoreError::Unavailable(why) if why.contains("full")), "{full}");

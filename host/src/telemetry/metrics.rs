@@ -9,9 +9,9 @@ use opentelemetry_otlp::MetricExporter;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider};
 
+use super::export::State;
 use super::options::{Endpoint, Options, TelemetryError};
 use super::spans::verdict;
-use super::state::State;
 use super::{clean, export};
 use crate::chain::Fired;
 use crate::report::{HookReport, Report, Status};

@@ -25,7 +25,6 @@ mod metrics;
 mod options;
 mod records;
 mod spans;
-mod state;
 
 use std::fmt;
 use std::sync::Arc;
@@ -38,9 +37,9 @@ use tokio::sync::{Mutex, oneshot};
 pub use self::options::{Endpoint, Options, TelemetryError};
 pub use self::records::{RecordSender, SendError, SentRecord};
 
+use self::export::State;
 use self::metrics::Metrics;
 use self::spans::Spans;
-use self::state::State;
 use crate::chain::Fired;
 use crate::redact;
 use hookbox_system::{limits, text};

@@ -1,6 +1,5 @@
 //! Records of a journal as log records of OTLP.
 
-use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use opentelemetry::Key;
@@ -63,11 +62,7 @@ pub struct RecordSender {
     resource: Resource,
 }
 
-impl fmt::Debug for RecordSender {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RecordSender").finish_non_exhaustive()
-    }
-}
+debug_by!(RecordSender);
 
 impl RecordSender {
     /// Makes a sender to the collector at this address, such as `http://localhost:4318`. `None` takes the whole address of

@@ -17,8 +17,8 @@ use opentelemetry_sdk::trace::{
     BatchConfigBuilder, BatchSpanProcessor, SdkTracer, SdkTracerProvider, Span, SpanData,
 };
 
+use super::export::{MAX_WAITING, State};
 use super::options::{Endpoint, Options, TelemetryError};
-use super::state::{MAX_WAITING, State};
 use super::{clean, export};
 use crate::chain::Fired;
 use crate::event::Event;

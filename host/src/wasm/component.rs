@@ -1,6 +1,5 @@
 //! A compiled component, and the component as a hook.
 
-use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -104,11 +103,7 @@ impl Later {
     }
 }
 
-impl fmt::Debug for Component {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Component").field("digest", &self.inner.digest).finish_non_exhaustive()
-    }
-}
+debug_by!(Component, inner.digest);
 
 impl Component {
     pub(super) fn new(digest: Digest, size: usize, loaded: Arc<Loaded>) -> Self {

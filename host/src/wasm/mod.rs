@@ -14,7 +14,6 @@ mod compile;
 mod compiler;
 mod component;
 mod convert;
-mod denials;
 mod engine;
 mod imports;
 mod inspect;
@@ -24,7 +23,6 @@ mod state;
 mod tape;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -131,11 +129,7 @@ pub(crate) struct Wait {
 /// Reads the bytes of a component again.
 pub(crate) type Reader = Arc<dyn Fn() -> io::Result<Vec<u8>> + Send + Sync>;
 
-impl fmt::Debug for Runtime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Runtime").field("allocation", &self.inner.allocation).finish_non_exhaustive()
-    }
-}
+debug_by!(Runtime, inner.allocation);
 
 impl Runtime {
     /// Makes a runtime that takes memory from `allocation` and keeps compiled code in `cache`, a directory

@@ -1,4 +1,5 @@
-//! The output of a guest: its log, its standard output and its standard error.
+//! The output of a guest beside its answer: its log, its standard output and error, and the rights that it used without
+//! having them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -6,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 
+use crate::capability::Denial;
 use hookbox_system::mutex;
 use hookbox_system::text;
 
@@ -129,6 +131,27 @@ impl wasmtime_wasi::p2::OutputStream for Sink {
 
     fn check_write(&mut self) -> wasmtime_wasi::p2::StreamResult<usize> {
         Ok(64 << 10)
+    }
+}
+
+/// The number of denied rights in the report of one call.
+const MAX_DENIED: usize = 16;
+
+/// The rights that a call used without having them, each once. Clones share them, because requests run beside
+/// the call.
+#[derive(Clone, Default)]
+pub(super) struct Denials(Arc<Mutex<Vec<Denial>>>);
+
+impl Denials {
+    pub(super) fn push(&self, denial: Denial) {
+        let mut denials = mutex::lock(&self.0);
+        if denials.len() < MAX_DENIED && !denials.iter().any(|it| it.right == denial.right) {
+            denials.push(denial);
+        }
+    }
+
+    pub(super) fn all(&self) -> Vec<Denial> {
+        mutex::lock(&self.0).clone()
     }
 }
 

@@ -9,8 +9,7 @@ use wasmtime::{ResourceLimiter, Store};
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::access::Access;
-use super::denials::Denials;
-use super::output::{Log, Sink};
+use super::output::{Denials, Log, Sink};
 use super::tape::Tape;
 use crate::capability::Capability;
 use crate::event::{Context, Event, Readings, ToolCall};

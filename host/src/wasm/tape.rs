@@ -215,16 +215,6 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-impl Taped for Value {
-    fn write(&self) -> Value {
-        self.clone()
-    }
-
-    fn read(got: &Value) -> Option<Self> {
-        Some(got.clone())
-    }
-}
-
 macro_rules! as_json {
     ($($type:ty),*) => {$(
         impl Taped for $type {
@@ -239,7 +229,7 @@ macro_rules! as_json {
     )*};
 }
 
-as_json!((), bool, i32, u32, u64, String, Vec<u32>, Vec<String>, Tree, PathState);
+as_json!((), bool, i32, u32, u64, String, Value, Vec<u32>, Vec<String>, Vec<ResolvedPath>, Tree, PathState);
 
 /// Text stays text. Other data is base64, unless a secret would be hidden in it: then it is text that the rules change.
 impl Taped for Vec<u8> {
@@ -298,20 +288,6 @@ impl<T: Taped, E: Taped> Taped for Result<T, E> {
             Some(error) => E::read(error).map(Err),
             None => T::read(got).map(Ok),
         }
-    }
-}
-
-impl Taped for Vec<ResolvedPath> {
-    fn write(&self) -> Value {
-        json!(self)
-    }
-
-    fn read(got: &Value) -> Option<Self> {
-        let path = |it: &Value| {
-            let (path, inside) = (it.get("path")?.as_str()?.to_owned(), it.get("inside")?.as_bool()?);
-            Some(ResolvedPath { path, inside })
-        };
-        got.as_array()?.iter().map(path).collect()
     }
 }
 

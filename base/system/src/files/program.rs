@@ -11,16 +11,8 @@ use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 
 /// The directories in which operating systems have programs: Linux and macOS, the BSDs, NixOS, Guix, Nix and MacPorts.
-const SYSTEM: [&str; 8] = [
-    "/usr/bin",
-    "/bin",
-    "/usr/local/bin",
-    "/usr/pkg/bin",
-    "/run/current-system/sw/bin",
-    "/run/current-system/profile/bin",
-    "/nix/var/nix/profiles/default/bin",
-    "/opt/local/bin",
-];
+const SYSTEM: &str = "/usr/bin /bin /usr/local/bin /usr/pkg/bin /run/current-system/sw/bin /run/current-system/profile/bin \
+    /nix/var/nix/profiles/default/bin /opt/local/bin";
 
 /// Returns the real path of a program that only root can change, and that is neither in a repository nor reached by a path in
 /// one.
@@ -42,7 +34,7 @@ pub fn fixed(path: &Path) -> Option<PathBuf> {
 
 /// Returns the real path of a program that [is fixed](fixed), from the directories of the operating system.
 pub fn of_system(name: &str) -> Option<PathBuf> {
-    SYSTEM.iter().find_map(|directory| fixed(&Path::new(directory).join(name)))
+    SYSTEM.split(' ').find_map(|directory| fixed(&Path::new(directory).join(name)))
 }
 
 /// Returns the real path of `git`: the one that the user's settings name, or that of the operating system. `PATH` does not

@@ -18,20 +18,8 @@ use crate::outcome::{Action, Outcome};
 use crate::spec::Ended;
 
 /// The keys that have an effect at some event.
-const KEYS: [&str; 12] = [
-    "permission",
-    "user_message",
-    "userMessage",
-    "agent_message",
-    "agentMessage",
-    "updated_input",
-    "updated_mcp_tool_output",
-    "additional_context",
-    "followup_message",
-    "continue",
-    "decision",
-    "reason",
-];
+const KEYS: &str = "permission user_message userMessage agent_message agentMessage updated_input updated_mcp_tool_output \
+    additional_context followup_message continue decision reason";
 
 pub(super) fn encode(name: &str, event: &Event, session: &Session) -> Option<Value> {
     let context = &event.context;
@@ -182,7 +170,7 @@ fn printed(event: &EventName, stdout: &[u8], must_answer: bool) -> Result<Outcom
 
 /// Reads output that is one JSON object.
 fn object(event: &EventName, stdout: &[u8]) -> Result<Outcome, HookError> {
-    let is_other = |name: &str| can_stop(event) && !KEYS.contains(&name);
+    let is_other = |name: &str| can_stop(event) && !KEYS.split_ascii_whitespace().any(|it| it == name);
     let blocks = |name: &str, raw: &RawValue| {
         is_block(event, name, raw) || (is_other(name) && borrowed::blocks(name, raw))
     };
@@ -240,7 +228,7 @@ fn answer(mut reply: Reply, blocks: bool) -> Result<Outcome, HookError> {
         let reason = agent.clone().or_else(|| user.clone()).or(older).unwrap_or_default();
         outcome.warnings.extend(user.filter(|user| *user != reason));
         outcome.action = Action::Block(reason);
-        return Ok(reply.finish(outcome, &KEYS));
+        return Ok(reply.finish(outcome, KEYS));
     }
     match &event {
         EventName::BeforeToolCall if permission.as_deref() == Some("ask") => {
@@ -267,5 +255,5 @@ fn answer(mut reply: Reply, blocks: bool) -> Result<Outcome, HookError> {
             }
         }
     }
-    Ok(reply.finish(outcome, &KEYS))
+    Ok(reply.finish(outcome, KEYS))
 }

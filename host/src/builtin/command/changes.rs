@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use hookbox_shell::{Arg, Sort, Use, is_in, unpacks};
 
-use super::expansion::without_variables;
+use super::seen::without_variables;
 use super::{Judge, Seen, pieces};
 use crate::builtin::programs::is_hookbox;
 use hookbox_system::limits;
@@ -133,16 +133,9 @@ impl Judge<'_> {
 
     /// Returns the protected file that a line of a patch names.
     fn patched(&self, line: &str, seen: &Seen) -> Option<String> {
-        let heads = [
-            "*** Add File:",
-            "*** Update File:",
-            "*** Delete File:",
-            "*** Move to:",
-            "+++ ",
-            "--- ",
-            "rename ",
-        ];
-        let path = heads.iter().find_map(|head| line.trim_start().strip_prefix(head))?;
+        let of_git =
+            || ["+++ ", "--- ", "rename "].iter().find_map(|head| line.trim_start().strip_prefix(head));
+        let path = hookbox_shell::patched(line).next().or_else(of_git)?;
         let path = path.trim().trim_start_matches("to ").trim_start_matches("from ");
         let path = path.split('\t').next().unwrap_or(path);
         self.is_held(path, &seen.directories, false).then(|| path.to_owned())

@@ -1,11 +1,10 @@
-//! The commands of a line, each with every value that its variables may have.
+//! The commands of a line, each with every value that its variables may have. Nothing is evaluated.
 
 use std::path::{Path, PathBuf};
 
 use hookbox_shell::{Arg, Mode, Reading, Run, Sort, Use};
 
 use super::Judge;
-use super::expansion::{variables, with_values};
 use crate::builtin::programs::use_of;
 
 /// The number of readings of a command with variables.
@@ -132,4 +131,46 @@ impl Judge<'_> {
         let is_there = run.directory.is_some();
         Seen { at, words, values, outputs, scripts, directories, is_there, used }
     }
+}
+
+/// A variable in a text.
+struct Variable<'t> {
+    name: &'t str,
+    from: usize,
+    to: usize,
+}
+
+/// Returns the variables of a text: `$NAME`, `${NAME…}`, `$1`.
+fn variables(text: &str) -> impl Iterator<Item = Variable<'_>> {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices('$').filter_map(move |(from, _)| {
+        let rest = text.get(from + 1..)?;
+        let (inside, is_braced) = rest.strip_prefix('{').map_or((rest, false), |it| (it, true));
+        let inside = if is_braced { inside.split('}').next()? } else { inside };
+        let named = inside.trim_start_matches(['!', '#']);
+        let mut end = named.find(|c| !is_of_name(c)).unwrap_or(named.len());
+        if named.starts_with(|c: char| c.is_ascii_digit() || "@*".contains(c)) {
+            end = 1;
+        }
+        let name = named.get(..end).filter(|name| !name.is_empty())?;
+        let to = from + 1 + if is_braced { inside.len() + 2 } else { end };
+        Some(Variable { name, from, to })
+    })
+}
+
+/// Replaces the variables of a text that have a value.
+fn with_values<'v>(text: &str, value: impl Fn(&str) -> Option<&'v str>) -> String {
+    let (mut filled, mut end) = (String::new(), 0);
+    for it in variables(text) {
+        let Some(value) = value(it.name).filter(|_| it.from >= end) else { continue };
+        filled.push_str(text.get(end..it.from).unwrap_or_default());
+        filled.push_str(value);
+        end = it.to;
+    }
+    filled + text.get(end..).unwrap_or_default()
+}
+
+/// Returns a text as it is if its variables are empty.
+pub(super) fn without_variables(text: &str) -> String {
+    with_values(text, |_| Some(""))
 }

@@ -70,7 +70,7 @@ pub fn outcome(event: &EventName, object: Map<String, Value>) -> Result<Outcome,
             reply.warn(format!("\"{name}\" has no effect {why}"));
         }
     }
-    Ok(reply.finish(outcome, &[]))
+    Ok(reply.finish(outcome, ""))
 }
 
 fn context(fields: &mut Fields) -> Result<Option<Vec<String>>, crate::dialect::PayloadError> {

@@ -16,7 +16,7 @@ use hookbox_system::{json, text};
 const GO_ON: &str = "A hook asks you to go on, and does not say why.";
 
 /// The keys at the top that have an effect at some event.
-const KEYS: [&str; 3] = ["decision", "reason", "stopReason"];
+const KEYS: &str = "decision reason stopReason";
 
 /// The meaning of a block at an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -348,8 +348,7 @@ fn answer(mut reply: Reply, blocks: bool, style: &Style) -> Result<Outcome, Hook
             }
         }
     }
-    let elsewhere: Vec<&str> =
-        KEYS.iter().chain(specific::KEYS.iter().filter(|_| style.is_flat)).copied().collect();
+    let elsewhere = format!("{KEYS} {}", if style.is_flat { specific::KEYS } else { "" });
     Ok(reply.finish(outcome, &elsewhere))
 }
 

@@ -56,18 +56,8 @@ pub const CLAUDE: Style = Style {
 };
 
 /// The keys that have an effect at some event.
-pub(super) const KEYS: [&str; 10] = [
-    "permissionDecision",
-    "permissionDecisionReason",
-    "updatedInput",
-    "additionalContext",
-    "updatedToolOutput",
-    "updatedMCPToolOutput",
-    "decision",
-    "tool_input",
-    "modifiedArgs",
-    "modifiedResult",
-];
+pub(super) const KEYS: &str = "permissionDecision permissionDecisionReason updatedInput additionalContext updatedToolOutput \
+    updatedMCPToolOutput decision tool_input modifiedArgs modifiedResult";
 
 /// The fields of `hookSpecificOutput`.
 #[derive(Default)]
@@ -106,7 +96,7 @@ pub(super) fn read(
         }
     }
     let specific = fields(&mut inner, style)?;
-    inner.finish_into(outcome, &KEYS);
+    inner.finish_into(outcome, KEYS);
     Ok(specific)
 }
 

@@ -13,18 +13,8 @@ use crate::outcome::{Action, Callback, Outcome};
 use hookbox_system::{json, text};
 
 /// The keys that have an effect at some event.
-const KEYS: [&str; 10] = [
-    "blocked",
-    "reason",
-    "input",
-    "output",
-    "error",
-    "follow_up_messages",
-    "result",
-    "messages",
-    "callback",
-    "callback_args",
-];
+const KEYS: &str =
+    "blocked reason input output error follow_up_messages result messages callback callback_args";
 
 /// Returns whether `blocked` has an effect at this event. After a tool call it has none in kodelet, while
 /// Base Coat's `block` has.
@@ -161,7 +151,7 @@ fn fields(mut reply: Reply) -> Result<Outcome, HookError> {
         }
         (None, change) => outcome.action = change.unwrap_or_default(),
     }
-    Ok(reply.finish(outcome, &KEYS))
+    Ok(reply.finish(outcome, KEYS))
 }
 
 /// `result` with its fields. The types of all of them are checked, whatever the result.

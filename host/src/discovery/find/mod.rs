@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 pub use self::declared::{Declared, Handler, PluginFile, Service, SourceFile, WiredCommand, document, group};
-pub(super) use self::declared::{PLUGIN_DATA_VARIABLE, Server, Source};
+pub(super) use self::declared::{PLUGIN_DATA_VARIABLE, Source};
 pub use self::files::{Kept, ReadFile};
 pub(super) use self::files::{LastRead, Since};
 pub use self::managed::{ManagedDir, PluginPolicy};

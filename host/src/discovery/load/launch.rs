@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
+
+use async_trait::async_trait;
 
 use hookbox_system::text;
 
@@ -10,13 +13,14 @@ use super::gate::Gate;
 use super::judged::Judged;
 use super::select::Wishes;
 use crate::discovery::find::{
-    Declared, Handler, Kept, Options, PLUGIN_DATA_VARIABLE, Position, Server, Service, WiredCommand,
+    Declared, Handler, Kept, Options, PLUGIN_DATA_VARIABLE, Position, Service, WiredCommand,
 };
 use crate::discovery::{Entry, Problem};
-use crate::fallback::WithFallback;
-use crate::hook::{Cause, Descriptor, Hook, HookError};
-use crate::mcp::{self, ServerConfig, ToolHook, Transport};
+use crate::event::Event;
+use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, Kind, Settings};
+use crate::mcp::{self, ToolHook};
 use crate::native::command::{CommandHook, CommandLine};
+use crate::outcome::Outcome;
 
 /// Builds the entries and hooks of a scan, one candidate after another.
 pub(super) struct Builder<'a> {
@@ -171,7 +175,7 @@ impl Builder<'_> {
         let server = match (self.next.servers.get(&key), &declared.server) {
             (Some(server), _) => Arc::clone(server),
             (None, Some(server)) => {
-                let config = config(name, server, root)?;
+                let config = server.transport.filled(name, root)?;
                 // A server whose configuration did not change goes on running.
                 let server = match self.last.servers.get(&key).filter(|last| *last.config() == config) {
                     Some(last) => Arc::clone(last),
@@ -204,82 +208,50 @@ fn command(
     Ok(hook)
 }
 
-/// Fills in the values of the variables that a declaration names.
-fn config(name: &str, server: &Server, directory: &Path) -> Result<ServerConfig, HookError> {
-    use std::collections::BTreeMap;
-    let full = |text: &String| {
-        expand(text, &|name| std::env::var(name).ok()).map_err(|variable| {
-            let (name, variable) = (text::escape(name, 80), text::escape(&variable, 80));
-            let what = format!("its server {name:?} needs the variable {variable}, which is not set");
-            HookError::new(Cause::Incompatible, what)
-        })
-    };
-    let all = |texts: &BTreeMap<String, String>| {
-        texts.iter().map(|(key, value)| Ok((key.clone(), full(value)?))).collect::<Result<_, HookError>>()
-    };
-    let transport = match &server.transport {
-        Transport::Stdio { command, args, env, .. } => {
-            let command = full(command)?;
-            let args: Vec<String> = args.iter().map(full).collect::<Result<_, _>>()?;
-            let program = CommandLine::Program { program: command.clone(), args: args.clone() };
-            program.look(directory, &[]).map_err(|error| {
-                HookError::new(
-                    error.cause,
-                    format!("its server {:?}: {}", text::escape(name, 80), error.message),
-                )
-            })?;
-            Transport::Stdio { command, args, env: all(env)?, directory: directory.to_owned() }
-        }
-        Transport::Http { url, headers } => Transport::Http { url: full(url)?, headers: all(headers)? },
-    };
-    Ok(ServerConfig { name: name.to_owned(), transport })
+/// A hook that answers in place of another one that fails.
+struct WithFallback {
+    descriptor: Descriptor,
+    service: Arc<dyn Hook>,
+    local: Arc<dyn Hook>,
 }
 
-/// Replaces `${NAME}` and `${NAME:-DEFAULT}` in a text by the values that `variable` returns.
-///
-/// # Errors
-///
-/// The name of a variable that is not set and has no default.
-pub(super) fn expand(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        let Some((inside, tail)) = after.split_once('}') else { break };
-        out.push_str(before);
-        let (name, default) = match inside.split_once(":-") {
-            Some((name, default)) => (name, Some(default)),
-            None => (inside, None),
-        };
-        match variable(name).filter(|value| default.is_none() || !value.is_empty()) {
-            Some(value) => out.push_str(&value),
-            None => out.push_str(default.ok_or_else(|| name.to_owned())?),
-        }
-        rest = tail;
+impl WithFallback {
+    fn new(service: Arc<dyn Hook>, local: Arc<dyn Hook>) -> Self {
+        // A replay cannot repeat what a service decides.
+        let descriptor = Descriptor { kind: Kind::Http, ..local.descriptor().clone() };
+        Self { descriptor, service, local }
     }
-    out.push_str(rest);
-    Ok(out)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+#[async_trait]
+impl Hook for WithFallback {
+    fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
 
-    #[test]
-    fn a_variable_is_replaced_by_its_value_or_its_default_and_is_never_read_twice() {
-        let variable = |name: &str| match name {
-            "A" => Some("${B}".to_owned()),
-            "EMPTY" => Some(String::new()),
-            _ => None,
+    fn passes_over(&self, event: &Event) -> Option<&'static str> {
+        self.local.passes_over(event)
+    }
+
+    fn tried_with(&self, settings: &Settings) -> Option<Arc<dyn Hook>> {
+        self.local.tried_with(settings)
+    }
+
+    /// Asks the service within half of the time, so that the other half is left for the component.
+    async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {
+        let begin = Instant::now();
+        let half = Budget { wall: budget.wall / 2, ..*budget };
+        let error = match self.service.run(event, &half).await {
+            Ok(outcome) => return Ok(outcome),
+            Err(error) => error,
         };
-        for (text, want) in [
-            ("plain $A {A}", Ok("plain $A {A}")),
-            ("x${A}y", Ok("x${B}y")),
-            ("${NO:-d}${EMPTY:-e}${EMPTY}", Ok("de")),
-            ("${NO}", Err("NO")),
-            ("${", Ok("${")),
-            ("${A", Ok("${A")),
-        ] {
-            assert_eq!(expand(text, &variable), want.map(str::to_owned).map_err(str::to_owned), "{text}");
+        let left = Budget { wall: budget.wall.saturating_sub(begin.elapsed()), ..*budget };
+        let mut answer = self.local.run(event, &left).await;
+        let why = format!("{}; its fallback answered", error.message);
+        match &mut answer {
+            Ok(outcome) => outcome.noticed.push(why),
+            Err(failed) => failed.message = format!("{}; {}", error.message, failed.message),
         }
+        answer
     }
 }

@@ -7,6 +7,7 @@ use jsonc_parser::ast::{ObjectPropName, Value};
 use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{ParseOptions, parse_to_ast};
 
+use hookbox_shell::is_in;
 use hookbox_system::{Hint, json, limits, text};
 
 /// The depth of a declaration. The deepest known key is at level six.
@@ -244,27 +245,13 @@ pub fn at(spot: Spot<'_>, what: &str) -> String {
 }
 
 /// Keys that describe an entry or mean something elsewhere only, in the formats of all agents and in published plugins.
-const HARMLESS: [&str; 13] = [
-    "$comment",
-    "$schema",
-    "_comment",
-    "additionalContextLimit",
-    "command_windows",
-    "commandWindows",
-    "comment",
-    "description",
-    "id",
-    // Claude Code ignores it in a file of settings or of a plugin.
-    "once",
-    // No model is woken.
-    "rewakeMessage",
-    "rewakeSummary",
-    "statusMessage",
-];
+/// Claude Code ignores `once` in a file of settings or of a plugin, and no model is woken.
+const HARMLESS: &str = "$comment $schema _comment additionalContextLimit command_windows commandWindows comment description \
+    id once rewakeMessage rewakeSummary statusMessage";
 
 /// Returns true if a key changes nothing about its entry here: it is passed over in silence.
 pub fn is_harmless(key: &str) -> bool {
-    HARMLESS.contains(&key)
+    is_in(HARMLESS, key)
 }
 
 /// Returns the members of an object without a repeated name.

@@ -26,12 +26,7 @@ pub struct Service {
     pub wire: Option<Arc<dyn Wire>>,
 }
 
-impl fmt::Debug for Service {
-    /// Leaves out the values of headers: they may be keys.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Service").field("url", &self.url).finish_non_exhaustive()
-    }
-}
+debug_by!(Service, url);
 
 impl fmt::Display for Service {
     /// The request, not escaped for a terminal.

@@ -8,45 +8,19 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 
 use crate::wasm::tape::Taped;
 
+macro_rules! errors {
+    ($($name:ident)*) => {
+        [$(ErrorCode::$name),*]
+    };
+}
+
 /// Every error, for its name.
-const ERRORS: [ErrorCode; 37] = [
-    ErrorCode::Access,
-    ErrorCode::WouldBlock,
-    ErrorCode::Already,
-    ErrorCode::BadDescriptor,
-    ErrorCode::Busy,
-    ErrorCode::Deadlock,
-    ErrorCode::Quota,
-    ErrorCode::Exist,
-    ErrorCode::FileTooLarge,
-    ErrorCode::IllegalByteSequence,
-    ErrorCode::InProgress,
-    ErrorCode::Interrupted,
-    ErrorCode::Invalid,
-    ErrorCode::Io,
-    ErrorCode::IsDirectory,
-    ErrorCode::Loop,
-    ErrorCode::TooManyLinks,
-    ErrorCode::MessageSize,
-    ErrorCode::NameTooLong,
-    ErrorCode::NoDevice,
-    ErrorCode::NoEntry,
-    ErrorCode::NoLock,
-    ErrorCode::InsufficientMemory,
-    ErrorCode::InsufficientSpace,
-    ErrorCode::NotDirectory,
-    ErrorCode::NotEmpty,
-    ErrorCode::NotRecoverable,
-    ErrorCode::Unsupported,
-    ErrorCode::NoTty,
-    ErrorCode::NoSuchDevice,
-    ErrorCode::Overflow,
-    ErrorCode::NotPermitted,
-    ErrorCode::Pipe,
-    ErrorCode::ReadOnly,
-    ErrorCode::InvalidSeek,
-    ErrorCode::TextFileBusy,
-    ErrorCode::CrossDevice,
+const ERRORS: [ErrorCode; 37] = errors![
+    Access WouldBlock Already BadDescriptor Busy Deadlock Quota Exist FileTooLarge
+    IllegalByteSequence InProgress Interrupted Invalid Io IsDirectory Loop TooManyLinks MessageSize
+    NameTooLong NoDevice NoEntry NoLock InsufficientMemory InsufficientSpace NotDirectory NotEmpty
+    NotRecoverable Unsupported NoTty NoSuchDevice Overflow NotPermitted Pipe ReadOnly InvalidSeek
+    TextFileBusy CrossDevice
 ];
 
 impl Taped for ErrorCode {

@@ -12,7 +12,7 @@ use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpC
 use crate::capability::{Capability, Origin};
 use crate::network::{MAX_BODY, MAX_HEAD, Network, NetworkError, Rules, Timeouts};
 use crate::wasm::access::Access;
-use crate::wasm::denials::Denials;
+use crate::wasm::output::Denials;
 use crate::wasm::output::Log;
 use crate::wasm::tape::Tape;
 use hookbox_system::limits;

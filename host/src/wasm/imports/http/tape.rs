@@ -14,7 +14,7 @@ use wasmtime_wasi_http::{Error, WasiBody};
 use super::{code, error_of};
 use crate::capability::Denial;
 use crate::network::NetworkError;
-use crate::wasm::denials::Denials;
+use crate::wasm::output::Denials;
 use crate::wasm::output::Log;
 use crate::wasm::tape::{Named, Slot, Tape, Taped as _};
 

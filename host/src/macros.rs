@@ -1,4 +1,4 @@
-//! Enums whose variants have names.
+//! Macros for what many types have.
 
 /// Makes an enum of variants with their names, as they stand in JSON, in files and in messages.
 macro_rules! named {
@@ -14,6 +14,19 @@ macro_rules! named {
                 match self {
                     $(Self::$Variant => $name,)*
                 }
+            }
+        }
+    };
+}
+
+/// Implements `Debug` for a type by some of its fields. The others have no debug output, or may have secrets.
+macro_rules! debug_by {
+    ($Type:ident $(, $($field:ident).+)*) => {
+        impl std::fmt::Debug for $Type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let mut shown = f.debug_struct(stringify!($Type));
+                $(shown.field(stringify!($($field).+), &self.$($field).+);)*
+                shown.finish_non_exhaustive()
             }
         }
     };

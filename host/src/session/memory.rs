@@ -1,9 +1,12 @@
-//! Counts how often a tool call has failed in a row.
+//! The memory of a session: how often a tool call has failed in a row, and the warnings that its user has had.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use crate::chain::Fired;
 use crate::event::ToolCall;
+use crate::hook::Cause;
+use crate::outcome::Warning;
 
 /// The number of calls that are remembered: a model repeats a failed call soon or never.
 const MAX_CALLS: usize = 256;
@@ -45,6 +48,28 @@ fn key(call: &ToolCall) -> u64 {
     let mut hasher = DefaultHasher::new();
     (call.name.as_str(), call.input.text()).hash(&mut hasher);
     hasher.finish()
+}
+
+/// The warnings about untrusted hooks that a verdict of the session has had.
+#[derive(Debug, Default)]
+pub(super) struct Told(BTreeSet<String>);
+
+impl Told {
+    /// Takes the warnings out of a verdict that an earlier one had. Its report and its block stay.
+    pub(super) fn keep_new(&mut self, fired: &mut Fired) {
+        let hooks = &fired.report.hooks;
+        let is_untrusted = |warning: &Warning| {
+            let is_skipped =
+                |name: &String| hooks.iter().any(|it| it.name == *name && it.cause == Some(Cause::Untrusted));
+            warning.text.starts_with("skipped ") && warning.hook.as_ref().is_some_and(is_skipped)
+        };
+        fired.verdict.warnings.retain(|warning| {
+            if !is_untrusted(warning) {
+                return true;
+            }
+            self.0.insert(warning.text.clone())
+        });
+    }
 }
 
 #[cfg(test)]
