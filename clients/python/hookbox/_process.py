@@ -273,7 +273,7 @@ class Core:
     async def _spawn(self) -> Process:
         program = find_program() if self.program is None else os.path.abspath(self.program)
         if program is None:
-            raise Failure("missing", "the program hookbox was not found")
+            raise Failure("missing", "the program hookbox is neither beside this Python nor on PATH")
         try:
             child = await asyncio.create_subprocess_exec(
                 program,

@@ -103,14 +103,35 @@ mod tests {
             ),
             (
                 Agent::Copilot,
-                ["/home/ada/.copilot/hooks/hookbox.json", "/srv/shop/.github/hooks/hookbox.json", "", ""],
+                [
+                    "/home/ada/.copilot/hooks/hookbox.json",
+                    "/srv/shop/.github/hooks/hookbox.json",
+                    "",
+                    "/image/etc/github-copilot/policy.d/hookbox.json",
+                ],
             ),
-            (Agent::Cursor, ["/home/ada/.cursor/hooks.json", "/srv/shop/.cursor/hooks.json", "", ""]),
+            (
+                Agent::Cursor,
+                [
+                    "/home/ada/.cursor/hooks.json",
+                    "/srv/shop/.cursor/hooks.json",
+                    "",
+                    "/image/etc/cursor/hooks.json",
+                ],
+            ),
             (Agent::Kimi, ["/home/ada/.kimi-code/config.toml", "", "", ""]),
             (Agent::Cline, ["", "", "", ""]),
             (Agent::OpenCode, ["", "", "", ""]),
             (Agent::Pi, ["", "", "", ""]),
-            (Agent::Droid, ["/home/ada/.factory/settings.json", "/srv/shop/.factory/settings.json", "", ""]),
+            (
+                Agent::Droid,
+                [
+                    "/home/ada/.factory/settings.json",
+                    "/srv/shop/.factory/settings.json",
+                    "",
+                    "/image/etc/factory/settings.json",
+                ],
+            ),
             (Agent::Kilo, ["", "", "", ""]),
             (Agent::Vibe, ["/home/ada/.vibe/hooks.toml", "/srv/shop/.vibe/hooks.toml", "", ""]),
             (
