@@ -362,7 +362,10 @@ fn a_service_that_cannot_be_asked_is_told_and_a_guard_of_it_blocks() {
         (json!({"url": "https://user:word@a.org"}), "it names a user"),
         (json!({"url": "https://a b.org"}), "its address is not valid"),
         (json!({"url": url, "headers": {"X": "a\nb"}}), "its header \"X\" has no value of a header"),
-        (json!({"url": url, "headers": {"content-length": "0"}}), "the length of the event is not its to set"),
+        (
+            json!({"url": url, "headers": {"content-length": "0"}}),
+            "the length of the event is not its to set",
+        ),
         (json!({"url": url, "command": "true"}), "found"),
         (json!({"hooks": [{"type": "http", "url": url, "command": "true"}]}), "unknown key \"command\""),
         (json!({"hooks": [{"type": "http", "uri": url}]}), "expected url, found none"),
