@@ -61,126 +61,40 @@ mod tests {
         Surroundings { home: Some("/home/ada".into()), system: "/image".into(), ..here }
     }
 
+    /// The files of every agent for its user, a project, its user there, and the system.
+    const FILES: &str = "
+        claude /home/ada/.claude/settings.json /srv/shop/.claude/settings.json /srv/shop/.claude/settings.local.json /image/etc/claude-code/managed-settings.json
+        codex /home/ada/.codex/hooks.json /srv/shop/.codex/hooks.json - /image/etc/codex/requirements.toml
+        gemini /home/ada/.gemini/settings.json /srv/shop/.gemini/settings.json - /image/etc/gemini-cli/settings.json
+        qwen /home/ada/.qwen/settings.json /srv/shop/.qwen/settings.json - /image/etc/qwen-code/settings.json
+        copilot /home/ada/.copilot/hooks/hookbox.json /srv/shop/.github/hooks/hookbox.json - /image/etc/github-copilot/policy.d/hookbox.json
+        cursor /home/ada/.cursor/hooks.json /srv/shop/.cursor/hooks.json - /image/etc/cursor/hooks.json
+        kimi /home/ada/.kimi-code/config.toml - - -
+        cline - - - -
+        opencode - - - -
+        pi - - - -
+        droid /home/ada/.factory/settings.json /srv/shop/.factory/settings.json - /image/etc/factory/settings.json
+        kilo - - - -
+        vibe /home/ada/.vibe/hooks.toml /srv/shop/.vibe/hooks.toml - -
+        openhands /home/ada/.openhands/hooks.json /srv/shop/.openhands/hooks.json - -
+        auggie /home/ada/.augment/settings.json /srv/shop/.augment/settings.json - /image/etc/augment/settings.json
+        qoder /home/ada/.qoder/settings.json /srv/shop/.qoder/settings.json /srv/shop/.qoder/settings.local.json -
+        grok /home/ada/.grok/hooks/hookbox.json /srv/shop/.grok/hooks/hookbox.json - -
+        antigravity /home/ada/.gemini/config/hooks.json /srv/shop/.agents/hooks.json - -
+        crush /home/ada/.config/crush/crush.json /srv/shop/crush.json - -
+        goose /home/ada/.agents/plugins/hookbox/hooks/hooks.json /srv/shop/.agents/plugins/hookbox/hooks/hooks.json - -
+        devin /home/ada/.config/devin/config.json /srv/shop/.devin/config.json - -
+    ";
+
     #[test]
     fn every_agent_has_its_file_at_every_level_that_it_knows() {
         let here = surroundings(&[]);
-        for (agent, want) in [
-            (
-                Agent::Claude,
-                [
-                    "/home/ada/.claude/settings.json",
-                    "/srv/shop/.claude/settings.json",
-                    "/srv/shop/.claude/settings.local.json",
-                    "/image/etc/claude-code/managed-settings.json",
-                ],
-            ),
-            (
-                Agent::Codex,
-                [
-                    "/home/ada/.codex/hooks.json",
-                    "/srv/shop/.codex/hooks.json",
-                    "",
-                    "/image/etc/codex/requirements.toml",
-                ],
-            ),
-            (
-                Agent::Gemini,
-                [
-                    "/home/ada/.gemini/settings.json",
-                    "/srv/shop/.gemini/settings.json",
-                    "",
-                    "/image/etc/gemini-cli/settings.json",
-                ],
-            ),
-            (
-                Agent::Qwen,
-                [
-                    "/home/ada/.qwen/settings.json",
-                    "/srv/shop/.qwen/settings.json",
-                    "",
-                    "/image/etc/qwen-code/settings.json",
-                ],
-            ),
-            (
-                Agent::Copilot,
-                [
-                    "/home/ada/.copilot/hooks/hookbox.json",
-                    "/srv/shop/.github/hooks/hookbox.json",
-                    "",
-                    "/image/etc/github-copilot/policy.d/hookbox.json",
-                ],
-            ),
-            (
-                Agent::Cursor,
-                [
-                    "/home/ada/.cursor/hooks.json",
-                    "/srv/shop/.cursor/hooks.json",
-                    "",
-                    "/image/etc/cursor/hooks.json",
-                ],
-            ),
-            (Agent::Kimi, ["/home/ada/.kimi-code/config.toml", "", "", ""]),
-            (Agent::Cline, ["", "", "", ""]),
-            (Agent::OpenCode, ["", "", "", ""]),
-            (Agent::Pi, ["", "", "", ""]),
-            (
-                Agent::Droid,
-                [
-                    "/home/ada/.factory/settings.json",
-                    "/srv/shop/.factory/settings.json",
-                    "",
-                    "/image/etc/factory/settings.json",
-                ],
-            ),
-            (Agent::Kilo, ["", "", "", ""]),
-            (Agent::Vibe, ["/home/ada/.vibe/hooks.toml", "/srv/shop/.vibe/hooks.toml", "", ""]),
-            (
-                Agent::OpenHands,
-                ["/home/ada/.openhands/hooks.json", "/srv/shop/.openhands/hooks.json", "", ""],
-            ),
-            (
-                Agent::Auggie,
-                [
-                    "/home/ada/.augment/settings.json",
-                    "/srv/shop/.augment/settings.json",
-                    "",
-                    "/image/etc/augment/settings.json",
-                ],
-            ),
-            (
-                Agent::Qoder,
-                [
-                    "/home/ada/.qoder/settings.json",
-                    "/srv/shop/.qoder/settings.json",
-                    "/srv/shop/.qoder/settings.local.json",
-                    "",
-                ],
-            ),
-            (
-                Agent::Grok,
-                ["/home/ada/.grok/hooks/hookbox.json", "/srv/shop/.grok/hooks/hookbox.json", "", ""],
-            ),
-            (
-                Agent::Antigravity,
-                ["/home/ada/.gemini/config/hooks.json", "/srv/shop/.agents/hooks.json", "", ""],
-            ),
-            (Agent::Crush, ["/home/ada/.config/crush/crush.json", "/srv/shop/crush.json", "", ""]),
-            (
-                Agent::Goose,
-                [
-                    "/home/ada/.agents/plugins/hookbox/hooks/hooks.json",
-                    "/srv/shop/.agents/plugins/hookbox/hooks/hooks.json",
-                    "",
-                    "",
-                ],
-            ),
-            (Agent::Devin, ["/home/ada/.config/devin/config.json", "/srv/shop/.devin/config.json", "", ""]),
-        ] {
-            let found = Level::ALL.map(|level| {
-                file(agent, level, &here).map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
-            });
-            assert_eq!(found, want.map(str::to_owned), "{agent}");
-        }
+        let found = Agent::ALL.map(|agent| {
+            let path = |level| file(agent, level, &here).unwrap_or_else(|| "-".into()).display().to_string();
+            format!("{agent} {}", Level::ALL.map(path).join(" "))
+        });
+        let want: Vec<&str> = FILES.trim().lines().map(str::trim).collect();
+        assert_eq!(found.as_slice(), want);
         assert_eq!(file(Agent::Codex, Level::User, &Surroundings::new("/srv/shop")), None);
     }
 
