@@ -78,7 +78,14 @@ impl Machine<'_> {
             }
         }
         let parts = words;
-        let words: Vec<Arg> = words.iter().flat_map(|it| self.expand(it)).collect();
+        let declares = parts.first().and_then(Word::bare).is_some_and(super::is_declaration);
+        let is_assignment =
+            |it: &Word| matches!(it.parts.first(), Some(Part::Bare(it)) if crate::assignment(it).is_some());
+        let words = words.iter().flat_map(|it| match declares && is_assignment(it) {
+            true => vec![self.join(it)],
+            false => self.expand(it),
+        });
+        let words: Vec<Arg> = words.collect();
         let redirections = self.redirections(redirects);
         let inner = before..self.reading.runs.len();
         let whole = whole(&assignments, &words);
@@ -196,6 +203,12 @@ impl Machine<'_> {
     pub(crate) fn call(&mut self, run: Run, feed: &Feed) -> Option<String> {
         let Some(name) = run.program().map(str::to_owned) else {
             self.reading.miss(Unread::Program);
+            // `sudo $X rm`: the variable may be empty.
+            let unknown = run.words.iter().take_while(|it| it.sort == Sort::Unknown).count();
+            let rest = run.words.get(unknown..).unwrap_or_default();
+            if unknown > 0 && !rest.is_empty() && !self.via.is_empty() && self.charge(size(rest)) {
+                self.call(Run { words: rest.to_vec(), ..Run::default() }, feed);
+            }
             let pattern = run.words.first().filter(|it| it.sort == Sort::Pattern);
             let pattern = pattern.map_or("", |it| crate::base_name(&it.text));
             for name in super::programs::named_by(pattern) {
@@ -301,6 +314,9 @@ impl Machine<'_> {
                             self.evaluate(&value.text);
                         }
                         self.names_program(name, &value, true, feed);
+                        if has('n') {
+                            self.index(&value.text);
+                        }
                         // `&` is in no name.
                         let name = if has('n') { format!("&{name}") } else { name.to_owned() };
                         self.assign(&name, vec![value]);

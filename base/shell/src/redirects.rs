@@ -5,10 +5,22 @@ use std::rc::Rc;
 use super::parse::{Parser, Pending};
 use super::tree::{Mode, Redirect, Word};
 
+/// The first number that a shell gives to `{NAME}>FILE`.
+const NAMED: u32 = 10;
+
 impl Parser<'_> {
     /// Reads a redirection, if one is here.
     pub(crate) fn redirect(&mut self) -> Option<Redirect> {
         let rest = self.bytes.get(self.at..)?;
+        // `{NAME}>FILE` puts a number into the variable.
+        if let Some(inner) = rest.strip_prefix(b"{")
+            && let end =
+                inner.iter().take(64).take_while(|it| it.is_ascii_alphanumeric() || **it == b'_').count()
+            && matches!(inner.get(end..), Some([b'}', b'<' | b'>', third, ..]) if *third != b'(')
+        {
+            self.at += end + 2;
+            return self.redirect().map(|it| Redirect { descriptor: Some(NAMED), ..it });
+        }
         let digits = rest.iter().take(6).take_while(|it| it.is_ascii_digit()).count();
         let (first, second) = (rest.get(digits)?, rest.get(digits + 1));
         let is_both = digits == 0 && *first == b'&' && second == Some(&b'>');

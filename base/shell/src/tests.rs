@@ -42,6 +42,11 @@ fn a_line_runs_these_commands() {
         ("cat <(rm x)", vec!["rm x", "cat /dev/fd/63"]),
         ("echo ${x:-$(rm y)}", vec!["rm y", "echo"]),
         ("d=$(mktemp -d); rm -rf \"$d\"", vec!["mktemp -d", "rm -rf /tmp/tmp.XXXXXXXXXX"]),
+        ("d=$(mktemp -d -p .); rm -rf $d/../x", vec!["mktemp -d -p .", "rm -rf tmp.XXXXXXXXXX/../x"]),
+        ("rm $(mktemp -d --tmpdir=/a)", vec!["mktemp -d --tmpdir=/a", "rm /a/tmp.XXXXXXXXXX"]),
+        ("rm $(mktemp a.XXX)", vec!["mktemp a.XXX", "rm a.XXX"]),
+        ("rm $(mktemp -d -t a.XXX)", vec!["mktemp -d -t a.XXX", "rm /tmp/a.XXX"]),
+        ("rm $(mktemp -d /b/a.XXX)", vec!["mktemp -d /b/a.XXX", "rm /b/a.XXX"]),
         // Wrappers.
         ("sudo -u x env A=1 timeout -s 9 5 nice -n 5 rm x", vec!["rm x"]),
         ("env -S 'rm -rf' x", vec!["rm -rf x"]),
