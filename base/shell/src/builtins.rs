@@ -16,6 +16,9 @@ const PROGRAMS: &str = "PAGER MANPAGER GIT_PAGER SYSTEMD_PAGER EDITOR VISUAL GIT
     FCEDIT GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_ASKPASS SSH_ASKPASS RSYNC_RSH \
     LESSOPEN LESSCLOSE BROWSER PROMPT_COMMAND";
 
+/// The functions or aliases of one name that are followed.
+const MAX_READINGS: usize = 8;
+
 /// Variables with options, each with its program.
 const OPTIONS: [(&str, &str); 4] =
     [("TAR_OPTIONS", "tar"), ("MAKEFLAGS", "make"), ("PERL5OPT", "perl"), ("PERL5DB", "perl")];
@@ -98,7 +101,9 @@ impl Machine<'_> {
             self.names_program(name, value, !is_read, feed);
         }
         self.without_unknown(parts, &words, feed);
-        let output = self.expanded(Run { words, assignments, redirections, ..Run::default() }, feed);
+        let set = if words.is_empty() { Vec::new() } else { assignments.clone() };
+        let run = Run { words, assignments, redirections, ..Run::default() };
+        let output = self.with(&set, |it| it.expanded(run, feed));
         (self.whole, self.inner) = around;
         output
     }
@@ -177,7 +182,7 @@ impl Machine<'_> {
     fn set(&mut self, name: &str, values: Vec<Arg>, appends: bool, is_array: bool) {
         let mut values = values;
         if appends {
-            let before = self.scope.variables.remove(name).unwrap_or_default();
+            let before = self.variables().remove(name).unwrap_or_default();
             self.charge(size(&before));
             values = match (before.as_slice(), values.as_slice()) {
                 _ if is_array => before.into_iter().chain(values).collect(),
@@ -195,7 +200,7 @@ impl Machine<'_> {
     pub(crate) fn assign(&mut self, name: &str, values: Vec<Arg>) {
         let name = &*self.referred(name);
         if self.charge(name.len() + size(&values)) {
-            self.scope.variables.insert(name.to_owned(), values);
+            self.variables().insert(name.to_owned(), values);
         }
     }
 
@@ -229,41 +234,72 @@ impl Machine<'_> {
             self.call(Run { words, ..run.clone() }, feed);
         }
         let first = run.words.first().map_or("", |it| it.text.as_str());
-        if let Some(body) = self.functions.get(first).cloned() {
-            return self.function(&body, run, feed);
+        let mut bodies = self.functions.get(first).cloned().unwrap_or_default();
+        bodies.retain(|it| !self.is_running(it));
+        // Within itself it is the program.
+        let texts = if first.contains('/') { None } else { self.aliases.remove(&name) };
+        if bodies.is_empty() && texts.is_none() {
+            return self.own(&name, run, feed);
         }
-        if !first.contains('/') {
-            if let Some(text) = self.aliases.remove(&name) {
-                // Within itself it is the program.
-                let words = run.args().iter().map(|it| quoted(&it.text));
-                let line: String = std::iter::once(text.clone()).chain(words).collect::<Vec<_>>().join(" ");
-                let output = self.script_fed(&line, feed);
-                self.aliases.insert(name, text);
-                return output;
-            }
-            if let Some(output) = self.builtin(&name, &run, feed) {
-                return output;
-            }
+        let count = self.calls.len();
+        self.calls.extend(bodies.iter().map(|it| (Rc::clone(it), 0)));
+        // A wrapper, another shell, or this one before the definition counts, starts the program of this name.
+        let outer = self.copied_scope();
+        let is_guess = self.is_guess;
+        self.is_guess |= self.via.is_empty();
+        self.doubt(true, |it| it.own(&name, run.clone(), feed));
+        self.is_guess = is_guess;
+        let mut program = std::mem::replace(&mut self.scope, outer);
+        let is_set = !Rc::ptr_eq(&program.variables, &self.scope.variables);
+        program.variables = if is_set { program.variables } else { Rc::default() };
+        let moved = program.directory.clone().filter(|it| Some(it) != self.scope.directory.as_ref());
+        let mut output = None;
+        for body in &bodies {
+            output = self.function(body, run.words.clone(), feed);
         }
-        self.program(&name, run, feed)
+        for text in texts.iter().flatten() {
+            let words = run.args().iter().map(|it| quoted(&it.text));
+            let line: String = std::iter::once(text.clone()).chain(words).collect::<Vec<_>>().join(" ");
+            output = self.script_fed(&line, feed);
+        }
+        self.calls.truncate(count);
+        if let Some(texts) = texts {
+            self.aliases.insert(name, texts);
+        }
+        if is_set {
+            self.meet_values(&program);
+        }
+        if moved != self.scope.directory {
+            self.may_be_in(moved);
+        }
+        output
     }
 
-    fn function(&mut self, body: &Rc<Stage>, run: Run, feed: &Feed) -> Option<String> {
-        // Another body under the same name is another function.
-        if let Some((_, count)) = self.calls.iter_mut().find(|(it, _)| Rc::ptr_eq(it, body)) {
-            *count += 1;
-            let is_many = |list: &super::tree::List| {
-                list.pipelines.iter().any(|it| it.background || it.stages.len() > 1)
-            };
-            let forks = matches!(&body.node, Node::Group(list) | Node::Subshell(list) if is_many(list));
-            if forks && *count > 1 && !self.reading.multiplies {
-                self.reading.multiplies = true;
-                self.push(run, feed);
-            }
-            return None;
+    /// Follows the builtin or the program of a name.
+    fn own(&mut self, name: &str, run: Run, feed: &Feed) -> Option<String> {
+        let is_path = run.words.first().is_some_and(|it| it.text.contains('/'));
+        match if is_path { None } else { self.builtin(name, &run, feed) } {
+            Some(output) => output,
+            None => self.program(name, run, feed),
         }
-        self.calls.push((Rc::clone(body), 0));
-        let parameters = self.scope.parameters.replace(run.words);
+    }
+
+    /// Returns true if a function is running, and counts how often it starts itself. Another body under the same name is
+    /// another function.
+    fn is_running(&mut self, body: &Rc<Stage>) -> bool {
+        let Some((_, count)) = self.calls.iter_mut().find(|(it, _)| Rc::ptr_eq(it, body)) else {
+            return false;
+        };
+        *count += 1;
+        let is_many =
+            |list: &super::tree::List| list.pipelines.iter().any(|it| it.background || it.stages.len() > 1);
+        let forks = matches!(&body.node, Node::Group(list) | Node::Subshell(list) if is_many(list));
+        self.reading.multiplies |= forks && *count > 1;
+        true
+    }
+
+    fn function(&mut self, body: &Rc<Stage>, words: Vec<Arg>, feed: &Feed) -> Option<String> {
+        let (parameters, locals) = (self.scope.parameters.replace(words), self.locals.len());
         let list = super::tree::List {
             pipelines: vec![super::tree::Pipeline {
                 stages: vec![Stage::clone(body)],
@@ -272,8 +308,18 @@ impl Machine<'_> {
         };
         let output = self.list(&list, feed);
         self.scope.parameters = parameters;
-        self.calls.pop();
+        let earlier = self.locals.split_off(locals.min(self.locals.len()));
+        self.restore(earlier);
         output
+    }
+
+    /// Adds a reading of a name.
+    pub(crate) fn define<T: PartialEq>(&mut self, all: impl Fn(&mut Self) -> &mut Vec<T>, new: T) {
+        let known = all(self);
+        if known.contains(&new) {
+            return;
+        }
+        if known.len() < MAX_READINGS { known.push(new) } else { self.reading.miss(Unread::Limit) }
     }
 
     /// Follows a builtin. Returns `None` if the command is not one that changes the shell.
@@ -294,20 +340,31 @@ impl Machine<'_> {
         match name {
             "cd" | "pushd" | "chdir" => {
                 self.push(run.clone(), feed);
-                let target = args.iter().find(|it| !it.text.starts_with('-') || it.text == "-");
-                self.enter(target);
+                let is_option = |it: &&Arg| it.text.starts_with(['-', '+']) && it.text != "-";
+                let is_odd =
+                    args.iter().any(|it| is_option(&it) && !matches!(it.text.as_str(), "--" | "-P" | "-L"));
+                let targets: Vec<&Arg> = args.iter().filter(|it| !is_option(it)).collect();
+                // Without a directory it takes one from its list, and with `-n` it goes nowhere.
+                if name == "pushd" && (is_odd || targets.is_empty()) {
+                    return silent.filter(|_| self.wander());
+                }
+                self.enter(targets.first().copied(), !is_odd && targets.len() < 2);
                 silent
             }
             "popd" => {
                 self.push(run.clone(), feed);
-                let before = self.scope.directory.take();
-                self.may_be_in(before);
-                silent
+                silent.filter(|_| self.wander())
             }
             "export" | "declare" | "typeset" | "local" | "readonly" => {
                 self.push(run.clone(), feed);
                 let has = |letter| args.iter().any(|it| it.text.starts_with('-') && it.text.contains(letter));
+                let is_local = !self.calls.is_empty() && !matches!(name, "export" | "readonly") && !has('g');
                 for arg in args.iter().filter(|it| !it.text.starts_with('-')) {
+                    let name = crate::assignment(&arg.text).map_or(arg.text.as_str(), |(name, _)| name);
+                    let earlier = self.scope.variables.get(name).filter(|_| is_local).cloned();
+                    if is_local && self.charge(SIZE + size(earlier.as_deref().unwrap_or_default())) {
+                        self.locals.push((name.to_owned(), earlier));
+                    }
                     if let Some((name, value)) = crate::assignment(&arg.text) {
                         let value = Arg { text: value.to_owned(), sort: arg.sort };
                         if has('i') {
@@ -328,11 +385,16 @@ impl Machine<'_> {
                 self.push(run.clone(), feed);
                 for arg in args.iter().filter(|it| !it.text.starts_with('-')) {
                     self.assign(&arg.text, vec![Arg::plain("")]);
-                    self.functions.remove(&arg.text);
                 }
                 silent
             }
             "set" => {
+                // The name is one that no variable has.
+                if let Some(first) =
+                    args.first().filter(|it| it.text.contains('e') && !it.text.starts_with("--"))
+                {
+                    self.assign("-e", vec![Arg::plain(if first.text.starts_with('-') { "on" } else { "" })]);
+                }
                 let at = args.iter().position(|it| it.text == "--")?;
                 self.push(run.clone(), feed);
                 let mut parameters = args.get(at..).unwrap_or_default().to_vec();
@@ -363,7 +425,7 @@ impl Machine<'_> {
                 let name = args.iter().rev().map(|it| it.text.as_str()).find(|it| super::is_name(it));
                 self.push(run.clone(), feed);
                 let lines = feed.text.as_deref().unwrap_or_default().lines().map(Arg::plain).collect();
-                self.scope.variables.insert(name.unwrap_or("MAPFILE").to_owned(), lines);
+                self.variables().insert(name.unwrap_or("MAPFILE").to_owned(), lines);
                 silent
             }
             "read" | "mapfile" | "readarray" => {
@@ -394,7 +456,7 @@ impl Machine<'_> {
                 self.push(run.clone(), feed);
                 for arg in args {
                     if let Some((name, value)) = arg.text.split_once('=') {
-                        self.aliases.insert(name.to_owned(), value.to_owned());
+                        self.define(|it| it.aliases.entry(name.to_owned()).or_default(), value.to_owned());
                     }
                 }
                 silent
@@ -405,7 +467,7 @@ impl Machine<'_> {
                 if let [option, file, name, ..] = args
                     && option.text == "-p"
                 {
-                    self.aliases.insert(name.text.clone(), file.text.clone());
+                    self.define(|it| it.aliases.entry(name.text.clone()).or_default(), file.text.clone());
                 }
                 silent
             }
@@ -452,16 +514,24 @@ impl Machine<'_> {
         }
     }
 
-    /// Changes the directory.
-    pub(crate) fn enter(&mut self, target: Option<&Arg>) {
+    /// Goes to a directory that is not known.
+    fn wander(&mut self) -> bool {
+        let before = self.scope.directory.take();
+        self.may_be_in(before);
+        true
+    }
+
+    /// Changes the directory, which may fail unless the words are usual and the directory is surely there.
+    pub(crate) fn enter(&mut self, target: Option<&Arg>, is_usual: bool) {
         let before = self.scope.directory.clone();
         // Each of its names is looked at.
         if !self.charge(before.as_ref().map_or(0, |it| it.len() * 8)) {
             return;
         }
+        let is_back = target.is_some_and(|it| it.text == "-");
         self.scope.directory = match target {
             None => Some(self.known.home.unwrap_or("~").to_owned()),
-            Some(arg) if arg.text == "-" => {
+            Some(_) if is_back => {
                 let before = self.scope.variables.get("OLDPWD").and_then(|it| it.first());
                 before.filter(|it| it.is_plain()).map(|it| it.text.clone())
             }
@@ -475,8 +545,18 @@ impl Machine<'_> {
                 None
             }
         };
+        let is_around =
+            |path: &str, it: &str| it == path || it.strip_prefix(path).is_some_and(|it| it.starts_with('/'));
+        let is_there = self.scope.directory.as_deref().is_some_and(|now| {
+            is_back
+                || matches!(now, "/" | "/tmp" | "/var/tmp" | "~")
+                || before.iter().chain(&self.made).any(|it| is_around(now, it))
+        });
+        if !(is_usual && (is_there || target.is_none())) {
+            self.may_have_left(before.clone());
+        }
         let before = before.map_or_else(|| unknown("$OLDPWD"), Arg::plain);
-        self.scope.variables.insert("OLDPWD".to_owned(), vec![before]);
+        self.variables().insert("OLDPWD".to_owned(), vec![before]);
     }
 
     /// Returns a path from the directory of the line, without `.` and `..` as far as they can be left out.

@@ -160,7 +160,15 @@ impl Machine<'_> {
                         .filter(|it| at == 0 && (it.starts_with('/') || it.is_empty() && parts.len() == 1));
                     let is_pattern = is_glob(text) || text.contains('[') && last_set > Some(at);
                     let sort = if is_pattern && !is_joined { Sort::Pattern } else { Sort::Plain };
+                    let old = text
+                        .strip_prefix("~-")
+                        .filter(|it| at == 0 && (it.is_empty() || it.starts_with('/')));
                     match home {
+                        _ if let Some(rest) = old => {
+                            let place = self.variable("OLDPWD", None).and_then(|it| it.into_iter().next());
+                            making.value(&place.unwrap_or_else(|| unknown("$OLDPWD")), true);
+                            making.add(rest, sort);
+                        }
                         Some(rest) => {
                             making.add(self.known.home.unwrap_or("~"), sort);
                             making.add(rest, sort);
@@ -234,7 +242,9 @@ impl Machine<'_> {
                 let in_tmp = template.is_none() || options.read.iter().any(|(it, _)| it.contains('t'));
                 let place = options.value('p', "--tmpdir").filter(|it| !it.is_empty());
                 let place = place.unwrap_or_else(|| if in_tmp { "/tmp" } else { "." }.to_owned());
-                Some(Arg::plain(crate::join_path(&place, template.unwrap_or("tmp.XXXXXXXXXX"))))
+                let path = crate::join_path(&place, template.unwrap_or("tmp.XXXXXXXXXX"));
+                self.make(&path);
+                Some(Arg::plain(path))
             }
             ("pwd", _) => run.directory.clone().map(Arg::plain),
             ("which" | "command" | "type", [.., name]) => {
