@@ -16,9 +16,6 @@ const PROGRAMS: &str = "PAGER MANPAGER GIT_PAGER SYSTEMD_PAGER EDITOR VISUAL GIT
     FCEDIT GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND GIT_ASKPASS SSH_ASKPASS RSYNC_RSH \
     LESSOPEN LESSCLOSE BROWSER PROMPT_COMMAND";
 
-/// The functions or aliases of one name that are followed.
-const MAX_READINGS: usize = 8;
-
 /// Variables with options, each with its program.
 const OPTIONS: [(&str, &str); 4] =
     [("TAR_OPTIONS", "tar"), ("MAKEFLAGS", "make"), ("PERL5OPT", "perl"), ("PERL5DB", "perl")];
@@ -313,15 +310,6 @@ impl Machine<'_> {
         output
     }
 
-    /// Adds a reading of a name.
-    pub(crate) fn define<T: PartialEq>(&mut self, all: impl Fn(&mut Self) -> &mut Vec<T>, new: T) {
-        let known = all(self);
-        if known.contains(&new) {
-            return;
-        }
-        if known.len() < MAX_READINGS { known.push(new) } else { self.reading.miss(Unread::Limit) }
-    }
-
     /// Follows a builtin. Returns `None` if the command is not one that changes the shell.
     fn builtin(&mut self, name: &str, run: &Run, feed: &Feed) -> Option<Option<String>> {
         let args = run.args();
@@ -456,7 +444,7 @@ impl Machine<'_> {
                 self.push(run.clone(), feed);
                 for arg in args {
                     if let Some((name, value)) = arg.text.split_once('=') {
-                        self.define(|it| it.aliases.entry(name.to_owned()).or_default(), value.to_owned());
+                        self.aliases.entry(name.to_owned()).or_default().insert(value.to_owned());
                     }
                 }
                 silent
@@ -467,7 +455,7 @@ impl Machine<'_> {
                 if let [option, file, name, ..] = args
                     && option.text == "-p"
                 {
-                    self.define(|it| it.aliases.entry(name.text.clone()).or_default(), file.text.clone());
+                    self.aliases.entry(name.text.clone()).or_default().insert(file.text.clone());
                 }
                 silent
             }
@@ -545,12 +533,14 @@ impl Machine<'_> {
                 None
             }
         };
-        let is_around =
-            |path: &str, it: &str| it == path || it.strip_prefix(path).is_some_and(|it| it.starts_with('/'));
         let is_there = self.scope.directory.as_deref().is_some_and(|now| {
+            let (below, before) = (format!("{now}/"), before.as_deref().unwrap_or_default());
+            let made = self.made.range(below.clone()..).next();
             is_back
                 || matches!(now, "/" | "/tmp" | "/var/tmp" | "~")
-                || before.iter().chain(&self.made).any(|it| is_around(now, it))
+                || before == now
+                || self.made.contains(now)
+                || made.into_iter().map(String::as_str).chain([before]).any(|it| it.starts_with(&below))
         });
         if !(is_usual && (is_there || target.is_none())) {
             self.may_have_left(before.clone());

@@ -1,6 +1,6 @@
 //! Follows lists of commands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -93,11 +93,11 @@ pub(crate) struct Machine<'k> {
     pub(crate) scope: Scope,
     /// The functions and aliases of all shells of the line: each adds a reading of its name, and takes none away.
     pub(crate) functions: BTreeMap<String, Vec<Rc<Stage>>>,
-    pub(crate) aliases: BTreeMap<String, Vec<String>>,
+    pub(crate) aliases: BTreeMap<String, BTreeSet<String>>,
     /// The files that the line writes; `None` if their text is unknown.
     pub(crate) files: BTreeMap<String, Option<Rc<str>>>,
     /// The directories that the line surely makes.
-    pub(crate) made: Vec<String>,
+    pub(crate) made: BTreeSet<String>,
     /// True while commands are followed that may not run.
     pub(crate) is_doubtful: bool,
     /// The variables of the functions that are running, as they were before.
@@ -147,7 +147,7 @@ impl<'k> Machine<'k> {
             functions: BTreeMap::new(),
             aliases: BTreeMap::new(),
             files: BTreeMap::new(),
-            made: Vec::new(),
+            made: BTreeSet::new(),
             is_doubtful: false,
             locals: Vec::new(),
             awaited: Vec::new(),

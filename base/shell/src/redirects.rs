@@ -5,21 +5,18 @@ use std::rc::Rc;
 use super::parse::{Parser, Pending};
 use super::tree::{Mode, Redirect, Word};
 
-/// The first number that a shell gives to `{NAME}>FILE`.
-const NAMED: u32 = 10;
-
 impl Parser<'_> {
     /// Reads a redirection, if one is here.
     pub(crate) fn redirect(&mut self) -> Option<Redirect> {
         let rest = self.bytes.get(self.at..)?;
-        // `{NAME}>FILE` puts a number into the variable.
+        // `{NAME}>FILE` puts a number into the variable, the first of which is 10.
         if let Some(inner) = rest.strip_prefix(b"{")
             && let end =
                 inner.iter().take(64).take_while(|it| it.is_ascii_alphanumeric() || **it == b'_').count()
             && matches!(inner.get(end..), Some([b'}', b'<' | b'>', third, ..]) if *third != b'(')
         {
             self.at += end + 2;
-            return self.redirect().map(|it| Redirect { descriptor: Some(NAMED), ..it });
+            return self.redirect().map(|it| Redirect { descriptor: Some(10), ..it });
         }
         let digits = rest.iter().take(6).take_while(|it| it.is_ascii_digit()).count();
         let (first, second) = (rest.get(digits)?, rest.get(digits + 1));

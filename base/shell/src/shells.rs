@@ -8,9 +8,6 @@ use crate::{ShellWords, is_in};
 /// Options of many interpreters whose value is code.
 const EVALUATES: &str = "-e -c -E -eval --eval -exec --execute -ex --expression";
 
-/// The directories that are remembered: each `cd` is compared with them.
-const MAX_MADE: usize = 64;
-
 /// The lines for `xargs -I` that are followed.
 const MAX_GIVEN: usize = 16;
 
@@ -155,8 +152,9 @@ impl Machine<'_> {
 
     /// Remembers a directory that the line surely makes.
     pub(crate) fn make(&mut self, path: &str) {
-        if self.made.len() < MAX_MADE && self.charge(path.len()) {
-            self.made.push(self.path(path));
+        let path = self.path(path);
+        if self.charge(path.len()) {
+            self.made.insert(path);
         }
     }
 

@@ -380,6 +380,7 @@ fn a_command_that_may_have_failed_or_run_elsewhere_excuses_nothing() {
         "cd dir && rm -rf build",
         "cd build; make clean",
         "cd sub; rm -rf build node_modules",
+        "cd src; ls; cd ..; rm -rf target",
         "cd target && rm -rf * && ls; cd ..",
         "mkdir -p out && rm -rf out/*",
         "cd /tmp; rm -rf x",
