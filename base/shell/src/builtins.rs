@@ -240,11 +240,14 @@ impl Machine<'_> {
         }
         let count = self.calls.len();
         self.calls.extend(bodies.iter().map(|it| (Rc::clone(it), 0)));
-        // A wrapper, another shell, or this one before the definition counts, starts the program of this name.
+        // A wrapper, another shell, or this one if the definition does not count, starts the program of this name.
+        let is_own = texts.is_none() && self.via.is_empty() && self.scope.functions.contains(first);
         let outer = self.copied_scope();
         let is_guess = self.is_guess;
         self.is_guess |= self.via.is_empty();
-        self.doubt(true, |it| it.own(&name, run.clone(), feed));
+        if !is_own {
+            self.doubt(true, |it| it.own(&name, run.clone(), feed));
+        }
         self.is_guess = is_guess;
         let mut program = std::mem::replace(&mut self.scope, outer);
         let is_set = !Rc::ptr_eq(&program.variables, &self.scope.variables);
@@ -372,6 +375,7 @@ impl Machine<'_> {
             "unset" => {
                 self.push(run.clone(), feed);
                 for arg in args.iter().filter(|it| !it.text.starts_with('-')) {
+                    Rc::make_mut(&mut self.scope.functions).remove(&arg.text);
                     self.assign(&arg.text, vec![Arg::plain("")]);
                 }
                 silent

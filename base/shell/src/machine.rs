@@ -63,6 +63,8 @@ pub(crate) struct Scope {
     pub(crate) directory: Option<String>,
     /// Other directories that it may be in.
     pub(crate) elsewhere: Vec<String>,
+    /// The functions that it surely has.
+    pub(crate) functions: Rc<BTreeSet<String>>,
     /// The directories that it is in if the last command failed.
     pub(crate) left: Vec<String>,
 }
@@ -448,6 +450,9 @@ impl<'k> Machine<'k> {
                 None
             }
             Node::Function { name, body } => {
+                if !self.is_doubtful && self.charge(self.scope.functions.len() * SIZE) {
+                    Rc::make_mut(&mut self.scope.functions).insert(name.clone());
+                }
                 let known = self.functions.entry(name.clone()).or_default();
                 if !known.iter().any(|it| Rc::ptr_eq(it, body)) {
                     known.push(Rc::clone(body));

@@ -322,6 +322,7 @@ fn a_command_that_may_have_failed_or_run_elsewhere_excuses_nothing() {
         "pushd -n /tmp; rm -rf src",
         "cd /tmp; cd ~-; rm -rf src",
         "cd() { :; }; cd /tmp && rm -rf src",
+        "rm() { :; }; unset -f rm; rm -rf src",
         "{ cd /tmp/none; true; } && rm -rf src",
         "false && mkdir -p /tmp/none; cd /tmp/none; rm -rf src",
         "mkdir /tmp/a && cd /tmp/a; rm -rf src",

@@ -28,7 +28,7 @@ fn a_command_knows_where_else_it_may_run_and_what_a_variable_may_be() {
         ("if cd a; then rm x; fi", vec![]),
         ("if cd a; then :; fi; rm x", vec!["/w"]),
         ("set -e; cd a; rm x", vec![]),
-        ("cd() { :; }; cd a && rm x", vec!["/w/a"]),
+        ("x && cd() { :; }; cd a && rm x", vec!["/w/a"]),
         ("cd a || mkdir a && cd a && rm x", vec!["/w"]),
         ("(cd a); rm x", vec![]),
         ("if a; then cd b; fi; rm x", vec!["/w", "/w/b"]),
