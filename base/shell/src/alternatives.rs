@@ -1,7 +1,9 @@
 //! Commands that may not run: what they change may be so, or as it was before.
 
-use super::machine::{Chain, Machine, unknown};
-use super::tree::{Node, Pipeline};
+use std::rc::Rc;
+
+use super::machine::{Feed, Machine, SIZE, Scope, size, unknown};
+use super::tree::{List, Node, Pipeline, Stage, Word};
 use super::{Arg, Sort};
 
 /// The other directories that a command may run in, and the values of variables that differ.
@@ -12,35 +14,112 @@ const MAX_VALUES: usize = 64;
 const MAX_VALUE: usize = 4096;
 
 impl Machine<'_> {
-    /// Begins a command of a chain.
-    pub(crate) fn begin(&mut self, chain: &mut Chain, pipeline: &Pipeline) {
-        let may_not_run = pipeline.after_success || pipeline.after_failure;
-        if may_not_run && chain.before.is_none() && !self.scope.variables.is_empty() {
-            chain.before = Some(self.copied_scope());
+    /// Follows commands with `&&` and `||` between them.
+    pub(crate) fn chain(&mut self, chain: &[Pipeline], feed: &Feed, output: &mut Option<String>) {
+        let (mut before, mut is_sure) = (None, true);
+        for (at, pipeline) in chain.iter().enumerate() {
+            let may_not_run = at > 0 && !(is_sure && pipeline.after_success);
+            if may_not_run && before.is_none() {
+                before = Some(self.copied_scope());
+            }
+            let (directory, elsewhere) = (self.scope.directory.clone(), self.scope.elsewhere.clone());
+            // A command behind `&&` runs in none of them, and one behind `||` may run in each.
+            let left = std::mem::take(&mut self.scope.left);
+            if pipeline.after_failure {
+                left.iter().for_each(|it| self.may_be_in(Some(it.clone())));
+                if let Some(last) = left.last() {
+                    let now = self.scope.directory.replace(last.clone());
+                    self.may_be_in(now.filter(|_| at > 1));
+                }
+            }
+            self.doubt(may_not_run, |it| it.printed_by(pipeline, feed, output));
+            if pipeline.after_failure {
+                let now = std::mem::replace(&mut self.scope.directory, directory);
+                if self.exits(pipeline) {
+                    self.scope.elsewhere = elsewhere;
+                } else if now != self.scope.directory {
+                    self.may_be_in(now);
+                }
+                self.settle();
+            } else {
+                left.into_iter().for_each(|it| self.may_have_left(Some(it)));
+                if may_not_run && directory != self.scope.directory {
+                    self.may_have_left(directory);
+                }
+            }
+            is_sure &= !pipeline.after_failure && self.scope.left.is_empty() && succeeds(pipeline);
         }
-        chain.directory.clone_from(&self.scope.directory);
+        // With `set -e` a script ends at such a command. A list in another one may be a condition.
+        let ends = self.scope.variables.get("-e").and_then(|it| it.first()).is_some_and(|it| it.text == "on");
+        if ends && chain.len() == 1 && self.nesting == 1 {
+            self.scope.left.clear();
+        }
+        if let Some(before) = before {
+            self.meet_values(&before);
+        }
     }
 
-    /// Ends a command of a chain, before this one.
-    pub(crate) fn end(&mut self, chain: &mut Chain, next: Option<&Pipeline>) {
-        if chain.directory != self.scope.directory {
-            chain.left.extend(chain.directory.take());
+    /// Follows something that may not run.
+    pub(crate) fn doubt<T>(&mut self, may_not_run: bool, follow: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.is_doubtful;
+        self.is_doubtful |= may_not_run;
+        let found = follow(self);
+        self.is_doubtful = before;
+        found
+    }
+
+    /// Follows commands behind a condition, and goes back. Returns the shell at their end, and what they print.
+    pub(crate) fn branch(&mut self, body: &List, feed: &Feed) -> (Scope, Option<String>) {
+        let before = self.copied_scope();
+        self.scope.left.clear();
+        let output = self.doubt(true, |it| it.list(body, feed));
+        self.settle();
+        (std::mem::replace(&mut self.scope, before), output)
+    }
+
+    /// Goes on behind commands of which one ran. What they do not agree about is unknown.
+    pub(crate) fn meet(&mut self, ends: Vec<Scope>, is_one_of_them: bool) {
+        let mut ends = ends;
+        self.settle();
+        if is_one_of_them && let Some(last) = ends.pop() {
+            self.scope = last;
         }
-        let goes_on = next.is_some_and(|it| it.after_success);
-        if !goes_on {
-            let left = std::mem::take(&mut chain.left);
-            // Behind `cd x || exit` nothing else is run in the old directory.
-            if !next.is_some_and(|it| it.after_failure && exits(it)) {
-                left.into_iter().for_each(|it| self.may_be_in(Some(it)));
+        for end in ends {
+            self.meet_values(&end);
+            end.elsewhere.into_iter().for_each(|it| self.may_be_in(Some(it)));
+            if end.directory != self.scope.directory {
+                let now = self.scope.directory.take();
+                self.may_be_in(now);
+                self.may_be_in(end.directory);
             }
         }
-        if next.is_some_and(|it| it.after_success || it.after_failure) {
+    }
+
+    /// Goes on with the variables and parameters of this shell or of another one.
+    pub(crate) fn meet_values(&mut self, other: &Scope) {
+        if self.scope.parameters != other.parameters {
+            let of = |scope: &Scope| scope.parameters.as_ref().map_or(0, Vec::len);
+            let count = of(&self.scope).max(of(other));
+            self.charge(count * SIZE);
+            let same = |at: usize| {
+                let [a, b] = [&self.scope, other].map(|it| it.parameters.as_ref().and_then(|it| it.get(at)));
+                a.filter(|_| a == b).cloned().unwrap_or_else(|| unknown(&format!("${at}")))
+            };
+            self.scope.parameters = Some((0..count).map(same).collect());
+        }
+        if Rc::ptr_eq(&self.scope.variables, &other.variables) {
             return;
         }
-        let Some(before) = chain.before.take() else { return };
-        for (name, value) in before.variables {
-            if self.scope.variables.get(&name).is_some_and(|now| *now != value) {
-                self.differs(name, &value);
+        for (name, value) in other.variables.iter() {
+            self.charge(name.len() + SIZE);
+            match self.scope.variables.get(name) {
+                Some(now) if now == value => {}
+                // A value that was set in one case only is the only one that is known.
+                None if self.initial(name).is_none() => {
+                    self.charge(size(value));
+                    self.variables().insert(name.clone(), value.clone());
+                }
+                _ => self.differs(name.clone(), value),
             }
         }
     }
@@ -48,7 +127,7 @@ impl Machine<'_> {
     /// Makes a variable unknown that may have this value, or the one that it has now.
     pub(crate) fn differs(&mut self, name: String, value: &[Arg]) {
         let text = format!("${name}");
-        let now = self.scope.variables.insert(name.clone(), vec![unknown(&text)]).unwrap_or_default();
+        let now = self.variables().insert(name.clone(), vec![unknown(&text)]).unwrap_or_default();
         for value in [value, &now] {
             let joined = value.iter().map(|it| it.text.as_str()).collect::<Vec<_>>().join(" ");
             if value.iter().all(|it| matches!(it.sort, Sort::Plain | Sort::Pattern)) {
@@ -66,6 +145,20 @@ impl Machine<'_> {
         }
     }
 
+    /// Adds a directory that the shell is in if the last command failed.
+    pub(crate) fn may_have_left(&mut self, directory: Option<String>) {
+        if self.scope.left.len() < MAX_ELSEWHERE {
+            self.scope.left.extend(directory);
+        }
+    }
+
+    /// Goes on behind a command that may have failed.
+    pub(crate) fn settle(&mut self) {
+        for directory in std::mem::take(&mut self.scope.left) {
+            self.may_be_in(Some(directory));
+        }
+    }
+
     /// Adds a directory that the shell may be in.
     pub(crate) fn may_be_in(&mut self, directory: Option<String>) {
         let Some(directory) = directory else { return };
@@ -74,12 +167,38 @@ impl Machine<'_> {
             all.push(directory);
         }
     }
+
+    /// Returns true if a command ends the shell, or the function that is running.
+    fn exits(&self, pipeline: &Pipeline) -> bool {
+        match pipeline.stages.as_slice() {
+            [Stage { node: Node::Group(list), .. }] => {
+                list.pipelines.split_last().is_some_and(|(last, before)| {
+                    !last.after_failure && self.exits(last) && before.iter().all(succeeds)
+                })
+            }
+            _ => match first_word(pipeline) {
+                Some("return") => !self.calls.is_empty(),
+                word => word == Some("exit") && !self.functions.contains_key("exit"),
+            },
+        }
+    }
 }
 
-/// Returns true if a command ends the shell.
-fn exits(pipeline: &Pipeline) -> bool {
-    let Some(Node::Simple { words, .. }) = pipeline.stages.first().map(|it| &it.node) else { return false };
-    words.first().and_then(|it| it.bare()).is_some_and(|it| matches!(it, "exit" | "return" | "break"))
+/// Returns the first word of a pipeline that is one command.
+fn first_word(pipeline: &Pipeline) -> Option<&str> {
+    let [Stage { node: Node::Simple { words, .. }, .. }] = pipeline.stages.as_slice() else { return None };
+    words.first()?.bare().filter(|_| !pipeline.background)
+}
+
+/// Returns true for a command that does not fail, or only for reasons that nobody thinks of.
+fn succeeds(pipeline: &Pipeline) -> bool {
+    let [Stage { node: Node::Simple { words, .. }, .. }] = pipeline.stages.as_slice() else { return false };
+    let makes_parents = || words.iter().filter_map(Word::bare).any(|it| it.starts_with("-p"));
+    match first_word(pipeline) {
+        None => words.is_empty(),
+        Some("mkdir") => makes_parents(),
+        Some(word) => matches!(word, "true" | ":" | "echo" | "printf" | "export" | "cd" | "pwd"),
+    }
 }
 
 #[cfg(test)]

@@ -82,7 +82,14 @@ impl Machine<'_> {
             }
         }
         let parts = words;
-        let words: Vec<Arg> = words.iter().flat_map(|it| self.expand(it)).collect();
+        let declares = parts.first().and_then(Word::bare).is_some_and(super::is_declaration);
+        let is_assignment =
+            |it: &Word| matches!(it.parts.first(), Some(Part::Bare(it)) if crate::assignment(it).is_some());
+        let words = words.iter().flat_map(|it| match declares && is_assignment(it) {
+            true => vec![self.join(it)],
+            false => self.expand(it),
+        });
+        let words: Vec<Arg> = words.collect();
         let redirections = self.redirections(redirects);
         let inner = before..self.reading.runs.len();
         let whole = whole(&assignments, &words);
@@ -95,7 +102,9 @@ impl Machine<'_> {
             self.names_program(name, value, !is_read, feed);
         }
         self.without_unknown(parts, &words, feed);
-        let output = self.expanded(Run { words, assignments, redirections, ..Run::default() }, feed);
+        let set = if words.is_empty() { Vec::new() } else { assignments.clone() };
+        let run = Run { words, assignments, redirections, ..Run::default() };
+        let output = self.with(&set, |it| it.expanded(run, feed));
         (self.whole, self.inner) = around;
         output
     }
@@ -174,7 +183,7 @@ impl Machine<'_> {
     fn set(&mut self, name: &str, values: Vec<Arg>, appends: bool, is_array: bool) {
         let mut values = values;
         if appends {
-            let before = self.scope.variables.remove(name).unwrap_or_default();
+            let before = self.variables().remove(name).unwrap_or_default();
             self.charge(size(&before));
             values = match (before.as_slice(), values.as_slice()) {
                 _ if is_array => before.into_iter().chain(values).collect(),
@@ -192,7 +201,7 @@ impl Machine<'_> {
     pub(crate) fn assign(&mut self, name: &str, values: Vec<Arg>) {
         let name = &*self.referred(name);
         if self.charge(name.len() + size(&values)) {
-            self.scope.variables.insert(name.to_owned(), values);
+            self.variables().insert(name.to_owned(), values);
         }
     }
 
@@ -200,6 +209,12 @@ impl Machine<'_> {
     pub(crate) fn call(&mut self, run: Run, feed: &Feed) -> Option<String> {
         let Some(name) = run.program().map(str::to_owned) else {
             self.reading.miss(Unread::Program);
+            // `sudo $X rm`: the variable may be empty.
+            let unknown = run.words.iter().take_while(|it| it.sort == Sort::Unknown).count();
+            let rest = run.words.get(unknown..).unwrap_or_default();
+            if unknown > 0 && !rest.is_empty() && !self.via.is_empty() && self.charge(size(rest)) {
+                self.call(Run { words: rest.to_vec(), ..Run::default() }, feed);
+            }
             let pattern = run.words.first().filter(|it| it.sort == Sort::Pattern);
             let pattern = pattern.map_or("", |it| crate::base_name(&it.text));
             for name in super::programs::named_by(pattern) {
@@ -220,41 +235,75 @@ impl Machine<'_> {
             self.call(Run { words, ..run.clone() }, feed);
         }
         let first = run.words.first().map_or("", |it| it.text.as_str());
-        if let Some(body) = self.functions.get(first).cloned() {
-            return self.function(&body, run, feed);
+        let mut bodies = self.functions.get(first).cloned().unwrap_or_default();
+        bodies.retain(|it| !self.is_running(it));
+        // Within itself it is the program.
+        let texts = if first.contains('/') { None } else { self.aliases.remove(&name) };
+        if bodies.is_empty() && texts.is_none() {
+            return self.own(&name, run, feed);
         }
-        if !first.contains('/') {
-            if let Some(text) = self.aliases.remove(&name) {
-                // Within itself it is the program.
-                let words = run.args().iter().map(|it| quoted(&it.text));
-                let line: String = std::iter::once(text.clone()).chain(words).collect::<Vec<_>>().join(" ");
-                let output = self.script_fed(&line, feed);
-                self.aliases.insert(name, text);
-                return output;
-            }
-            if let Some(output) = self.builtin(&name, &run, feed) {
-                return output;
-            }
+        let count = self.calls.len();
+        self.calls.extend(bodies.iter().map(|it| (Rc::clone(it), 0)));
+        // A wrapper, another shell, or this one if the definition does not count, starts the program of this name.
+        let is_own = texts.is_none() && self.via.is_empty() && self.scope.functions.contains(first);
+        let outer = self.copied_scope();
+        let is_guess = self.is_guess;
+        self.is_guess |= self.via.is_empty();
+        if !is_own {
+            self.doubt(true, |it| it.own(&name, run.clone(), feed));
         }
-        self.program(&name, run, feed)
+        self.is_guess = is_guess;
+        let mut program = std::mem::replace(&mut self.scope, outer);
+        let is_set = !Rc::ptr_eq(&program.variables, &self.scope.variables);
+        program.variables = if is_set { program.variables } else { Rc::default() };
+        let moved = program.directory.clone().filter(|it| Some(it) != self.scope.directory.as_ref());
+        let mut output = None;
+        for body in &bodies {
+            output = self.function(body, run.words.clone(), feed);
+        }
+        for text in texts.iter().flatten() {
+            let words = run.args().iter().map(|it| quoted(&it.text));
+            let line: String = std::iter::once(text.clone()).chain(words).collect::<Vec<_>>().join(" ");
+            output = self.script_fed(&line, feed);
+        }
+        self.calls.truncate(count);
+        if let Some(texts) = texts {
+            self.aliases.insert(name, texts);
+        }
+        if is_set {
+            self.meet_values(&program);
+        }
+        if moved != self.scope.directory {
+            self.may_be_in(moved);
+        }
+        output
     }
 
-    fn function(&mut self, body: &Rc<Stage>, run: Run, feed: &Feed) -> Option<String> {
-        // Another body under the same name is another function.
-        if let Some((_, count)) = self.calls.iter_mut().find(|(it, _)| Rc::ptr_eq(it, body)) {
-            *count += 1;
-            let is_many = |list: &super::tree::List| {
-                list.pipelines.iter().any(|it| it.background || it.stages.len() > 1)
-            };
-            let forks = matches!(&body.node, Node::Group(list) | Node::Subshell(list) if is_many(list));
-            if forks && *count > 1 && !self.reading.multiplies {
-                self.reading.multiplies = true;
-                self.push(run, feed);
-            }
-            return None;
+    /// Follows the builtin or the program of a name.
+    fn own(&mut self, name: &str, run: Run, feed: &Feed) -> Option<String> {
+        let is_path = run.words.first().is_some_and(|it| it.text.contains('/'));
+        match if is_path { None } else { self.builtin(name, &run, feed) } {
+            Some(output) => output,
+            None => self.program(name, run, feed),
         }
-        self.calls.push((Rc::clone(body), 0));
-        let parameters = self.scope.parameters.replace(run.words);
+    }
+
+    /// Returns true if a function is running, and counts how often it starts itself. Another body under the same name is
+    /// another function.
+    fn is_running(&mut self, body: &Rc<Stage>) -> bool {
+        let Some((_, count)) = self.calls.iter_mut().find(|(it, _)| Rc::ptr_eq(it, body)) else {
+            return false;
+        };
+        *count += 1;
+        let is_many =
+            |list: &super::tree::List| list.pipelines.iter().any(|it| it.background || it.stages.len() > 1);
+        let forks = matches!(&body.node, Node::Group(list) | Node::Subshell(list) if is_many(list));
+        self.reading.multiplies |= forks && *count > 1;
+        true
+    }
+
+    fn function(&mut self, body: &Rc<Stage>, words: Vec<Arg>, feed: &Feed) -> Option<String> {
+        let (parameters, locals) = (self.scope.parameters.replace(words), self.locals.len());
         let list = super::tree::List {
             pipelines: vec![super::tree::Pipeline {
                 stages: vec![Stage::clone(body)],
@@ -263,7 +312,8 @@ impl Machine<'_> {
         };
         let output = self.list(&list, feed);
         self.scope.parameters = parameters;
-        self.calls.pop();
+        let earlier = self.locals.split_off(locals.min(self.locals.len()));
+        self.restore(earlier);
         output
     }
 
@@ -286,22 +336,38 @@ impl Machine<'_> {
         }
         match name {
             "cd" | "pushd" | "chdir" => {
-                let target = args.iter().find(|it| !it.text.starts_with('-') || it.text == "-");
-                self.enter(target);
+                let is_option = |it: &&Arg| it.text.starts_with(['-', '+']) && it.text != "-";
+                let is_odd =
+                    args.iter().any(|it| is_option(&it) && !matches!(it.text.as_str(), "--" | "-P" | "-L"));
+                let targets: Vec<&Arg> = args.iter().filter(|it| !is_option(it)).collect();
+                // Without a directory it takes one from its list, and with `-n` it goes nowhere.
+                if name == "pushd" && (is_odd || targets.is_empty()) {
+                    self.wander();
+                } else {
+                    self.enter(targets.first().copied(), !is_odd && targets.len() < 2);
+                }
             }
             "popd" => {
-                let before = self.scope.directory.take();
-                self.may_be_in(before);
+                self.wander();
             }
             "export" | "declare" | "typeset" | "local" | "readonly" => {
                 let has = |letter| args.iter().any(|it| it.text.starts_with('-') && it.text.contains(letter));
+                let is_local = !self.calls.is_empty() && !matches!(name, "export" | "readonly") && !has('g');
                 for arg in args.iter().filter(|it| !it.text.starts_with('-')) {
+                    let name = crate::assignment(&arg.text).map_or(arg.text.as_str(), |(name, _)| name);
+                    let earlier = self.scope.variables.get(name).filter(|_| is_local).cloned();
+                    if is_local && self.charge(SIZE + size(earlier.as_deref().unwrap_or_default())) {
+                        self.locals.push((name.to_owned(), earlier));
+                    }
                     if let Some((name, value)) = crate::assignment(&arg.text) {
                         let value = Arg { text: value.to_owned(), sort: arg.sort };
                         if has('i') {
                             self.evaluate(&value.text);
                         }
                         self.names_program(name, &value, true, feed);
+                        if has('n') {
+                            self.index(&value.text);
+                        }
                         // `&` is in no name.
                         let name = if has('n') { format!("&{name}") } else { name.to_owned() };
                         self.assign(&name, vec![value]);
@@ -310,11 +376,17 @@ impl Machine<'_> {
             }
             "unset" => {
                 for arg in args.iter().filter(|it| !it.text.starts_with('-')) {
+                    Rc::make_mut(&mut self.scope.functions).remove(&arg.text);
                     self.assign(&arg.text, vec![Arg::plain("")]);
-                    self.functions.remove(&arg.text);
                 }
             }
             "set" => {
+                // The name is one that no variable has.
+                if let Some(first) =
+                    args.first().filter(|it| it.text.contains('e') && !it.text.starts_with("--"))
+                {
+                    self.assign("-e", vec![Arg::plain(if first.text.starts_with('-') { "on" } else { "" })]);
+                }
                 let at = args.iter().position(|it| it.text == "--")?;
                 self.push(run.clone(), feed);
                 let mut parameters = args.get(at..).unwrap_or_default().to_vec();
@@ -340,7 +412,7 @@ impl Machine<'_> {
             {
                 let name = args.iter().rev().map(|it| it.text.as_str()).find(|it| super::is_name(it));
                 let lines = feed.text.as_deref().unwrap_or_default().lines().map(Arg::plain).collect();
-                self.scope.variables.insert(name.unwrap_or("MAPFILE").to_owned(), lines);
+                self.variables().insert(name.unwrap_or("MAPFILE").to_owned(), lines);
             }
             "read" | "mapfile" | "readarray" => {
                 // Each line of a loop's input is a value.
@@ -367,7 +439,7 @@ impl Machine<'_> {
             "alias" => {
                 for arg in args {
                     if let Some((name, value)) = arg.text.split_once('=') {
-                        self.aliases.insert(name.to_owned(), value.to_owned());
+                        self.aliases.entry(name.to_owned()).or_default().insert(value.to_owned());
                     }
                 }
             }
@@ -376,7 +448,7 @@ impl Machine<'_> {
                 if let [option, file, name, ..] = args
                     && option.text == "-p"
                 {
-                    self.aliases.insert(name.text.clone(), file.text.clone());
+                    self.aliases.entry(name.text.clone()).or_default().insert(file.text.clone());
                 }
             }
             "eval" => {
@@ -420,16 +492,23 @@ impl Machine<'_> {
         Some(Some(String::new()))
     }
 
-    /// Changes the directory.
-    pub(crate) fn enter(&mut self, target: Option<&Arg>) {
+    /// Goes to a directory that is not known.
+    fn wander(&mut self) {
+        let before = self.scope.directory.take();
+        self.may_be_in(before);
+    }
+
+    /// Changes the directory, which may fail unless the words are usual and the directory is surely there.
+    pub(crate) fn enter(&mut self, target: Option<&Arg>, is_usual: bool) {
         let before = self.scope.directory.clone();
         // Each of its names is looked at.
         if !self.charge(before.as_ref().map_or(0, |it| it.len() * 8)) {
             return;
         }
+        let is_back = target.is_some_and(|it| it.text == "-");
         self.scope.directory = match target {
             None => Some(self.known.home.unwrap_or("~").to_owned()),
-            Some(arg) if arg.text == "-" => {
+            Some(_) if is_back => {
                 let before = self.scope.variables.get("OLDPWD").and_then(|it| it.first());
                 before.filter(|it| it.is_plain()).map(|it| it.text.clone())
             }
@@ -443,8 +522,20 @@ impl Machine<'_> {
                 None
             }
         };
+        let is_there = self.scope.directory.as_deref().is_some_and(|now| {
+            let (below, before) = (format!("{now}/"), before.as_deref().unwrap_or_default());
+            let made = self.made.range(below.clone()..).next();
+            is_back
+                || matches!(now, "/" | "/tmp" | "/var/tmp" | "~")
+                || before == now
+                || self.made.contains(now)
+                || made.into_iter().map(String::as_str).chain([before]).any(|it| it.starts_with(&below))
+        });
+        if !(is_usual && (is_there || target.is_none())) {
+            self.may_have_left(before.clone());
+        }
         let before = before.map_or_else(|| unknown("$OLDPWD"), Arg::plain);
-        self.scope.variables.insert("OLDPWD".to_owned(), vec![before]);
+        self.variables().insert("OLDPWD".to_owned(), vec![before]);
     }
 
     /// Returns a path from the directory of the line, without `.` and `..` as far as they can be left out.

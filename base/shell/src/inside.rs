@@ -188,7 +188,7 @@ impl Machine<'_> {
                 };
                 for value in values.into_iter().take(8) {
                     // A name that no line has.
-                    self.scope.variables.insert("parallel input".to_owned(), vec![value.clone()]);
+                    self.variables().insert("parallel input".to_owned(), vec![value.clone()]);
                     let text = quoted(&value.text);
                     let script = match (script.is_empty(), has_place) {
                         (true, _) => value.text,

@@ -42,7 +42,7 @@ impl Parser<'_> {
                     let list = self.substitution();
                     parts.push(Part::Process(Rc::new(list), byte == b'<'));
                 }
-                b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b')' => break,
+                b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b')' => break,
                 b'(' => {
                     // A pattern such as `!(x)`.
                     let before = self.at.checked_sub(1).filter(|it| *it >= start);
@@ -97,7 +97,7 @@ impl Parser<'_> {
             Some(b'$' | b'`') => self.expansion(parts, false),
             _ => {
                 let from = self.at;
-                let stop = |it: u8| b" \t\r\n;&|<>()\\'\"$`".contains(&it);
+                let stop = |it: u8| b" \t\n;&|<>()\\'\"$`".contains(&it);
                 self.at += 1;
                 while self.peek().is_some_and(|it| !stop(it)) {
                     self.at += 1;

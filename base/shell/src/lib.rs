@@ -235,14 +235,20 @@ impl Reading {
     }
 }
 
-/// Returns the commands that a line would run.
+/// Returns the commands that a line would run. For a carriage return, which bash takes as a letter and others as a part of a
+/// line's end, these are the commands of both readings.
 pub fn runs(line: &str, known: &Known<'_>) -> Reading {
     let mut machine = Machine::new(known);
     if line.len() > MAX_LINE {
         machine.reading.miss(Unread::Limit);
         return machine.reading;
     }
-    machine.script(line);
+    // Bash leaves it out of a script from a file or a pipe.
+    let line = line.replace('\0', "");
+    machine.apart(|it| it.script(&line));
+    if line.contains('\r') {
+        machine.script(&line.replace("\r\n", "\n").replace('\r', " "));
+    }
     machine.reading
 }
 

@@ -1,6 +1,6 @@
 //! Follows lists of commands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -55,34 +55,31 @@ pub(crate) enum Awaited {
     List(Rc<List>),
 }
 
-/// The variables, directory and parameters of a shell.
+/// The variables, directory and parameters of a shell. A shell of its own has a copy.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope {
-    pub(crate) variables: BTreeMap<String, Vec<Arg>>,
+    pub(crate) variables: Rc<Variables>,
     pub(crate) parameters: Option<Vec<Arg>>,
     pub(crate) directory: Option<String>,
     /// Other directories that it may be in.
     pub(crate) elsewhere: Vec<String>,
+    /// The functions that it surely has.
+    pub(crate) functions: Rc<BTreeSet<String>>,
+    /// The directories that it is in if the last command failed.
+    pub(crate) left: Vec<String>,
 }
 
-/// Commands with `&&` and `||` between them.
-#[derive(Default)]
-pub(crate) struct Chain {
-    /// The shell before the first command that may not run.
-    pub(crate) before: Option<Scope>,
-    /// The directories before each `cd` that may fail.
-    pub(crate) left: Vec<String>,
-    /// The directory before the last command.
-    pub(crate) directory: Option<String>,
-}
+/// The values of variables.
+pub(crate) type Variables = BTreeMap<String, Vec<Arg>>;
+
+/// Values that variables had before, if they had any.
+pub(crate) type Earlier = Vec<(String, Option<Vec<Arg>>)>;
 
 impl Scope {
-    /// Returns the number of bytes that a copy has.
+    /// Returns the number of bytes that a copy has. The variables are copied only when one of them changes.
     fn size(&self) -> usize {
-        let variables = self.variables.iter().map(|(name, values)| name.len() + SIZE + size(values));
-        let parameters = self.parameters.as_deref().map_or(0, size);
-        let directories = self.directory.iter().chain(&self.elsewhere).map(String::len);
-        variables.sum::<usize>() + parameters + directories.sum::<usize>()
+        let directories = self.directory.iter().chain(&self.elsewhere).chain(&self.left).map(String::len);
+        self.parameters.as_deref().map_or(0, size) + directories.sum::<usize>()
     }
 }
 
@@ -97,10 +94,17 @@ pub(crate) struct Machine<'k> {
     pub(crate) known: Known<'k>,
     pub(crate) reading: Reading,
     pub(crate) scope: Scope,
-    pub(crate) functions: BTreeMap<String, Rc<Stage>>,
-    pub(crate) aliases: BTreeMap<String, String>,
+    /// The functions and aliases of all shells of the line: each adds a reading of its name, and takes none away.
+    pub(crate) functions: BTreeMap<String, Vec<Rc<Stage>>>,
+    pub(crate) aliases: BTreeMap<String, BTreeSet<String>>,
     /// The files that the line writes; `None` if their text is unknown.
     pub(crate) files: BTreeMap<String, Option<Rc<str>>>,
+    /// The directories that the line surely makes.
+    pub(crate) made: BTreeSet<String>,
+    /// True while commands are followed that may not run.
+    pub(crate) is_doubtful: bool,
+    /// The variables of the functions that are running, as they were before.
+    pub(crate) locals: Earlier,
     /// The readers of texts that the line may write later.
     pub(crate) awaited: Vec<(String, Awaited)>,
     /// The files of descriptors above 2.
@@ -125,7 +129,7 @@ pub(crate) struct Machine<'k> {
     computed: (usize, usize),
     /// The scripts that run at the end of this one.
     pub(crate) traps: Vec<String>,
-    nesting: usize,
+    pub(crate) nesting: usize,
     /// The functions that are running, with the number of times that each started itself.
     pub(crate) calls: Vec<(Rc<Stage>, usize)>,
     steps: usize,
@@ -206,6 +210,40 @@ impl<'k> Machine<'k> {
         self.work <= MAX_WORK
     }
 
+    /// Returns the variables, to change them.
+    pub(crate) fn variables(&mut self) -> &mut Variables {
+        if Rc::strong_count(&self.scope.variables) > 1 {
+            let sizes = self.scope.variables.iter().map(|(name, values)| name.len() + SIZE + size(values));
+            let copied = sizes.sum();
+            if !self.charge(copied) {
+                self.scope.variables = Rc::default();
+            }
+        }
+        Rc::make_mut(&mut self.scope.variables)
+    }
+
+    /// Follows something with these variables. Returns its result, and leaves the variables as they were.
+    pub(crate) fn with<T>(&mut self, set: &[(String, Arg)], follow: impl FnOnce(&mut Self) -> T) -> T {
+        self.charge(set.iter().map(|(name, it)| name.len() + it.text.len() + SIZE).sum());
+        let set = set
+            .iter()
+            .map(|(name, it)| (name.clone(), self.variables().insert(name.clone(), vec![it.clone()])));
+        let earlier = set.collect();
+        let found = follow(self);
+        self.restore(earlier);
+        found
+    }
+
+    /// Gives variables their earlier values.
+    pub(crate) fn restore(&mut self, earlier: Earlier) {
+        for (name, values) in earlier.into_iter().rev() {
+            match values {
+                Some(values) => drop(self.variables().insert(name, values)),
+                None => drop(self.variables().remove(&name)),
+            }
+        }
+    }
+
     /// Returns a copy of the variables, directory and parameters; without them if there was too much work.
     pub(crate) fn copied_scope(&mut self) -> Scope {
         let size = self.scope.size();
@@ -230,36 +268,38 @@ impl<'k> Machine<'k> {
 
     fn pipelines(&mut self, list: &List, feed: &Feed) -> Option<String> {
         let mut output = Some(String::new());
-        let mut chain = Chain::default();
-        for (at, pipeline) in list.pipelines.iter().enumerate() {
-            self.begin(&mut chain, pipeline);
-            // A command that runs only after a failure does not change the directory for the next one.
-            let directory = pipeline.after_failure.then(|| self.scope.directory.clone());
-            let awaited = self.awaited.len();
-            let printed = self.pipeline(pipeline, feed);
-            if !pipeline.background {
-                // A shell that has ended reads no file any more.
-                let of_shells = |it: &(String, Awaited)| matches!(it.1, Awaited::Shell(_));
-                let mut at = 0;
-                self.awaited.retain(|it| {
-                    at += 1;
-                    at <= awaited || !of_shells(it)
-                });
-            }
-            if let Some(directory) = directory {
-                self.scope.directory = directory;
-            }
-            self.end(&mut chain, list.pipelines.get(at + 1));
-            match (&mut output, printed) {
-                (Some(all), Some(printed))
-                    if all.len() + printed.len() < MAX_TEXT && self.charge(printed.len()) =>
-                {
-                    all.push_str(&printed);
-                }
-                _ => output = None,
+        for chain in list.pipelines.chunk_by(|_, next| next.after_success || next.after_failure) {
+            self.settle();
+            if chain.last().is_some_and(|it| it.background) {
+                self.doubt(true, |it| it.apart(|it| it.chain(chain, feed, &mut output)));
+            } else {
+                self.chain(chain, feed, &mut output);
             }
         }
         output
+    }
+
+    /// Follows a pipeline, and adds what it prints.
+    pub(crate) fn printed_by(&mut self, pipeline: &Pipeline, feed: &Feed, output: &mut Option<String>) {
+        let awaited = self.awaited.len();
+        let printed = self.pipeline(pipeline, feed);
+        if !pipeline.background {
+            // A shell that has ended reads no file any more.
+            let of_shells = |it: &(String, Awaited)| matches!(it.1, Awaited::Shell(_));
+            let mut at = 0;
+            self.awaited.retain(|it| {
+                at += 1;
+                at <= awaited || !of_shells(it)
+            });
+        }
+        match (output.as_mut(), printed) {
+            (Some(all), Some(printed))
+                if all.len() + printed.len() < MAX_TEXT && self.charge(printed.len()) =>
+            {
+                all.push_str(&printed);
+            }
+            _ => *output = None,
+        }
     }
 
     fn pipeline(&mut self, pipeline: &Pipeline, feed: &Feed) -> Option<String> {
@@ -267,11 +307,15 @@ impl<'k> Machine<'k> {
             return self.stage(stage, feed);
         }
         let mut feed = feed.clone();
-        for stage in &pipeline.stages {
+        for (at, stage) in pipeline.stages.iter().enumerate() {
             let before = self.reading.runs.len();
-            let (directory, elsewhere) = (self.scope.directory.clone(), self.scope.elsewhere.clone());
+            let scope = self.copied_scope();
             let output = self.stage(stage, &feed);
-            (self.scope.directory, self.scope.elsewhere) = (directory, elsewhere);
+            let inner = std::mem::replace(&mut self.scope, scope);
+            // In zsh the last one is followed in the shell itself.
+            if at + 1 == pipeline.stages.len() {
+                self.meet_values(&inner);
+            }
             let from = before..self.reading.runs.len();
             let before = feed.text.take().or(feed.before.take()).filter(|_| output.is_none());
             feed = Feed { from, is_given: true, text: output.map(Rc::from), before };
@@ -328,9 +372,12 @@ impl<'k> Machine<'k> {
                 let mut ends = Vec::new();
                 for (condition, body) in bodies {
                     self.list(condition, feed);
-                    let before = self.copied_scope();
-                    outputs.push(self.list(body, feed));
-                    ends.push(std::mem::replace(&mut self.scope, before));
+                    if condition.pipelines.is_empty() {
+                        self.settle();
+                    }
+                    let (end, output) = self.branch(body, feed);
+                    outputs.push(output);
+                    ends.push(end);
                 }
                 let has_else = arms.last().is_some_and(|(condition, _)| condition.pipelines.is_empty());
                 self.meet(ends, has_else);
@@ -338,10 +385,8 @@ impl<'k> Machine<'k> {
             }
             Node::Loop(condition, body) => {
                 self.list(condition, feed);
-                let before = self.copied_scope();
-                self.list(body, feed);
-                let after = std::mem::replace(&mut self.scope, before);
-                self.meet(vec![after], false);
+                let (end, _) = self.branch(body, feed);
+                self.meet(vec![end], false);
                 None
             }
             Node::For { name, words, body } => {
@@ -360,7 +405,7 @@ impl<'k> Machine<'k> {
                     if value.sort == Sort::Unknown && value.text.contains(['(', '`']) {
                         value.sort = Sort::Input;
                     }
-                    self.scope.variables.insert(name.clone(), vec![value]);
+                    self.variables().insert(name.clone(), vec![value]);
                     self.list(body, feed);
                 }
                 None
@@ -370,15 +415,19 @@ impl<'k> Machine<'k> {
                 let mut ends = Vec::new();
                 for (patterns, body) in arms {
                     patterns.iter().for_each(|it| drop(self.expand(it)));
-                    let before = self.copied_scope();
-                    self.list(body, feed);
-                    ends.push(std::mem::replace(&mut self.scope, before));
+                    ends.push(self.branch(body, feed).0);
                 }
                 self.meet(ends, false);
                 None
             }
             Node::Function { name, body } => {
-                self.functions.insert(name.clone(), Rc::clone(body));
+                if !self.is_doubtful && self.charge(self.scope.functions.len() * SIZE) {
+                    Rc::make_mut(&mut self.scope.functions).insert(name.clone());
+                }
+                let known = self.functions.entry(name.clone()).or_default();
+                if !known.iter().any(|it| Rc::ptr_eq(it, body)) {
+                    known.push(Rc::clone(body));
+                }
                 // Bash and zsh call it for a program that does not exist.
                 if super::is_in("command_not_found_handle command_not_found_handler", name) {
                     self.stage(body, feed);
@@ -396,31 +445,6 @@ impl<'k> Machine<'k> {
                     }
                 }
                 Some(String::new())
-            }
-        }
-    }
-
-    /// Goes on behind commands of which one ran. What they do not agree about is unknown.
-    fn meet(&mut self, ends: Vec<Scope>, is_one_of_them: bool) {
-        let mut ends = ends;
-        if is_one_of_them && let Some(last) = ends.pop() {
-            self.scope = last;
-        }
-        for end in ends {
-            self.charge(end.size());
-            for (name, value) in end.variables {
-                match self.scope.variables.get(&name) {
-                    Some(now) if *now == value => {}
-                    // A value that was set in one case only is the only one that is known.
-                    None if self.initial(&name).is_none() => drop(self.scope.variables.insert(name, value)),
-                    _ => self.differs(name, &value),
-                }
-            }
-            end.elsewhere.into_iter().for_each(|it| self.may_be_in(Some(it)));
-            if end.directory != self.scope.directory {
-                let now = self.scope.directory.take();
-                self.may_be_in(now);
-                self.may_be_in(end.directory);
             }
         }
     }
@@ -508,12 +532,17 @@ impl<'k> Machine<'k> {
     /// Writes a file.
     pub(crate) fn write(&mut self, path: &str, text: Option<Rc<str>>, appends: bool) {
         let path = self.path(path);
-        let before = if appends { self.file(&path) } else { None };
+        // Of a command that may not run, the text before remains as well.
+        let keeps = self.is_doubtful;
+        let before = if appends || keeps { self.file(&path) } else { None };
         let text = match (before, text) {
+            (before @ Some(_), None) if keeps => before,
+            (Some(before), Some(text)) if keeps && *before == *text => Some(text),
             (Some(before), Some(text))
                 if before.len() + text.len() < MAX_TEXT / 8 && self.charge(before.len() + text.len()) =>
             {
-                Some(format!("{before}{text}").into())
+                let end = if keeps && !before.ends_with('\n') { "\n" } else { "" };
+                Some(format!("{before}{end}{text}").into())
             }
             (_, text) => text,
         };

@@ -145,7 +145,7 @@ impl<'a> Parser<'a> {
     pub(crate) fn blanks(&mut self) {
         loop {
             match self.peek() {
-                Some(b' ' | b'\t' | b'\r') => self.at += 1,
+                Some(b' ' | b'\t') => self.at += 1,
                 Some(b'\\') if self.starts(b"\\\n") => self.at += 2,
                 Some(b'#') => {
                     while self.peek().is_some_and(|it| it != b'\n') {
@@ -173,7 +173,7 @@ impl<'a> Parser<'a> {
     pub(crate) fn keyword(&self) -> &'a str {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         self.count(MAX_KEYWORD);
-        let end = rest.iter().take(MAX_KEYWORD).take_while(|it| !b" \t\r\n;&|()<>".contains(it)).count();
+        let end = rest.iter().take(MAX_KEYWORD).take_while(|it| !b" \t\n;&|()<>".contains(it)).count();
         rest.get(..end).and_then(|it| std::str::from_utf8(it).ok()).unwrap_or_default()
     }
 

@@ -9,6 +9,15 @@ impl Parser<'_> {
     /// Reads a redirection, if one is here.
     pub(crate) fn redirect(&mut self) -> Option<Redirect> {
         let rest = self.bytes.get(self.at..)?;
+        // `{NAME}>FILE` puts a number into the variable, the first of which is 10.
+        if let Some(inner) = rest.strip_prefix(b"{")
+            && let end =
+                inner.iter().take(64).take_while(|it| it.is_ascii_alphanumeric() || **it == b'_').count()
+            && matches!(inner.get(end..), Some([b'}', b'<' | b'>', third, ..]) if *third != b'(')
+        {
+            self.at += end + 2;
+            return self.redirect().map(|it| Redirect { descriptor: Some(10), ..it });
+        }
         let digits = rest.iter().take(6).take_while(|it| it.is_ascii_digit()).count();
         let (first, second) = (rest.get(digits)?, rest.get(digits + 1));
         let is_both = digits == 0 && *first == b'&' && second == Some(&b'>');

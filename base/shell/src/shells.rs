@@ -21,7 +21,7 @@ impl Machine<'_> {
                 self.names_program(name, value, !is_read, feed);
             }
             let mut assignments = run.assignments;
-            assignments.extend(wrapped.assignments);
+            assignments.extend(wrapped.assignments.iter().cloned());
             if let Some(file) = &wrapped.output {
                 let target = Arg::plain(file.as_str());
                 let redirections = vec![Redirection { descriptor: 1, mode: Mode::Write, target }];
@@ -32,16 +32,17 @@ impl Machine<'_> {
             let directory = wrapped.directory.map(Arg::plain);
             let is_of_shell = matches!(name, "command" | "builtin" | "time" | "noglob" | "nocorrect");
             return self.via(name, |it| {
-                let before = it.scope.directory.clone();
+                let before = (it.scope.directory.clone(), it.scope.left.clone());
                 if directory.is_some() {
-                    it.enter(directory.as_ref());
+                    it.enter(directory.as_ref(), true);
+                    it.scope.left.clear();
                 }
-                let output = match wrapped.script {
+                let output = it.with(&wrapped.assignments, |it| match wrapped.script {
                     Some(script) => it.script_fed(&script, feed),
                     None => it.call(inner, feed),
-                };
+                });
                 if directory.is_some() || !is_of_shell {
-                    it.scope.directory = before;
+                    (it.scope.directory, it.scope.left) = before;
                 }
                 output
             });
@@ -65,6 +66,7 @@ impl Machine<'_> {
                 let words = run.words.clone();
                 let at = self.push(run, feed);
                 self.copied(name, &words, feed);
+                self.makes(name, &words);
                 if let Some(text) = script {
                     self.started(&text, words, at, feed);
                     return None;
@@ -136,6 +138,23 @@ impl Machine<'_> {
             self.in_shell(&program, text, Some(words), feed);
         } else {
             self.code(&program, text, at);
+        }
+    }
+
+    /// Remembers the directories that a command makes.
+    fn makes(&mut self, name: &str, words: &[Arg]) {
+        let is_sure = !self.is_doubtful && !self.is_guess && self.place == Place::Here;
+        if name == "mkdir" && is_sure {
+            let named = crate::operands(words.get(1..).unwrap_or_default(), "-m --mode");
+            named.into_iter().filter(|it| it.is_plain()).for_each(|it| self.make(&it.text));
+        }
+    }
+
+    /// Remembers a directory that the line surely makes.
+    pub(crate) fn make(&mut self, path: &str) {
+        let path = self.path(path);
+        if self.charge(path.len()) {
+            self.made.insert(path);
         }
     }
 

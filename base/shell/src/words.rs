@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::machine::{Awaited, Feed, Machine, SIZE, size, unknown};
 use super::tree::{Parameter, Part, Word};
+use super::wrappers::Options;
 use super::{Arg, Sort};
 
 /// The longest text of a word.
@@ -159,7 +160,15 @@ impl Machine<'_> {
                         .filter(|it| at == 0 && (it.starts_with('/') || it.is_empty() && parts.len() == 1));
                     let is_pattern = is_glob(text) || text.contains('[') && last_set > Some(at);
                     let sort = if is_pattern && !is_joined { Sort::Pattern } else { Sort::Plain };
+                    let old = text
+                        .strip_prefix("~-")
+                        .filter(|it| at == 0 && (it.is_empty() || it.starts_with('/')));
                     match home {
+                        _ if let Some(rest) = old => {
+                            let place = self.variable("OLDPWD", None).and_then(|it| it.into_iter().next());
+                            making.value(&place.unwrap_or_else(|| unknown("$OLDPWD")), true);
+                            making.add(rest, sort);
+                        }
                         Some(rest) => {
                             making.add(self.known.home.unwrap_or("~"), sort);
                             making.add(rest, sort);
@@ -227,10 +236,15 @@ impl Machine<'_> {
         let [run] = self.reading.runs.get(from..)? else { return None };
         let texts = run.texts();
         match (run.program()?, texts.get(1..).unwrap_or_default()) {
-            ("mktemp", args) => {
-                // A directory that is named for it may be any.
-                let named = args.iter().find(|it| it.starts_with("--tmpdir=") || it.contains('/'));
-                Some(Arg::plain(named.map_or("/tmp/tmp.XXXXXXXXXX", |it| it.trim_start_matches("--tmpdir="))))
+            ("mktemp", _) => {
+                let options = Options::of(run.args(), "p", "--suffix");
+                let template = options.rest.first().map(|it| it.text.as_str());
+                let in_tmp = template.is_none() || options.read.iter().any(|(it, _)| it.contains('t'));
+                let place = options.value('p', "--tmpdir").filter(|it| !it.is_empty());
+                let place = place.unwrap_or_else(|| if in_tmp { "/tmp" } else { "." }.to_owned());
+                let path = crate::join_path(&place, template.unwrap_or("tmp.XXXXXXXXXX"));
+                self.make(&path);
+                Some(Arg::plain(path))
             }
             ("pwd", _) => run.directory.clone().map(Arg::plain),
             ("which" | "command" | "type", [.., name]) => {
@@ -344,9 +358,12 @@ impl Machine<'_> {
             None => (name.as_str(), None),
         };
         // `${!x}` is the variable that `x` names.
-        let named = plain.strip_prefix('!').filter(|_| operator.is_empty());
-        let named = named.and_then(|it| self.variable(it, None)).and_then(|it| it.into_iter().next());
-        let named = named.filter(Arg::is_plain);
+        let named = plain.strip_prefix('!').and_then(|it| self.variable(it, None));
+        let named = named.and_then(|it| it.into_iter().next());
+        if let Some(named) = &named {
+            self.index(&named.text);
+        }
+        let named = named.filter(|it| it.is_plain() && operator.is_empty());
         if !place.parts.is_empty() {
             let place = self.join(place).text;
             self.evaluate(&place);

@@ -4,6 +4,7 @@ use hookbox_judge::{Area, Denial, Preset, Scene, has, operands};
 use hookbox_shell::{Arg, Mode, Place, Run, Sort, unpacks};
 
 use crate::moved::is_free_behind;
+use crate::remove;
 
 fn lost(what: &str, look: &str) -> Denial {
     Denial::new(what, "the old contents are lost", look)
@@ -48,6 +49,11 @@ pub(crate) fn redirections(scene: &Scene<'_>) -> Option<Denial> {
             return Some(
                 lost(&format!("replaces {}", target.text), &format!("cp {} /tmp/", target.text)).save(),
             );
+        }
+        // `find … -exec sh -c ': > {}'`
+        let is_found = target.text.contains("{}") && scene.input().next().is_some();
+        if prints_nothing && is_found {
+            return remove::fed(scene).map(|_| emptied(&target.text));
         }
         let is_lost = || if area.is_cheap() { !is_free_behind(scene, target) } else { empties(target) };
         (prints_nothing && is_lost()).then(|| emptied(&target.text))

@@ -1,7 +1,7 @@
 //! Programs that remove files.
 
-use hookbox_judge::{Area, Denial, Preset, Scene, has, is_generated, is_made_again, operands};
-use hookbox_shell::{Arg, Place, Run, Sort, is_in};
+use hookbox_judge::{Area, Denial, PathKind, Preset, Scene, has, is_generated, is_made_again, operands};
+use hookbox_shell::{Arg, Place, Run, Sort, Token, is_in, tokens};
 
 use crate::moved::{brings, earlier, has_work, is_free, is_free_behind};
 use crate::state::is_excused;
@@ -86,7 +86,8 @@ fn removal(scene: &Scene<'_>, target: &Arg, recursive: bool) -> Option<Denial> {
         let is_name = name.is_some_and(|it| it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_'));
         is_name && !recursive && target.sort == Sort::Input && scene.input().any(lists_files)
     };
-    if is_fed && text.contains("{}") || is_read() {
+    // `{}/../x` is beside what was found.
+    if is_fed && text.contains("{}") && !text.contains("..") || is_read() {
         return fed(scene);
     }
     let area = match Area::of(target, run, cwd) {
@@ -193,29 +194,48 @@ fn is_store(text: &str) -> bool {
     is_key && !text.ends_with(".lock") && !text.contains("/hooks/") && !text.contains("known_hosts")
 }
 
-/// Returns true if the line made the directory before, and moved nothing into it.
+/// Returns true if the line made the directory before, and moved nothing into it. It surely did if nothing is there yet, or
+/// if it would have ended at a directory that is.
 fn is_made(scene: &Scene<'_>, target: &Arg) -> bool {
-    if !target.is_plain() {
-        return false;
-    }
-    let same = |run: &Run, arg: &Arg| {
-        let path = |run: &Run, text: &str| {
-            hookbox_shell::join_path(run.directory.as_deref().unwrap_or("$PWD"), text)
-        };
-        arg.is_plain() && path(run, &arg.text) == path(scene.run, &target.text)
+    let own = scene.absolute(target);
+    let is_absent = || {
+        let is_missing = |it: &String| scene.around.path(it).is_some_and(|it| it.kind == PathKind::Missing);
+        scene.run.place == Place::Here && own.iter().all(is_missing)
     };
-    let before = scene.before();
-    let made = before.iter().any(|run| {
-        let args = run.args();
-        match (run.program(), args.first().map(|it| it.text.as_str())) {
-            (Some("mkdir"), _) => {
-                !has(args, 'p', "--parents") && operands(args, "-m").iter().any(|it| same(run, it))
-            }
-            (Some("git"), Some("clone")) => args.len() > 2 && args.last().is_some_and(|it| same(run, it)),
-            _ => false,
-        }
-    });
-    made && !earlier(scene).any(|it| brings(&it))
+    let is_made = |it: Scene<'_>| {
+        let args = it.run.args();
+        let named = match (it.run.program(), args) {
+            (Some("mkdir"), _) => operands(args, "-m --mode"),
+            (Some("git"), [first, _, .., last]) if first.text == "clone" => vec![last],
+            _ => return false,
+        };
+        let made: Vec<String> = named.into_iter().flat_map(|arg| it.absolute(arg)).collect();
+        let is_below = |it: &String, own: &str| {
+            it.strip_prefix(own).is_some_and(|it| it.is_empty() || it.starts_with('/'))
+        };
+        let succeeds =
+            ["--parents", "--help", "--version"].iter().any(|it| has(args, '\0', it)) || has(args, 'p', "");
+        own.iter().all(|own| made.contains(own))
+            && it.run.via.is_empty()
+            && !succeeds
+            && ends_at_failure(scene)
+            || own.iter().all(|own| made.iter().any(|it| is_below(it, own))) && is_absent()
+    };
+    !own.is_empty() && earlier(scene).any(is_made) && !earlier(scene).any(|it| brings(&it))
+}
+
+/// Returns true if the line has only `&&` between the first command that makes a directory and this one.
+fn ends_at_failure(scene: &Scene<'_>) -> bool {
+    let tokens = tokens(scene.line).unwrap_or_default();
+    let is = |token: &Token, words: &[&str]| matches!(token, Token::Word(it) if words.contains(&it.as_str()));
+    let own = scene.run.words.first().map_or("", |it| it.text.as_str());
+    let first = tokens.iter().position(|it| is(it, &["mkdir", "clone"]));
+    let last = tokens.iter().rposition(|it| is(it, &[own]));
+    let between = first.zip(last).and_then(|(first, last)| tokens.get(first..last));
+    let mut operators = between.into_iter().flat_map(|it| it.split(|it| matches!(it, Token::Word(_))));
+    !tokens.iter().any(|it| is(it, &["!", "alias"]))
+        && between.is_some()
+        && operators.all(|it| matches!(it, [] | [Token::Operator('&'), Token::Operator('&')]))
 }
 
 /// Returns true for a variable of code whose only value is a new temporary directory.
@@ -273,7 +293,7 @@ fn lists_files(run: &Run) -> bool {
 }
 
 /// Judges `rm` with the names that another command prints.
-fn fed(scene: &Scene<'_>) -> Option<Denial> {
+pub(crate) fn fed(scene: &Scene<'_>) -> Option<Denial> {
     let sources: Vec<&Run> = scene.input().collect();
     for source in sources.iter().rev() {
         match source.program() {

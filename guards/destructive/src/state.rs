@@ -80,6 +80,7 @@ mod tests {
                 "build-arm64" | "app/Generated" | "data" | "marked" | "results" => {
                     (PathKind::Directory, false, false, true)
                 }
+                "absent" | "absent/a" => (PathKind::Missing, false, false, false),
                 "marked/CACHEDIR.TAG" | ".env" => (PathKind::File, false, false, true),
                 _ => return None,
             };
@@ -113,6 +114,8 @@ mod tests {
             "rm -rf new.txt made src && npm test",
             "cp -r a made/ && rm -rf made",
             "mkdir -p x && rm -rf src",
+            "mkdir -p absent/a && touch absent/a/b && rm -r absent",
+            "mkdir absent; touch absent/b; rm -r absent",
             "python3 -c \"import shutil; shutil.rmtree('made')\"",
         ] {
             assert!(!is_denied(line, Preset::Standard), "{line}");
@@ -133,6 +136,8 @@ mod tests {
             "rm -rf made*",
             "rm -rf made-not",
             "rm -rf made/../new",
+            "mkdir -p absent && mv src absent/ && rm -rf absent",
+            "mkdir -p new/a && rm -rf new",
             "mv ~/work made/ && rm -rf made",
             "git mv docs made/ && rm -rf made",
             "rm -rf made/link/*",

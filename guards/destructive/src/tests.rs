@@ -303,6 +303,116 @@ fn what_can_be_made_again_passes() {
 }
 
 #[test]
+fn a_command_that_may_have_failed_or_run_elsewhere_excuses_nothing() {
+    for line in [
+        // A directory.
+        "cd /tmp/none; rm -rf *",
+        "[ -d /tmp/build ] && cd /tmp/build; rm -rf *",
+        "cd build || true; rm -rf *",
+        "cd build\nrm -rf *",
+        "cd build || echo none; rm -rf .",
+        "cd build || rm -rf *",
+        "cd /tmp & rm -rf src",
+        "cd /tmp && ls & rm -rf src",
+        "{ cd /tmp; } & rm -rf src",
+        "if cd /tmp/none; then :; fi; rm -rf src",
+        "if cd /tmp/none; then :; else rm -rf src; fi",
+        "until cd /tmp/none; do break; done; rm -rf src",
+        "cd /tmp /x; rm -rf src",
+        "pushd -n /tmp; rm -rf src",
+        "cd /tmp; cd ~-; rm -rf src",
+        "cd() { :; }; cd /tmp && rm -rf src",
+        "rm() { :; }; unset -f rm; rm -rf src",
+        "{ cd /tmp/none; true; } && rm -rf src",
+        "false && mkdir -p /tmp/none; cd /tmp/none; rm -rf src",
+        "mkdir /tmp/a && cd /tmp/a; rm -rf src",
+        "set -e; if cd /tmp/none; then :; fi; rm -rf src",
+        "cd /tmp/none || return; rm -rf src",
+        // A new directory.
+        "mkdir src; rm -rf src",
+        "mkdir src 2>/dev/null; rm -rf src",
+        "git clone https://x.example.org/a src; rm -rf src",
+        "false && mkdir work; rm -rf work",
+        "mkdir src || rm -rf src",
+        "! mkdir src && rm -rf src",
+        "mkdir -p src && rm -rf src",
+        "mkdir --help src && rm -rf src",
+        "find . -maxdepth 0 -exec mkdir src \\; && rm -rf src",
+        "d=$(mktemp -d -p .); rm -rf \"$d/../src\"",
+        "cd $(mktemp -d -p .) && rm -rf ../src",
+        // Variables.
+        "x=src; x=/tmp/q | cat; rm -rf $x",
+        "x=src; x=/tmp/q & rm -rf $x",
+        "x=src; x=/tmp/q && true & rm -rf $x",
+        "x=src; echo /tmp/q | read x; rm -rf $x",
+        "x=src; f() { local x=/tmp/q; }; f; rm -rf $x",
+        "x=/tmp/q; x=src bash -c 'rm -rf $x'",
+        "x=/tmp/q; env x=src bash -c 'rm -rf $x'",
+        "x=/tmp/q; x=src eval 'rm -rf $x'",
+        "set -- src; false && set -- /tmp/q; rm -rf $1",
+        // Texts of files.
+        "echo 'rm -rf src' > x; if false; then echo ls > x; fi; sh x",
+        "echo 'rm -rf src' > x; false && echo ls > x; sh x",
+        "echo 'rm -rf src' > x; true || echo ls > x; sh x",
+        "echo 'rm -rf src' > x; echo ls > x & sh x",
+        // Functions and aliases.
+        "rm() { :; }; command rm -rf src",
+        "rm() { :; }; env rm -rf src",
+        "rm() { :; }; echo src | xargs rm -rf",
+        "rm() { :; }; find src -exec rm -rf {} +",
+        "rm() { :; }; bash -c 'rm -rf src'",
+        "if false; then rm(){ :; }; fi; rm -rf src",
+        "rm(){ :; } & rm -rf src",
+        "rm(){ :; } | cat; rm -rf src",
+        "(rm(){ :; }); rm -rf src",
+        "case x in y) rm(){ :; };; esac; rm -rf src",
+        "f(){ rm -rf src; }; if false; then f(){ :; }; fi; f",
+        "alias rm=echo; rm -rf src",
+        "alias rm=echo\nrm -rf src",
+        "rm() { rm -rf src; }; rm x",
+        // What is beside the files that are found.
+        "find . -type d -name node_modules -exec rm -rf {}/../src \\;",
+        "find . -name '*.rs' -exec sh -c ': > {}' \\;",
+        "cat <<E\r\nx\r\nE\r\nrm -rf src",
+    ] {
+        assert!(denied(line, Preset::Standard).is_some(), "{line}");
+    }
+    for line in [
+        "cd dir && rm -rf build",
+        "cd build; make clean",
+        "cd sub; rm -rf build node_modules",
+        "cd src; ls; cd ..; rm -rf target",
+        "cd target && rm -rf * && ls; cd ..",
+        "mkdir -p out && rm -rf out/*",
+        "cd /tmp; rm -rf x",
+        "cd /tmp && rm -rf x; rm -rf y",
+        "mkdir -p /tmp/a; cd /tmp/a; rm -rf x",
+        "mkdir -p /tmp/a/b && cd /tmp/a; rm -rf x",
+        "d=$(mktemp -d); cd \"$d\"; rm -rf x",
+        "d=$(mktemp -d) && cd \"$d\"; rm -rf x",
+        "cd /tmp/x || exit 1; rm -rf y",
+        "cd /tmp/x || { echo none >&2; exit 1; }; rm -rf y",
+        "set -euo pipefail\ncd /tmp/x\nrm -rf y",
+        "if cd /tmp/x; then rm -rf y; fi",
+        "cd /tmp/x && { ls; rm -rf y; }",
+        "cd /tmp/x && (ls; rm -rf y)",
+        "pushd /tmp/x && rm -rf y && popd",
+        "mkdir x && cp a x && rm -r x; ls",
+        "git clone https://x.example.org/a b && ls b && rm -rf b",
+        "x=/tmp/q; [ -n \"$y\" ] && echo \"$y\"; rm -rf $x",
+        "x=/tmp/q; ls | cat; rm -rf $x",
+        "clean() { local d=$1; rm -rf /tmp/\"$d\"; }; clean a",
+        "log() { echo \"$@\"; }; log rm -rf src",
+        "git() { command git \"$@\"; }; git status",
+        "alias ll='ls -l'; ll src",
+        "find . -name '*.log' -exec sh -c ': > {}' \\;",
+        "mkdir -p a\r\ncd a\r\nrm -rf build\r\n",
+    ] {
+        assert_eq!(denied(line, Preset::Standard), None, "{line}");
+    }
+}
+
+#[test]
 fn presets_and_allowances_change_the_answer() {
     assert_eq!(denied("rm -rf src", Preset::Relaxed), None);
     // As SQL that does the same.

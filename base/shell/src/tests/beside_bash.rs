@@ -17,7 +17,7 @@ const LINES: usize = 600;
 const VARIABLE: &str = "HOOKBOX_SHELL_LINES";
 
 /// Forms that run a command in their place.
-const RUNS: [&str; 54] = [
+const RUNS: [&str; 58] = [
     "{}; :",
     ": && {}",
     "false || {}",
@@ -72,10 +72,14 @@ const RUNS: [&str; 54] = [
     "echo ${a[$({}; echo 1)]}",
     "a=(1); : ${#a[1 + $({}; echo 1)]}",
     "[ -d . ] && {}",
+    "cat <<E\r\nx\r\nE\r\n{}",
+    "x() { :; }; {}",
+    "f() { local x=1; }; f; {}",
+    "{x}> file; {}",
 ];
 
 /// Forms that run a text as commands in their place, which has quotes around it.
-const SCRIPTS: [&str; 39] = [
+const SCRIPTS: [&str; 42] = [
     "eval {}",
     "bash -c {}",
     "sh -ec {}",
@@ -115,6 +119,9 @@ const SCRIPTS: [&str; 39] = [
     "echo {} | tail -n 99 | sh",
     "xargs -d '\\n' -n1 bash -c <<< {}",
     ": | xargs bash -c {}",
+    "echo {} > s; if false; then echo : > s; fi; bash s",
+    "x={}; x=: | cat; eval \"$x\"",
+    "x=:; x={} bash -c 'eval \"$x\"'",
 ];
 
 /// Forms with a text that is not run.
@@ -139,7 +146,7 @@ const TEXTS: [&str; 17] = [
 ];
 
 /// The mark as bash reads it.
-const MARKS: [&str; 25] = [
+const MARKS: [&str; 30] = [
     "mark",
     "mark a b",
     "'mark' a",
@@ -165,6 +172,11 @@ const MARKS: [&str; 25] = [
     "time -p -- mark",
     "n='a[$(mark)]'; [[ n -eq 1 ]] || :",
     "n='$(mark)'; : \"${n@P}\"",
+    "n='a[$(mark)]'; : ${!n}",
+    "mark() { :; }; command mark",
+    "mark() { :; }; mark | cat; env mark",
+    "(mark() { :; }); mark",
+    "alias mark=:; mark",
 ];
 
 fn quoted(text: &str) -> String {

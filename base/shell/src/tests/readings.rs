@@ -177,3 +177,31 @@ fn a_command_knows_what_feeds_it() {
         assert_eq!(found, Some(sources), "{line}: {:?}", seen(line));
     }
 }
+
+#[test]
+fn a_carriage_return_is_a_letter_and_may_be_a_part_of_a_line_end() {
+    for text in [
+        "cat <<E\r\nx\r\nE\r\nrm x",
+        "cat > f <<'EOF'\r\nhello\r\nEOF\r\nrm x",
+        "cat > f <<'EOF'\r\nhello\r\nEOF\nrm x",
+        "ls \r#; rm x",
+        "echo x\r#y; rm x",
+        "for i in \r ; do rm x; done",
+        "for i in a\r\ndo\r\nrm x\r\ndone\r\n",
+        "ls\r\nrm x\r\n",
+        "ls\rrm x; rm x",
+        // Bash leaves this letter out of a script that it does not find in its arguments.
+        "r\0m x",
+        "{x}>a b[0]=1 rm x",
+        "coproc $y rm x",
+        "y='a[$(rm x)]'; echo ${!y}",
+        "y='a[$(rm x)]'; echo ${!y:-z}",
+        "y='a[$(rm x)]'; declare -n r=$y; echo $r",
+    ] {
+        assert!(seen(text).iter().any(|words| words == "rm x"), "{text:?}: {:?}", seen(text));
+    }
+    // Neither reading has a command that is not in the text.
+    for text in ["cat <<E\r\nrm x\r\nE\r\n", "echo 'a\r\nrm x\r\n'", "ls # a\r\n"] {
+        assert!(seen(text).iter().all(|words| words != "rm x"), "{text:?}: {:?}", seen(text));
+    }
+}

@@ -68,14 +68,21 @@ pub enum Area {
 }
 
 impl Area {
-    /// Returns the area of an argument of a command.
+    /// Returns the area of an argument of a command. It is a cheap one only if it is that in each directory in which the
+    /// command may run.
     pub fn of(arg: &Arg, run: &Run, cwd: &str) -> Self {
+        let first = Self::in_directory(arg, run.directory.as_deref(), cwd);
+        let mut others = run.elsewhere.iter().map(|it| Self::in_directory(arg, Some(it), cwd));
+        if first.is_cheap() { others.find(|it| !it.is_cheap()).unwrap_or(first) } else { first }
+    }
+
+    fn in_directory(arg: &Arg, directory: Option<&str>, cwd: &str) -> Self {
         let text = arg.text.trim_end_matches('/');
         if text.is_empty() && arg.text.starts_with('/') {
             return Self::System;
         }
-        let directory = run.directory.as_deref();
-        let path = join_path(directory.unwrap_or("$PWD"), &arg.text);
+        // Bash takes the carriage return at the end of a line as a part of the name, and others do not.
+        let path = join_path(directory.unwrap_or("$PWD"), arg.text.trim_end_matches('\r'));
         let is_pattern_of_all = arg.sort == Sort::Pattern
             && matches!(path.rsplit('/').next(), Some("*" | ".*" | "**" | "{*,.*}" | ".[!.]*" | "*.*"));
         // All files of a directory are worth what the directory is.
