@@ -345,6 +345,8 @@ fn the_hook_reads_the_command_of_any_shell_and_of_unknown_tools() {
         ("bash", json!({ "command": "ls" }), false),
         ("bash", json!({ "odd": ["rm", "-rf", "src"] }), true),
         ("run_it", json!({ "cmd": "rm -rf src" }), true),
+        ("bash", json!("{\"command\": \"rm -rf src\"}"), true),
+        ("run_shell_command", json!(" {\"command\": [\"rm\", \"-rf\", \"src\"]}"), true),
         ("read", json!({ "file_path": "rm -rf src" }), false),
     ] {
         let answer = Guard::before_tool_call(&cx, &ToolCall::new(tool, input)).unwrap();
