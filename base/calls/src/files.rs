@@ -12,7 +12,8 @@ use crate::{Call, lines, name_words, named, patterns};
 const WRITES: &str = "write create edit append update save replace insert patch put add";
 
 /// The fields with the text that goes into a file, in their plain form.
-const CONTENTS: &str = "content contents filetext text newstring newstr newsource newtext data code";
+pub(crate) const CONTENTS: &str = "content contents filetext text newstring newstr newsource newtext newcontent inserttext \
+    replacement codeedit data code";
 
 /// The most files of one call; further ones are left out.
 const MAX_FILES: usize = 256;
@@ -128,7 +129,8 @@ fn of_words(call: &Call<'_>, directory: &str) -> Vec<File> {
         return Vec::new();
     }
     let (texts, text) = (texts(call.input), content(call));
-    let paths = texts.iter().filter(|it| !is_in(CONTENTS, &it.0)).filter_map(|(field, it)| path(field, it));
+    let paths =
+        texts.iter().filter(|it| !is_in(CONTENTS, &it.0)).filter_map(|(field, it)| path(field, it, false));
     let files = paths.map(|it| File {
         path: join_path(directory, it),
         usage: FileUse::Writes,
@@ -174,6 +176,37 @@ mod tests {
             ("Edit", json!({"file_path": "a", "old_string": "o", "new_string": "n"}), &["writes /w/a: n"]),
             ("delete_file", json!({"path": "a"}), &["removes /w/a"]),
             ("move_file", json!({"path": "a", "destination": "b"}), &["moves /w/a", "writes /w/b"]),
+            ("move_file", json!({"destination": "b", "source": "a"}), &["moves /w/a", "writes /w/b"]),
+            ("rename_file", json!({"from": "a", "to": "d/b"}), &["moves /w/a", "writes /w/d/b"]),
+            ("move_file", json!({"file_path": "/z", "target": "~/b"}), &["moves /z", "writes ~/b"]),
+            (
+                "move_file",
+                json!({"options": {"src": ["a", "b"], "dest": "c"}}),
+                &["moves /w/a", "moves /w/b", "writes /w/c"],
+            ),
+            (
+                "Edit",
+                json!({"path": "a", "edits": [{"uri": "/b", "old": "/c", "new": "/d"}]}),
+                &["writes /w/a", "writes /b"],
+            ),
+            (
+                "Edit",
+                json!({"path": "a", "old_string": "/c", "new_string": "/d", "x": 5}),
+                &["writes /w/a: /d"],
+            ),
+            (
+                "delete_file",
+                json!({"path": "a", "items": [{"what": "~/b"}]}),
+                &["removes /w/a", "removes ~/b"],
+            ),
+            ("Write", json!({"uri": "file:///a/b", "content": "./c"}), &["writes /a/b: ./c"]),
+            ("Read", json!({"path": "a", "why": "/b"}), &["reads /w/a"]),
+            (
+                "apply_patch",
+                json!("*** Begin Patch\n*** Update File: c\n+x\n*** Update File: a\n*** Move to: d/a\n+x"),
+                &["writes /w/c", "moves /w/a", "writes /w/d/a"],
+            ),
+            ("mcp__fs__rename", json!({"to": "d/a", "from": "a"}), &["moves /w/a", "writes /w/d/a"]),
             ("Grep", json!({"path": "a", "glob": "*.env"}), &["reads /w/a", "reads* /w/**/*.env"]),
             ("apply_patch", json!(patch), &["writes /w/a", "removes /w/b"]),
             ("apply_patch", json!({"input": patch}), &["writes /w/a", "removes /w/b"]),

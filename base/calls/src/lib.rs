@@ -31,7 +31,7 @@ pub use files::{CallFacts, File, facts};
 pub use hookbox_shell::FileUse;
 pub use kinds::{ToolKind, claude_name, claude_names, kind_of, plain};
 pub use line::{command_of, is_command, is_list_of_commands};
-pub use lines::{RUNS, lines, name_words};
+pub use lines::{RUNS, is_destination, lines, name_words};
 pub use mcp_tool::{is_same_mcp_tool, mcp_names, tools_on};
 pub use paths::{MAX_PATHS, is_file, named, patterns};
 pub use texts::{decoded, directories, directory, texts};

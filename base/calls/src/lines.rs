@@ -50,6 +50,10 @@ const READS: &str = "read get cat show view open load download fetch head tail g
 pub(crate) const REMOVES: &str = "delete remove rm rmdir unlink trash erase purge wipe empty destroy";
 pub(crate) const MOVES: &str = "move rename mv";
 const COPIES: &str = "copy cp duplicate";
+
+/// Fields of a tool that moves or copies files, with what it moves and where to.
+const ENDS: &str = "from to src dst dest target old new oldname newname";
+
 const SENDS: &str = "upload send attach share publish post";
 
 /// Words of names whose tools take whole directories.
@@ -182,7 +186,14 @@ fn of_texts(name: &str, texts: &[(String, String)]) -> Vec<String> {
             lines.push(format!("patch -p1 <<< {}", quoted(text)));
         }
     }
-    let paths: Vec<String> = texts.iter().filter_map(|(field, text)| path(field, text)).map(quoted).collect();
+    let moves = is_of_moves(&words);
+    let paths =
+        texts.iter().filter_map(|(field, text)| Some((is_destination(field), path(field, text, moves)?)));
+    let mut paths: Vec<(bool, &str)> = paths.collect();
+    if moves {
+        paths.sort_by_key(|(is_destination, _)| *is_destination);
+    }
+    let paths: Vec<String> = paths.into_iter().map(|(_, path)| quoted(path)).collect();
     if is_one(REMOVES) {
         // A tool that removes files takes no directory with all that is in it.
         let own = name_words(name);
@@ -230,12 +241,24 @@ fn line(field: &str, texts: &[(String, String)]) -> Option<String> {
     })
 }
 
-/// Returns the text of a field if it is a path: absolute, in a home directory, or in a field that says so.
-pub(crate) fn path<'t>(field: &str, text: &'t str) -> Option<&'t str> {
+/// Returns true if the words of a tool's name say that it moves or copies files.
+pub(crate) fn is_of_moves(words: &[String]) -> bool {
+    words.iter().any(|word| is_in(MOVES, word) || is_in(COPIES, word))
+}
+
+/// Returns true if a field of a tool that moves or copies holds the place to which it does.
+pub fn is_destination(field: &str) -> bool {
+    field == "to" || ["dest", "dst", "target", "new"].iter().any(|it| field.starts_with(it))
+}
+
+/// Returns the text of a field if it is a path: absolute, in a home directory, or in a field that says so. A tool that moves
+/// files has more such fields.
+pub(crate) fn path<'t>(field: &str, text: &'t str, moves: bool) -> Option<&'t str> {
     let path = text.strip_prefix("file://").unwrap_or(text);
     let is_named = ["path", "file", "directory", "dir", "folder", "source", "destination", "uri"]
         .iter()
-        .any(|it| field.trim_end_matches('s').ends_with(it));
+        .any(|it| field.trim_end_matches('s').ends_with(it))
+        || moves && is_in(ENDS, field);
     let is_path = path.starts_with('/') && !path.starts_with("//")
         || path.starts_with("~/")
         || path.starts_with("./")
