@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 pub use hookbox_calls::{CallFacts, File, FileUse, ToolKind};
-use hookbox_calls::{command_of, decoded, kind_of, named};
+use hookbox_calls::{command_of, decoded, kind_of_call, named};
 
 use crate::{Context, Document, Value};
 
@@ -44,7 +44,7 @@ impl ToolCall {
     /// Makes a call with the facts that the host would derive, by an agent that works in `cwd`.
     pub(crate) fn derived(name: String, input: Value, cwd: &str) -> Self {
         let input = decoded(input);
-        let kind = kind_of(&name);
+        let kind = kind_of_call(&name, &input);
         let command = if kind == ToolKind::Shell { command_of(&name, &input) } else { None };
         let paths = if kind.is_of_files() { paths(&name, &input, Path::new(cwd)) } else { Vec::new() };
         Self { id: None, name, kind, command, paths, input: input.into() }

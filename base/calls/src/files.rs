@@ -3,7 +3,7 @@
 use hookbox_shell::{FileUse, Known, Mode, Place, Run, UsedFile, is_in, join_path, runs};
 use serde_json::{Value, json};
 
-use crate::kinds::ToolKind;
+use crate::kinds::{ToolKind, shows};
 use crate::lines::{MOVES, REMOVES, path};
 use crate::texts::{directory, texts};
 use crate::{Call, lines, name_words, named, patterns};
@@ -118,7 +118,13 @@ fn of_tool(call: &Call<'_>, paths: &[&str], cwd: &str) -> Vec<File> {
         is_pattern: true,
         text: None,
     });
-    files.chain(globs).collect()
+    let mut files: Vec<File> = files.chain(globs).collect();
+    if call.kind == ToolKind::Edit && shows(call.input).is_none() {
+        let read: Vec<File> =
+            files.iter().map(|it| File { usage: FileUse::Reads, text: None, ..it.clone() }).collect();
+        files.extend(read);
+    }
+    files
 }
 
 /// Returns the files that a tool writes which is known by the words of its name. Those that it reads, removes or moves are
@@ -165,7 +171,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{command_of, kind_of};
+    use crate::{command_of, kind_of_call};
 
     #[test]
     fn a_call_uses_the_files_of_its_tool_and_its_lines() {
@@ -175,6 +181,12 @@ mod tests {
             ("Write", json!({"file_path": "/a", "content": "x y"}), &["writes /a: x y"]),
             ("Edit", json!({"file_path": "a", "old_string": "o", "new_string": "n"}), &["writes /w/a: n"]),
             ("delete_file", json!({"path": "a"}), &["removes /w/a"]),
+            ("text_editor", json!({"command": "view", "path": "a"}), &["reads /w/a"]),
+            (
+                "text_editor",
+                json!({"command": "view", "op": "x", "path": "a"}),
+                &["writes /w/a", "reads /w/a"],
+            ),
             ("move_file", json!({"path": "a", "destination": "b"}), &["moves /w/a", "writes /w/b"]),
             ("move_file", json!({"destination": "b", "source": "a"}), &["moves /w/a", "writes /w/b"]),
             ("rename_file", json!({"from": "a", "to": "d/b"}), &["moves /w/a", "writes /w/d/b"]),
@@ -230,7 +242,7 @@ mod tests {
             ("mcp__x__run", json!({"cwd": "s", "command": "rm a"}), &["removes /w/s/a"]),
             ("WebFetch", json!({"url": "https://example.com/a"}), &[]),
         ] {
-            let (kind, command) = (kind_of(name), command_of(name, &input));
+            let (kind, command) = (kind_of_call(name, &input), command_of(name, &input));
             let command = command.as_deref().filter(|_| kind == ToolKind::Shell);
             let call = Call { name, kind, command, input: &input };
             let shown = |file: File| {

@@ -169,6 +169,24 @@ fn a_line_that_the_user_allows_passes_as_a_whole() {
 fn tools_that_read_and_write_files_are_guarded() {
     let token = format!("ghp_{}", "a1B2".repeat(9));
     assert!(blocks("read_file", json!({"file_path": "/work/.env"})));
+    for tool in [
+        "file_editor",
+        "str_replace_editor",
+        "str_replace_based_edit_tool",
+        "developer__text_editor",
+        "text_editor",
+        "edit",
+    ] {
+        let call = |path: &str| json!({"command": "view", "path": path});
+        assert!(blocks(tool, call("/work/.env")) && blocks(tool, call("/home/me/.ssh/id_rsa")), "{tool}");
+        assert!(blocks(tool, json!({"command": "view", "action": "x", "path": "/work/.env"})), "{tool}");
+        assert!(!blocks(tool, call("/work/src/a.rs")), "{tool}");
+        assert!(
+            !blocks(tool, json!({"command": "create", "path": "/work/.env", "file_text": "A=1"})),
+            "{tool}"
+        );
+    }
+    assert!(blocks("read_file", json!("{\"file_path\": \"/work/.env\"}")));
     assert!(blocks("write_file", json!({"file_path": "a.py", "content": format!("T = '{token}'")})));
     assert!(blocks("edit", json!({"file_path": "a.py", "new_string": token})));
     assert!(blocks("mcp__x__run", json!({"command": "cat .env"})));
