@@ -198,9 +198,16 @@ fn judge_reading(
         let (cwd, preset) = (cwd.unwrap_or("."), settings.preset);
         let scene = Scene { reading, run, at, cwd, preset, line, around };
         let Some(denial) = rule(&scene) else { continue };
-        let shown = shown(run);
-        if !settings.allows(&shown) {
-            return Some((shown, denial));
+        let command = shown(run);
+        if !settings.allows(&command) {
+            return Some((command, denial));
+        }
+        // What is allowed is a command, without its redirections.
+        let silent = Run { words: vec![Arg::default()], ..run.clone() };
+        let denial = (!run.redirections.is_empty()).then(|| rule(&Scene { run: &silent, ..scene })).flatten();
+        let command = shown(&Run { words: Vec::new(), ..silent });
+        if let Some(denial) = denial.filter(|_| !settings.allows(&command)) {
+            return Some((command, denial));
         }
     }
     let limit = reading.unread.iter().any(|it| matches!(it, Unread::Limit | Unread::Values))
@@ -211,22 +218,26 @@ fn judge_reading(
     })
 }
 
-/// Returns true if an allowed command is this one. A `*` at its end is the rest of its last word, and any further words
-/// of the same command.
+/// Returns true if an allowed command is this one. A `*` at the end of its last word is the rest of this word, without `..`
+/// and `:`; a `*` alone is further words that are no options.
 pub fn allows(allowed: &str, text: &str) -> bool {
-    let words = |text: &str| text.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let Some(begin) = allowed.trim().strip_suffix('*') else { return words(allowed) == words(text) };
-    let is_one = !text.contains([';', '|', '&', '\n', '`', '$', '>', '<']);
-    let (begin, text, is_whole) = (words(begin), words(text), begin.ends_with(' '));
-    is_one
-        && match begin.split_last() {
-            Some((last, before)) if !is_whole => {
-                text.starts_with(before) && text.get(before.len()).is_some_and(|it| it.starts_with(last))
-            }
-            // Not everything.
-            None => false,
-            Some(_) => text.starts_with(&begin),
+    let is_several = text.contains('\n');
+    let [allowed, text] = [allowed, text].map(|it| it.split_ascii_whitespace().collect::<Vec<_>>());
+    let Some((last, begin)) = allowed.split_last() else { return false };
+    let Some(start) = last.strip_suffix('*') else { return allowed == text };
+    let is_simple = |it: &str| it.chars().all(|it| it.is_alphanumeric() || "-_./:@+=,%~*".contains(it));
+    let words = text.strip_prefix(begin).filter(|_| !is_several);
+    match words {
+        // Not everything.
+        None => false,
+        Some(rest) if start.is_empty() => {
+            !begin.is_empty() && rest.iter().all(|it| is_simple(it) && !it.starts_with('-'))
         }
+        Some([word]) => word
+            .strip_prefix(start)
+            .is_some_and(|it| is_simple(it) && !["..", ".*", ":"].iter().any(|out| it.contains(out))),
+        Some(_) => false,
+    }
 }
 
 /// Returns a command as it is shown to people, and compared with allowed ones.
@@ -360,16 +371,45 @@ mod tests {
     }
 
     #[test]
+    fn a_redirection_of_an_allowed_command_is_judged_apart() {
+        let rule = |scene: &Scene<'_>| {
+            let is_odd = scene.run.program() == Some("x")
+                || scene.run.redirections.iter().any(|it| it.target.text == "/dev/sda");
+            is_odd.then(|| Denial::new("", "", ""))
+        };
+        for (line, expected) in
+            [("x a", None), ("x a > b", None), ("x a >/dev/sda", Some("> /dev/sda")), ("x -a", Some("x -a"))]
+        {
+            let settings = Settings { allow: vec!["x *".to_owned()], ..Settings::default() };
+            assert_eq!(judge(line, None, &settings, rule).map(|it| it.0).as_deref(), expected, "{line}");
+        }
+    }
+
+    #[test]
     fn an_allowed_command_is_a_whole_one_or_a_beginning() {
         for (allowed, text, expected) in [
             ("git push", "git  push", true),
             ("git push", "git push x", false),
             ("git push *", "git push x y", true),
             ("git push *", "git push", true),
+            ("git push *", "git push x --force", false),
+            ("git push *", "git push \"-f\"", false),
             ("git push *", "git pushx", false),
-            ("git push wip/*", "git push wip/a --force", true),
+            ("git push wip/*", "git push wip/a/b", true),
+            ("git push wip/*", "git push wip/a --force", false),
+            ("git push wip/*", "git push wip/a main", false),
+            ("git push wip/*", "git push wip/a:main", false),
+            ("git push wip/*", "git push wip/../main", false),
             ("git push wip/*", "git push main wip/a", false),
             ("git push wip/*", "git push", false),
+            ("rm -rf gen/*", "rm -rf gen/*", true),
+            ("rm -rf gen/*", "rm -rf gen/a", true),
+            ("rm -rf gen/*", "rm -rf gen/../src", false),
+            ("rm -rf gen/*", "rm -rf gen/.\".\"/src", false),
+            ("rm -rf gen/*", "rm -rf gen/.?/src", false),
+            ("rm -rf gen/*", "rm -rf gen/.*/src", false),
+            ("rm -rf gen/*", "rm -rf gen/a src", false),
+            ("git push *", "git push\nls", false),
             ("git push *", "git push; ls", false),
             ("git push *", "git push $(ls)", false),
             ("*", "ls", false),
