@@ -293,6 +293,46 @@ pub fn has(args: &[Arg], letter: char, long: &str) -> bool {
     })
 }
 
+/// Returns true if an option that excuses a command surely counts: it is not the value of another option, nothing takes it
+/// back, and its own value is none, `true`, `client` or `server`. `takes` tells whether an option takes the next word.
+pub fn surely_has(args: &[Arg], letter: char, long: &str, takes: impl Fn(&str) -> bool) -> bool {
+    let name = long.trim_start_matches('-');
+    let (mut found, mut is_value) = (false, false);
+    for text in args.iter().map(|it| it.text.as_str()).take_while(|it| *it != "--") {
+        let value = text.strip_prefix(long).and_then(|it| it.strip_prefix('=')).filter(|_| !name.is_empty());
+        let denied = text.strip_prefix("--no-").unwrap_or_default();
+        let is_denied = !denied.is_empty() && (name.starts_with(denied) || denied.chars().eq([letter]));
+        if is_denied || value.is_some_and(|it| !matches!(it, "client" | "server" | "true")) {
+            return false;
+        }
+        if std::mem::take(&mut is_value) {
+            continue;
+        }
+        found |= text == long || value.is_some();
+        if text.starts_with("--") {
+            is_value = !text.contains('=') && takes(text);
+        } else if let Some(group) = text.strip_prefix('-') {
+            // A letter that takes a value has the rest of the group.
+            let mut letters = group.chars();
+            for option in letters.by_ref() {
+                found |= option == letter;
+                if takes(&format!("-{option}")) {
+                    is_value = letters.as_str().is_empty();
+                    break;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Returns a test for the options of a list, also abbreviated ones.
+pub fn listed(list: &str) -> impl Fn(&str) -> bool {
+    move |option| {
+        list.split_ascii_whitespace().any(|it| it == option || option.len() > 2 && it.starts_with(option))
+    }
+}
+
 /// Answers a tool call in its surroundings.
 ///
 /// # Errors
@@ -382,6 +422,37 @@ mod tests {
         {
             let settings = Settings { allow: vec!["x *".to_owned()], ..Settings::default() };
             assert_eq!(judge(line, None, &settings, rule).map(|it| it.0).as_deref(), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_option_excuses_a_command_only_if_it_surely_counts() {
+        for (line, expected) in [
+            ("x -n", true),
+            ("x -fdn", true),
+            ("x -f --dry-run -d", true),
+            ("x -e a -n", true),
+            ("x -ea -n", true),
+            ("x --exclude=a --dry-run", true),
+            ("x --dry-run=client -o a", true),
+            ("x -e -n -n", true),
+            ("x -e -n", false),
+            ("x -en", false),
+            ("x -fde -n", false),
+            ("x --exclude --dry-run", false),
+            ("x --excl --dry-run", false),
+            ("x -- -n", false),
+            ("x -n --no-dry-run", false),
+            ("x -n --no-dry", false),
+            ("x -an --no-n", false),
+            ("x --dry-run=false", false),
+            ("x --dry-run=none", false),
+            ("x --dry-run --dry-run=no", false),
+            ("x n --dry", false),
+        ] {
+            let reading = runs(line, &Known::default());
+            let args = reading.runs[0].args();
+            assert_eq!(surely_has(args, 'n', "--dry-run", listed("-e --exclude -o")), expected, "{line}");
         }
     }
 
