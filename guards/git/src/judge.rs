@@ -82,17 +82,51 @@ fn is_temporary(scene: &Scene<'_>, directory: Option<&Arg>) -> bool {
     place == Area::Temporary
 }
 
-/// Returns true if the line keeps all changes in a stash before.
+/// Returns true if the command right before keeps all changes in a stash: in the same repository of this machine, and surely.
 fn is_stashed(scene: &Scene<'_>) -> bool {
-    scene.before().iter().any(|run: &Run| {
-        run.program() == Some("git")
-            && parts(run.args()).is_some_and(|(sub, args, _)| {
-                sub == "stash"
-                    && args.first().is_none_or(|it| {
-                        matches!(it.text.as_str(), "push" | "save") || it.text.starts_with('-')
-                    })
-            })
-    })
+    let Some((run, earlier)) = scene.before().split_last() else { return false };
+    let (Some((sub, args, _)), Some((_, own, _))) = (parts(run.args()), parts(scene.run.args())) else {
+        return false;
+    };
+    let options = |run: &Run, args: &[Arg]| run.args().len() - args.len();
+    let (before, own) = (options(run, args), options(scene.run, own));
+    let same = before == own && run.args().iter().zip(scene.run.args()).take(own - 1).all(|(a, b)| a == b);
+    let is_here = same
+        && run.program() == Some("git")
+        && sub == "stash"
+        && (&run.directory, &run.elsewhere) == (&scene.run.directory, &scene.run.elsewhere)
+        && (run.place, scene.run.place) == (Place::Here, Place::Here)
+        && !scene.line.contains("GIT_");
+    let args = args.strip_prefix(&[Arg::plain("push")]).unwrap_or(args);
+    let is_saved = args.first().is_some_and(|it| it.text == "save");
+    let is_part = has(args, 'p', "--patch")
+        || has(args, 'S', "--staged")
+        || has(args, '\0', "--pathspec-from-file")
+        || args.iter().any(|it| it.text == "--");
+    let is_whole = !is_part && (is_saved || operands(args, "-m --message").is_empty());
+    let at = earlier.iter().filter(|it| it.args().iter().any(|it| it.text == "stash")).count();
+    is_here && is_whole && is_linked(scene.line, at)
+}
+
+/// Returns true if the line goes from one `git stash` to the next command of git only after the stash: behind `&&`, or behind
+/// `;` and a stash that surely runs.
+fn is_linked(line: &str, at: usize) -> bool {
+    let Some((at, stash)) = line.match_indices(" stash").nth(at) else { return false };
+    let (before, after) =
+        (line.get(..at).unwrap_or_default(), line.get(at + stash.len()..).unwrap_or_default());
+    let Some((between, _)) = after.split_once("git ") else { return false };
+    let before = before.rsplit_once("git").map_or("", |(before, _)| before).trim_matches(' ');
+    let between = between.replace("2>&1", "");
+    let between = between.trim_end_matches(' ');
+    let is_alone = || before.is_empty() || before.ends_with([';', '\n', '\'', '"']);
+    let options = match between.strip_suffix("&&") {
+        Some(options) => options,
+        None => match between.strip_suffix([';', '\n']) {
+            Some(options) if is_alone() => options,
+            _ => return false,
+        },
+    };
+    !before.contains("||") && !options.contains(['|', '&', ';', '\n', '(', ')', '{', '}', '#', '`'])
 }
 
 /// Judges git, with as many aliases of aliases as `deeper`.
