@@ -13,7 +13,7 @@ const WRITES: &str = "write create edit append update save replace insert patch 
 
 /// The fields with the text that goes into a file, in their plain form.
 pub(crate) const CONTENTS: &str = "content contents filetext text newstring newstr newsource newtext newcontent inserttext \
-    replacement codeedit data code";
+    filecontent filecontents replacement replacementcontent codecontent codeedit data code";
 
 /// The most files of one call; further ones are left out.
 const MAX_FILES: usize = 256;
@@ -210,6 +210,11 @@ mod tests {
                 "delete_file",
                 json!({"path": "a", "items": [{"what": "~/b"}]}),
                 &["removes /w/a", "removes ~/b"],
+            ),
+            (
+                "delete_file",
+                json!({"path": "a", "what": ".b/c", "n": ".d"}),
+                &["removes /w/a", "removes /w/.b/c"],
             ),
             ("Write", json!({"uri": "file:///a/b", "content": "./c"}), &["writes /a/b: ./c"]),
             ("Read", json!({"path": "a", "why": "/b"}), &["reads /w/a"]),

@@ -257,8 +257,7 @@ pub(crate) fn path<'t>(field: &str, text: &'t str, moves: bool) -> Option<&'t st
         || moves && is_in(ENDS, field);
     let is_path = path.starts_with('/') && !path.starts_with("//")
         || path.starts_with("~/")
-        || path.starts_with("./")
-        || path.starts_with("../")
+        || path.starts_with('.') && path.contains('/')
         || is_named && !path.contains("://");
     (is_path && path.len() <= MAX_PATH && !path.is_empty() && !path.contains('\n')).then_some(path)
 }

@@ -20,7 +20,7 @@ const FIELDS: &str = "filepath filepaths path paths file files filename notebook
 const FILE_FIELDS: &str = "filepath path file filename absolutepath relativeworkspacepath targetfile";
 
 /// The fields of an edit with the text that it looks for, and with words about it.
-const OLD: &str = "oldstring oldstr oldtext oldsource oldcontent old new search find pattern regex diff patch command insertline \
+const OLD: &str = "oldstring oldstr oldtext oldsource oldcontent targetcontent old new search find pattern regex diff patch command insertline \
     description explanation instruction instructions reason symbol";
 
 /// The fields with a pattern for names of files, in a tool that searches.
