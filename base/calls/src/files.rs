@@ -3,7 +3,7 @@
 use hookbox_shell::{FileUse, Known, Mode, Place, Run, UsedFile, is_in, join_path, runs};
 use serde_json::{Value, json};
 
-use crate::kinds::ToolKind;
+use crate::kinds::{ToolKind, shows};
 use crate::lines::{MOVES, REMOVES, path};
 use crate::texts::{directory, texts};
 use crate::{Call, lines, name_words, named, patterns};
@@ -12,7 +12,8 @@ use crate::{Call, lines, name_words, named, patterns};
 const WRITES: &str = "write create edit append update save replace insert patch put add";
 
 /// The fields with the text that goes into a file, in their plain form.
-const CONTENTS: &str = "content contents filetext text newstring newstr newsource newtext data code";
+pub(crate) const CONTENTS: &str = "content contents filetext text newstring newstr newsource newtext newcontent inserttext \
+    filecontent filecontents replacement replacementcontent codecontent codeedit data code";
 
 /// The most files of one call; further ones are left out.
 const MAX_FILES: usize = 256;
@@ -117,7 +118,13 @@ fn of_tool(call: &Call<'_>, paths: &[&str], cwd: &str) -> Vec<File> {
         is_pattern: true,
         text: None,
     });
-    files.chain(globs).collect()
+    let mut files: Vec<File> = files.chain(globs).collect();
+    if call.kind == ToolKind::Edit && shows(call.input).is_none() {
+        let read: Vec<File> =
+            files.iter().map(|it| File { usage: FileUse::Reads, text: None, ..it.clone() }).collect();
+        files.extend(read);
+    }
+    files
 }
 
 /// Returns the files that a tool writes which is known by the words of its name. Those that it reads, removes or moves are
@@ -128,7 +135,8 @@ fn of_words(call: &Call<'_>, directory: &str) -> Vec<File> {
         return Vec::new();
     }
     let (texts, text) = (texts(call.input), content(call));
-    let paths = texts.iter().filter(|it| !is_in(CONTENTS, &it.0)).filter_map(|(field, it)| path(field, it));
+    let paths =
+        texts.iter().filter(|it| !is_in(CONTENTS, &it.0)).filter_map(|(field, it)| path(field, it, false));
     let files = paths.map(|it| File {
         path: join_path(directory, it),
         usage: FileUse::Writes,
@@ -163,7 +171,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{command_of, kind_of};
+    use crate::{command_of, kind_of_call};
 
     #[test]
     fn a_call_uses_the_files_of_its_tool_and_its_lines() {
@@ -173,7 +181,49 @@ mod tests {
             ("Write", json!({"file_path": "/a", "content": "x y"}), &["writes /a: x y"]),
             ("Edit", json!({"file_path": "a", "old_string": "o", "new_string": "n"}), &["writes /w/a: n"]),
             ("delete_file", json!({"path": "a"}), &["removes /w/a"]),
+            ("text_editor", json!({"command": "view", "path": "a"}), &["reads /w/a"]),
+            (
+                "text_editor",
+                json!({"command": "view", "op": "x", "path": "a"}),
+                &["writes /w/a", "reads /w/a"],
+            ),
             ("move_file", json!({"path": "a", "destination": "b"}), &["moves /w/a", "writes /w/b"]),
+            ("move_file", json!({"destination": "b", "source": "a"}), &["moves /w/a", "writes /w/b"]),
+            ("rename_file", json!({"from": "a", "to": "d/b"}), &["moves /w/a", "writes /w/d/b"]),
+            ("move_file", json!({"file_path": "/z", "target": "~/b"}), &["moves /z", "writes ~/b"]),
+            (
+                "move_file",
+                json!({"options": {"src": ["a", "b"], "dest": "c"}}),
+                &["moves /w/a", "moves /w/b", "writes /w/c"],
+            ),
+            (
+                "Edit",
+                json!({"path": "a", "edits": [{"uri": "/b", "old": "/c", "new": "/d"}]}),
+                &["writes /w/a", "writes /b"],
+            ),
+            (
+                "Edit",
+                json!({"path": "a", "old_string": "/c", "new_string": "/d", "x": 5}),
+                &["writes /w/a: /d"],
+            ),
+            (
+                "delete_file",
+                json!({"path": "a", "items": [{"what": "~/b"}]}),
+                &["removes /w/a", "removes ~/b"],
+            ),
+            (
+                "delete_file",
+                json!({"path": "a", "what": ".b/c", "n": ".d"}),
+                &["removes /w/a", "removes /w/.b/c"],
+            ),
+            ("Write", json!({"uri": "file:///a/b", "content": "./c"}), &["writes /a/b: ./c"]),
+            ("Read", json!({"path": "a", "why": "/b"}), &["reads /w/a"]),
+            (
+                "apply_patch",
+                json!("*** Begin Patch\n*** Update File: c\n+x\n*** Update File: a\n*** Move to: d/a\n+x"),
+                &["writes /w/c", "moves /w/a", "writes /w/d/a"],
+            ),
+            ("mcp__fs__rename", json!({"to": "d/a", "from": "a"}), &["moves /w/a", "writes /w/d/a"]),
             ("Grep", json!({"path": "a", "glob": "*.env"}), &["reads /w/a", "reads* /w/**/*.env"]),
             ("apply_patch", json!(patch), &["writes /w/a", "removes /w/b"]),
             ("apply_patch", json!({"input": patch}), &["writes /w/a", "removes /w/b"]),
@@ -197,7 +247,7 @@ mod tests {
             ("mcp__x__run", json!({"cwd": "s", "command": "rm a"}), &["removes /w/s/a"]),
             ("WebFetch", json!({"url": "https://example.com/a"}), &[]),
         ] {
-            let (kind, command) = (kind_of(name), command_of(name, &input));
+            let (kind, command) = (kind_of_call(name, &input), command_of(name, &input));
             let command = command.as_deref().filter(|_| kind == ToolKind::Shell);
             let call = Call { name, kind, command, input: &input };
             let shown = |file: File| {

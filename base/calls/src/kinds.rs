@@ -2,6 +2,7 @@
 
 use hookbox_shell::is_in;
 use serde::Serialize;
+use serde_json::Value;
 
 /// The purpose of a tool, whatever its name is in an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -62,6 +63,10 @@ impl ToolKind {
         matches!(self, Self::Read | Self::Write | Self::Edit | Self::Search)
     }
 }
+
+/// Fields of an editor with the action, and actions that only show a file.
+const ACTIONS: &str = "command action op operation type mode subcommand";
+const SHOWS: &str = "view read open cat show";
 
 /// One tool under the names that agents give it.
 struct Tool {
@@ -124,7 +129,7 @@ const ALIASES: [Tool; 21] = [
         "edit replace strreplace strreplaceeditor strreplacebasededittool insert fileedit editfile \
         editfiles searchreplace replaceinfile applydiff inserteditintofile editor replacestringinfile \
         fileeditor filesystemedit replacefilecontent multireplacefilecontent developeredit \
-        developertexteditor lspreplacesymbol",
+        developertexteditor texteditor lspreplacesymbol",
     ),
     Tool::new(ToolKind::Edit, "MultiEdit", "multiedit filemultiedit"),
     Tool::new(ToolKind::Edit, "NotebookEdit", "notebookedit editnotebook"),
@@ -182,6 +187,22 @@ pub fn kind_of(name: &str) -> ToolKind {
     known.map_or(ToolKind::Other, |tool| tool.kind)
 }
 
+/// Returns the kind of a call: that of its tool, or of the action of an editor, which may only show a file.
+pub fn kind_of_call(name: &str, input: &Value) -> ToolKind {
+    match kind_of(name) {
+        ToolKind::Edit if shows(input) == Some(true) => ToolKind::Read,
+        kind => kind,
+    }
+}
+
+/// Returns true if an editor only shows a file by the action in its input; `None` if one of several actions does.
+pub(crate) fn shows(input: &Value) -> Option<bool> {
+    let fields = input.as_object().into_iter().flatten().filter(|(name, _)| is_in(ACTIONS, &plain(name)));
+    let mut shown = fields.filter_map(|(_, it)| it.as_str()).map(|it| is_in(SHOWS, &it.to_ascii_lowercase()));
+    let first = shown.next().unwrap_or_default();
+    shown.all(|it| it == first).then_some(first)
+}
+
 /// Returns the name of a tool or a field in the form of the tables: in lower case, without `_`, `-` and `.`. No name in
 /// them is longer than 64 letters.
 pub fn plain(name: &str) -> String {
@@ -193,6 +214,8 @@ pub fn plain(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -217,6 +240,23 @@ mod tests {
                 assert_eq!(kind_of(name), *kind, "{name:?}");
             }
         }
+    }
+
+    #[test]
+    fn an_editor_that_shows_a_file_reads_it() {
+        for (name, input, kind) in [
+            ("str_replace_editor", json!({"command": "view", "path": "a"}), ToolKind::Read),
+            ("file_editor", json!({"Action": "VIEW", "path": "a"}), ToolKind::Read),
+            ("text_editor", json!({"command": "create", "path": "a"}), ToolKind::Edit),
+            ("edit", json!({"path": "a", "new_string": "view"}), ToolKind::Edit),
+            ("edit", json!({"command": "view", "action": "create"}), ToolKind::Edit),
+            ("write_file", json!({"mode": "view"}), ToolKind::Write),
+            ("bash", json!({"command": "view"}), ToolKind::Shell),
+            ("edit", json!("view"), ToolKind::Edit),
+        ] {
+            assert_eq!(kind_of_call(name, &input), kind, "{name} {input}");
+        }
+        assert_eq!(shows(&json!({"command": "view", "action": "create"})), None);
     }
 
     #[test]

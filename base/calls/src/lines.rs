@@ -50,6 +50,10 @@ const READS: &str = "read get cat show view open load download fetch head tail g
 pub(crate) const REMOVES: &str = "delete remove rm rmdir unlink trash erase purge wipe empty destroy";
 pub(crate) const MOVES: &str = "move rename mv";
 const COPIES: &str = "copy cp duplicate";
+
+/// Fields of a tool that moves or copies files, with what it moves and where to.
+const ENDS: &str = "from to src dst dest target old new oldname newname";
+
 const SENDS: &str = "upload send attach share publish post";
 
 /// Words of names whose tools take whole directories.
@@ -117,7 +121,7 @@ fn of_texts(name: &str, texts: &[(String, String)]) -> Vec<String> {
     words.extend(of(ACTIONS).filter(|it| it.1.len() < 32).flat_map(|it| name_words(&it.1)));
     let is_one = |list: &str| words.iter().any(|word| is_in(list, word));
     let mut lines: Vec<String> =
-        LINES.split_ascii_whitespace().filter_map(|field| line(field, texts)).collect();
+        LINES.split_ascii_whitespace().flat_map(|field| line(field, texts)).collect();
     let server: Vec<String> =
         name.rsplit_once("__").map(|(server, _)| name_words(server)).unwrap_or_default();
     let is_typed = || is_one(TYPES) && server.iter().any(|word| is_in(SHELLS, word));
@@ -134,7 +138,7 @@ fn of_texts(name: &str, texts: &[(String, String)]) -> Vec<String> {
     });
     let of_program: Vec<String> = of_program.collect();
     // `argv` alone has the program, too.
-    let whole = line("argv", texts).filter(|_| lines.is_empty());
+    let whole = if lines.is_empty() { line("argv", texts) } else { Vec::new() };
     lines.extend(with.into_iter().chain(of_program).chain(whole));
     if is_runner {
         let is_other = |field: &str| {
@@ -182,7 +186,14 @@ fn of_texts(name: &str, texts: &[(String, String)]) -> Vec<String> {
             lines.push(format!("patch -p1 <<< {}", quoted(text)));
         }
     }
-    let paths: Vec<String> = texts.iter().filter_map(|(field, text)| path(field, text)).map(quoted).collect();
+    let moves = is_of_moves(&words);
+    let paths =
+        texts.iter().filter_map(|(field, text)| Some((is_destination(field), path(field, text, moves)?)));
+    let mut paths: Vec<(bool, &str)> = paths.collect();
+    if moves {
+        paths.sort_by_key(|(is_destination, _)| *is_destination);
+    }
+    let paths: Vec<String> = paths.into_iter().map(|(_, path)| quoted(path)).collect();
     if is_one(REMOVES) {
         // A tool that removes files takes no directory with all that is in it.
         let own = name_words(name);
@@ -212,34 +223,41 @@ fn arguments(texts: &[(String, String)]) -> String {
     }
 }
 
-/// Returns the line in a field: its text, or its texts as words.
-fn line(field: &str, texts: &[(String, String)]) -> Option<String> {
-    let mut words = texts.iter().filter(|it| it.0 == field).map(|it| it.1.as_str());
-    let first = words.next()?;
-    let rest: Vec<String> = words.map(quoted).collect();
-    if rest.is_empty() {
-        return Some(first.to_owned());
+/// Returns the lines in a field: its text, or its texts as words, and as lines if one of them may be a line.
+fn line(field: &str, texts: &[(String, String)]) -> Vec<String> {
+    let words: Vec<&str> = texts.iter().filter(|it| it.0 == field).map(|it| it.1.as_str()).collect();
+    if words.len() < 2 {
+        return words.into_iter().map(str::to_owned).collect();
     }
-    // A list of words, or of lines.
-    let is_lines = first.contains(char::is_whitespace);
-    let first = if is_lines { first.to_owned() } else { quoted(first) };
-    Some(if is_lines {
-        texts.iter().filter(|it| it.0 == field).map(|it| format!("eval {}\n", quoted(&it.1))).collect()
-    } else {
-        format!("{first} {}", rest.join(" "))
-    })
+    let whole: Vec<String> = words.iter().map(|it| quoted(it)).collect();
+    let is_line = |it: &&str| it.contains(char::is_whitespace);
+    // The first of words is a program.
+    let is_words = words.first().is_some_and(|it| !is_line(it));
+    let lines = words.iter().any(is_line).then(|| whole.iter().map(|it| format!("eval {it}\n")).collect());
+    is_words.then(|| whole.join(" ")).into_iter().chain(lines).collect()
 }
 
-/// Returns the text of a field if it is a path: absolute, in a home directory, or in a field that says so.
-pub(crate) fn path<'t>(field: &str, text: &'t str) -> Option<&'t str> {
+/// Returns true if the words of a tool's name say that it moves or copies files.
+pub(crate) fn is_of_moves(words: &[String]) -> bool {
+    words.iter().any(|word| is_in(MOVES, word) || is_in(COPIES, word))
+}
+
+/// Returns true if a field of a tool that moves or copies holds the place to which it does.
+pub fn is_destination(field: &str) -> bool {
+    field == "to" || ["dest", "dst", "target", "new"].iter().any(|it| field.starts_with(it))
+}
+
+/// Returns the text of a field if it is a path: absolute, in a home directory, or in a field that says so. A tool that moves
+/// files has more such fields.
+pub(crate) fn path<'t>(field: &str, text: &'t str, moves: bool) -> Option<&'t str> {
     let path = text.strip_prefix("file://").unwrap_or(text);
     let is_named = ["path", "file", "directory", "dir", "folder", "source", "destination", "uri"]
         .iter()
-        .any(|it| field.trim_end_matches('s').ends_with(it));
+        .any(|it| field.trim_end_matches('s').ends_with(it))
+        || moves && is_in(ENDS, field);
     let is_path = path.starts_with('/') && !path.starts_with("//")
         || path.starts_with("~/")
-        || path.starts_with("./")
-        || path.starts_with("../")
+        || path.starts_with('.') && path.contains('/')
         || is_named && !path.contains("://");
     (is_path && path.len() <= MAX_PATH && !path.is_empty() && !path.contains('\n')).then_some(path)
 }
@@ -249,10 +267,37 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_tool_with_input_that_is_too_deep_has_a_line_that_is_too_deep() {
+        for (levels, expected) in [(100, false), (130, true), (200, true)] {
+            let deep = format!("{}\"ls\"{}", "{\"a\":".repeat(levels), "}".repeat(levels));
+            let input = serde_json::json!({"x": deep});
+            for kind in [ToolKind::Mcp, ToolKind::Other, ToolKind::Shell] {
+                let is_deep = |line: &String| {
+                    let known = hookbox_shell::Known::default();
+                    hookbox_shell::runs(line, &known).unread.contains(&hookbox_shell::Unread::Limit)
+                };
+                let command = command_of("x", &input).filter(|_| kind == ToolKind::Shell);
+                let call = Call { name: "x", kind, command: command.as_deref(), input: &input };
+                assert_eq!(lines(&call).iter().any(is_deep), expected, "{levels} {kind:?}");
+            }
+        }
+    }
+
+    #[test]
     fn a_call_is_lines_with_its_effect() {
         for (name, texts, want) in [
             ("mcp__x__run", &[("command", "ls -l")][..], &["ls -l"][..]),
-            ("mcp__x__run", &[("cmd", "rm"), ("cmd", "-rf"), ("cmd", "a b")], &["rm -rf 'a b'"]),
+            (
+                "mcp__x__run",
+                &[("cmd", "rm"), ("cmd", "-rf"), ("cmd", "a b")],
+                &["rm -rf 'a b'", "eval rm\neval -rf\neval 'a b'\n"],
+            ),
+            ("mcp__x__run", &[("command", "rm"), ("command", "-rf"), ("command", "a")], &["rm -rf a"]),
+            (
+                "mcp__x__run_commands",
+                &[("commands", "ls"), ("commands", "rm -rf a")],
+                &["ls 'rm -rf a'", "eval ls\neval 'rm -rf a'\n"],
+            ),
             ("mcp__x__run", &[("commands", "ls a"), ("commands", "rm b")], &["eval 'ls a'\neval 'rm b'\n"]),
             ("mcp__ide__executeCode", &[("code", "f('x')")], &["python3 -c 'f('\\''x'\\'')'"]),
             ("mcp__x__eval_js", &[("code", "f()")], &["node -e 'f()'"]),

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use crate::kinds::plain;
 use hookbox_shell::is_in;
+
+use crate::files::CONTENTS;
+use crate::kinds::{ToolKind, kind_of, plain};
+use crate::lines::{is_destination, is_of_moves, name_words, path};
 
 /// The most paths of one call; further ones are not read.
 pub const MAX_PATHS: usize = 256;
-
-/// The greatest depth of nested lists of files with edits.
-const MAX_DEPTH: usize = 4;
 
 /// The fields that hold a path, or several; in the form of [`plain`].
 const FIELDS: &str = "filepath filepaths path paths file files filename notebookpath absolutepath relativepath \
@@ -19,24 +19,31 @@ const FIELDS: &str = "filepath filepaths path paths file files filename notebook
 /// Those of them that name the one file that a call is about.
 const FILE_FIELDS: &str = "filepath path file filename absolutepath relativeworkspacepath targetfile";
 
+/// The fields of an edit with the text that it looks for, and with words about it.
+const OLD: &str = "oldstring oldstr oldtext oldsource oldcontent targetcontent old new search find pattern regex diff patch command insertline \
+    description explanation instruction instructions reason symbol";
+
 /// The fields with a pattern for names of files, in a tool that searches.
 const PATTERN_FIELDS: &str = "glob include includepattern filepattern";
 
 /// Returns the paths in the input of a file tool, as they are written, each once. At most [`MAX_PATHS`].
+///
+/// A tool that changes files may have a path in any field, but for those with contents. The place to which something moves is
+/// the last.
 pub fn named<'a>(tool: &str, input: &'a Value) -> Vec<&'a str> {
+    let kind = kind_of(tool);
+    let tool = Tool {
+        changes: matches!(kind, ToolKind::Write | ToolKind::Edit),
+        moves: kind == ToolKind::Write && is_of_moves(&name_words(tool)),
+        is_patch: is_in("applypatch patch", &plain(tool)),
+        has_includes: plain(tool) == "readmanyfiles",
+    };
     let mut named = Vec::new();
-    fields(input, 0, &mut named);
-    match plain(tool).as_str() {
-        "applypatch" | "patch" => patch(input, 0, &mut named),
-        // read_many_files
-        "readmanyfiles" => {
-            let include =
-                input.get("include").map(|it| it.as_array().map_or(std::slice::from_ref(it), Vec::as_slice));
-            include.into_iter().flatten().filter_map(Value::as_str).for_each(|path| push(path, &mut named));
-        }
-        _ => {}
+    tool.collect("", input, &mut named);
+    if tool.moves {
+        named.sort_by_key(|(is_destination, _)| *is_destination);
     }
-    named
+    named.into_iter().map(|(_, path)| path).collect()
 }
 
 /// Returns the patterns for names of files in the input of a tool that searches, but for those that leave files out (`!`).
@@ -51,47 +58,38 @@ pub fn is_file(field: &str) -> bool {
     is_in(FILE_FIELDS, &plain(field))
 }
 
-/// Collects what the path fields of an object hold: a string, a list, or objects with path fields of their own.
-fn fields<'a>(value: &'a Value, depth: usize, named: &mut Vec<&'a str>) {
-    let Value::Object(object) = value else { return };
-    if depth > MAX_DEPTH {
-        return;
-    }
-    for (name, value) in object {
-        let name = plain(name);
-        let is_path = is_in(FIELDS, &name);
-        if !is_path && name != "edits" {
-            continue;
-        }
-        let items = match value {
-            Value::Array(items) => items.as_slice(),
-            one => std::slice::from_ref(one),
-        };
-        for item in items {
-            match item {
-                Value::String(path) if is_path => push(path, named),
-                item => fields(item, depth + 1, named),
+/// The shape of a file tool's input.
+struct Tool {
+    changes: bool,
+    moves: bool,
+    is_patch: bool,
+    has_includes: bool,
+}
+
+impl Tool {
+    /// Collects the paths in a value of this field, each with true if something moves there.
+    fn collect<'a>(&self, field: &str, value: &'a Value, named: &mut Vec<(bool, &'a str)>) {
+        let mut push = |path: &'a str| {
+            if !path.is_empty() && named.len() < MAX_PATHS && !named.iter().any(|it| it.1 == path) {
+                named.push((is_destination(field), path));
             }
+        };
+        match value {
+            Value::String(text) => {
+                if self.is_patch {
+                    hookbox_shell::patched(text).for_each(&mut push);
+                }
+                if is_in(FIELDS, field) || self.has_includes && field == "include" {
+                    push(text);
+                } else if self.changes && !is_in(CONTENTS, field) && (self.moves || !is_in(OLD, field)) {
+                    path(field, text, self.moves).into_iter().for_each(push);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|it| self.collect(field, it, named)),
+            Value::Object(fields) => {
+                fields.iter().for_each(|(name, it)| self.collect(&plain(name), it, named))
+            }
+            _ => {}
         }
-    }
-}
-
-/// Collects the files that a patch names, wherever in the input it stands.
-fn patch<'a>(value: &'a Value, depth: usize, named: &mut Vec<&'a str>) {
-    match value {
-        Value::String(text) => hookbox_shell::patched(text).for_each(|path| push(path, named)),
-        Value::Array(items) if depth < MAX_DEPTH => {
-            items.iter().for_each(|item| patch(item, depth + 1, named));
-        }
-        Value::Object(object) if depth < MAX_DEPTH => {
-            object.values().for_each(|value| patch(value, depth + 1, named));
-        }
-        _ => {}
-    }
-}
-
-fn push<'a>(path: &'a str, named: &mut Vec<&'a str>) {
-    if !path.is_empty() && named.len() < MAX_PATHS && !named.contains(&path) {
-        named.push(path);
     }
 }

@@ -21,12 +21,30 @@ pub fn texts(input: &Value) -> Vec<(String, String)> {
     found
 }
 
+/// Returns the input of a call as its tool takes it. A text that is a JSON object or list is what it says.
+pub fn decoded(input: Value) -> Value {
+    input.as_str().and_then(json).and_then(Result::ok).unwrap_or(input)
+}
+
+/// Returns true if a part of an input cannot be read: JSON that is too deep, or a text that should be an object.
+pub(crate) fn is_unreadable(input: &Value) -> bool {
+    let is_too_deep = |text: &str| {
+        let error = json(text).and_then(Result::err);
+        error.is_some_and(|it| it.to_string().starts_with("recursion limit"))
+    };
+    input.as_str().is_some_and(|it| it.trim_start().starts_with('{'))
+        || texts(input).iter().any(|it| is_too_deep(&it.1))
+}
+
+/// Reads a text as JSON if it begins as an object or a list.
+fn json(text: &str) -> Option<serde_json::Result<Value>> {
+    text.trim_start().starts_with(['{', '[']).then(|| serde_json::from_str(text))
+}
+
 fn collect(field: &str, value: &Value, found: &mut Vec<(String, String)>) {
     match value {
         Value::String(text) => {
-            if text.trim_start().starts_with(['{', '['])
-                && let Ok(inner) = serde_json::from_str::<Value>(text)
-            {
+            if let Some(Ok(inner)) = json(text) {
                 collect(field, &inner, found);
             }
             found.push((field.to_owned(), text.clone()));
@@ -76,6 +94,20 @@ mod tests {
         let found: Vec<(&str, &str)> = found.iter().map(|it| (it.0.as_str(), it.1.as_str())).collect();
         let args = "{\"cmd\": [\"ls\", 5]}";
         assert_eq!(found, [("ab", "x"), ("c", "y"), ("cmd", "ls"), ("args", args), ("path", "~/n")]);
+    }
+
+    #[test]
+    fn a_text_that_is_an_object_or_a_list_is_that() {
+        for (input, want) in [
+            (json!("{\"command\": \"ls\"}"), json!({"command": "ls"})),
+            (json!("\n [\"rm\", \"x\"]"), json!(["rm", "x"])),
+            (json!({"a": "{}"}), json!({"a": "{}"})),
+            (json!("{\"a\""), json!("{\"a\"")),
+            (json!("ls"), json!("ls")),
+            (json!("5"), json!("5")),
+        ] {
+            assert_eq!(decoded(input), want);
+        }
     }
 
     #[test]

@@ -67,8 +67,11 @@ const PATCH_LINES: [(&str, FileUse); 4] = [
     ("*** Add File:", FileUse::Writes),
     ("*** Update File:", FileUse::Writes),
     ("*** Delete File:", FileUse::Removes),
-    ("*** Move to:", FileUse::Writes),
+    (MOVE, FileUse::Writes),
 ];
+
+/// The line behind that of a file that a patch moves.
+const MOVE: &str = "*** Move to:";
 
 /// Returns the files that a patch for `apply_patch` names.
 pub fn patched(text: &str) -> impl Iterator<Item = &str> {
@@ -77,9 +80,15 @@ pub fn patched(text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the files that a patch for `apply_patch` names, with their use.
 pub fn used_in_patch(text: &str) -> impl Iterator<Item = UsedFile<'_>> {
-    text.lines().map(str::trim).filter_map(|line| {
-        let found = PATCH_LINES.iter().find_map(|(head, usage)| Some((line.strip_prefix(head)?, *usage)));
-        found.map(|(path, usage)| UsedFile { path: path.trim(), usage, is_pattern: false })
+    let files = text.lines().map(str::trim).filter_map(|line| {
+        let mut heads = PATCH_LINES.iter();
+        heads.find_map(|(head, usage)| Some((line.strip_prefix(head)?.trim(), *head, *usage)))
+    });
+    let mut files = files.peekable();
+    std::iter::from_fn(move || {
+        let (path, _, usage) = files.next()?;
+        let is_moved = files.peek().is_some_and(|(_, head, _)| *head == MOVE);
+        Some(UsedFile { path, usage: if is_moved { FileUse::Moves } else { usage }, is_pattern: false })
     })
 }
 
@@ -273,7 +282,7 @@ mod tests {
     fn a_command_uses_what_its_words_and_its_patch_name() {
         let patch = "*** Begin Patch\n*** Add File: .git/hooks/pre-commit\n+x\n*** Update File: a b\n*** Move to: c\n\
                      *** Delete File: d\n*** End Patch";
-        let of_patch = &["writes .git/hooks/pre-commit", "writes a b", "writes c", "removes d"][..];
+        let of_patch = &["writes .git/hooks/pre-commit", "moves a b", "writes c", "removes d"][..];
         for (line, want) in [
             ("echo x > a >> b 2>&1 < c", &["writes a", "writes b", "reads c"][..]),
             ("tee -a a b", &["writes a", "writes b"]),

@@ -47,7 +47,7 @@ pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
 /// Words of lines that may destroy something, beside the programs of [`services`] and [`databases`].
 const DESTROYS: &str = "rm grm unlink rimraf del-cli srm rmtree -delete --remove-files rsync rclone Remove-Item rd del erase \
     ri cmd dd shred wipe scrub truncate -i* --in-place* -ni tee cp mv gmv gcp install ln gln chmod chown chgrp setfacl \
-    chattr chflags zip mount exec unzip vim vi nvim ex ed --recursive-unlink sort tar gtar bsdtar clean -sdel";
+    chattr chflags zip mount exec unzip vim vi nvim ex ed --recursive-unlink sort tar gtar bsdtar clean -sdel apply_patch";
 
 /// Words of lines that may make a file that the session remembers.
 const MAKES: &str = "mkdir touch tee cp gcp install curl wget clone >";

@@ -40,9 +40,9 @@ const VERSION: u32 = 1;
 const MAKERS: &str = "mkdir touch tee cp gcp install curl wget";
 
 /// Parts of lines with a command that makes something, or that brings work from elsewhere. Others are not read again.
-const SIGNS: [&str; 19] = [
+const SIGNS: [&str; 20] = [
     ">", "mkdir", "touch", "tee", "cp", "install", "curl", "wget", "clone", "mv", "rsync", "ln", "mount",
-    "move", "rename", "replace", "link", "zip", "sdel",
+    "move", "Move to:", "rename", "replace", "link", "zip", "sdel",
 ];
 
 /// The paths of a session.
@@ -201,11 +201,19 @@ impl Effect {
     }
 }
 
-/// Returns the line that moves what a tool for files moves.
+/// Returns the line that moves what a tool for files moves: each file to the next one that is written.
 fn moved_by_tool(cx: &Context, call: &ToolCall) -> Option<String> {
-    let files = cx.facts_of(call).files;
-    let path = |usage| files.iter().find(|it| it.usage == usage).map(|it| quoted(&it.path));
-    Some(format!("mv -- {} {}", path(FileUse::Moves)?, path(FileUse::Writes)?))
+    let (mut line, mut from) = (String::new(), String::new());
+    for file in cx.facts_of(call).files {
+        match file.usage {
+            FileUse::Moves => from += &format!("{} ", quoted(&file.path)),
+            FileUse::Writes if !from.is_empty() => {
+                line += &format!("mv -- {}{}\n", std::mem::take(&mut from), quoted(&file.path));
+            }
+            _ => {}
+        }
+    }
+    Some(line).filter(|it| !it.is_empty())
 }
 
 /// Returns the known paths of a command that moves or links work. Without its target there is no answer, nor for code and

@@ -1,7 +1,7 @@
 //! Work that was moved or linked to where files are temporary or built: by the line, or earlier in the session.
 
 use hookbox_judge::{Area, PathKind, Preset, Scene, has, operands};
-use hookbox_shell::{Arg, Place, fits, is_in, join_path};
+use hookbox_shell::{Arg, FileUse, Place, UsedFile, fits, is_in, join_path};
 use serde::{Deserialize, Serialize};
 
 /// Calls in code that move a file, or make a link to one.
@@ -113,6 +113,7 @@ pub(crate) fn brings(scene: &Scene<'_>) -> bool {
     let args = scene.run.args();
     match scene.run.program() {
         Some("mv" | "gmv" | "rsync" | "ln" | "gln" | "mount") => true,
+        Some("apply_patch") => scene.run.files().iter().any(|it| it.usage == FileUse::Moves),
         Some("git") => args.first().is_some_and(|it| it.text == "mv"),
         _ => packs(scene).is_some() || moves_in_code(scene),
     }
@@ -175,6 +176,15 @@ fn moves(scene: &Scene<'_>) -> Vec<(Arg, Vec<Brought>)> {
         let Some(to) = named.map(|it| it.1).or_else(|| from.pop().cloned()) else { return Vec::new() };
         let is_link = is_in("ln gln", program);
         return from.into_iter().map(|it| (it.clone(), ends(scene, it, &to, is_known, is_link))).collect();
+    }
+    if program == "apply_patch" {
+        let files = scene.run.files();
+        let moved = files.windows(2).filter(|it| matches!(it, [from, _] if from.usage == FileUse::Moves));
+        let arg = |it: &UsedFile<'_>| Arg::plain(it.path);
+        let moved = moved.filter_map(|it| Some((arg(it.first()?), arg(it.last()?))));
+        let to =
+            |it: &Arg| paths(scene, it).into_iter().map(|path| Brought { path, is_link: false }).collect();
+        return moved.map(|(from, it)| (from, to(&it))).collect();
     }
     if let Some((archive, from)) = packs(scene) {
         let long = Arg { text: format!("{}.zip", archive.text), sort: archive.sort };

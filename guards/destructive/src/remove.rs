@@ -1,10 +1,21 @@
 //! Programs that remove files.
 
-use hookbox_judge::{Area, Denial, PathKind, Preset, Scene, has, is_generated, is_made_again, operands};
+use hookbox_judge::{
+    Area, Denial, PathKind, Preset, Scene, has, is_generated, is_made_again, listed, operands, surely_has,
+};
 use hookbox_shell::{Arg, Place, Run, Sort, Token, is_in, tokens};
 
 use crate::moved::{brings, earlier, has_work, is_free, is_free_behind};
 use crate::state::is_excused;
+
+/// Options of `rsync` and `rclone` that take the next word.
+const VALUES: &str = "-e --rsh --exclude --include --exclude-from --include-from --filter -f --files-from -B --block-size -M \
+    --remote-option -T --temp-dir --bwlimit --backup-dir --suffix --max-delete --max-size --min-size --max-alloc \
+    --partial-dir --timeout --contimeout --port --compare-dest --copy-dest --link-dest --chmod --chown --usermap --groupmap \
+    --log-file --log-file-format --out-format --password-file --address --sockopts --rsync-path --modify-window -@ \
+    --compress-level --skip-compress --compress-choice --checksum-choice --checksum-seed --iconv --info --debug \
+    --stop-after --stop-at --write-batch --only-write-batch --read-batch --protocol --outbuf --copy-as --config \
+    --transfers --checkers --max-age --min-age --log-level --exclude-if-present";
 
 /// Judges a program that removes files.
 pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
@@ -26,7 +37,7 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
             (scene.preset > Preset::Relaxed && !is_free_behind(scene, &place))
                 .then(|| denial("removes directories before it unpacks others", "tar -tf archive.tar"))
         }
-        "rsync" | "rclone" if !has(args, 'n', "--dry-run") => sync(scene, name),
+        "rsync" | "rclone" if !surely_has(args, 'n', "--dry-run", listed(VALUES)) => sync(scene, name),
         "Remove-Item" | "rd" | "del" | "erase" | "ri" => {
             let recursive =
                 args.iter().any(|it| matches!(it.text.to_lowercase().as_str(), "-recurse" | "-r" | "/s"));
@@ -160,7 +171,8 @@ fn cleaned(scene: &Scene<'_>) -> Option<Denial> {
         targets.push(directory.to_owned());
     }
     let is_filled = |it: &Arg| Area::of(it, scene.run, scene.cwd).is_cheap() && !is_free_behind(scene, it);
-    let is_real = is_sub && has(args, 'f', "--force") && !has(args, 'n', "--dry-run");
+    let is_real =
+        is_sub && has(args, 'f', "--force") && !surely_has(args, 'n', "--dry-run", listed("-e --exclude"));
     targets.into_iter().map(Arg::plain).find(|it| is_real && is_filled(it)).map(|it| filled(&it))
 }
 

@@ -2,7 +2,7 @@
 
 mod table;
 
-use hookbox_judge::{Area, Denial, Preset, Scene, Step};
+use hookbox_judge::{Area, Denial, Preset, Scene, Step, surely_has};
 use hookbox_shell::{Arg, Mode, is_in};
 
 pub(crate) use table::TABLE;
@@ -46,6 +46,14 @@ const fn bit(byte: u8) -> u32 {
 /// Options whose next word is a name.
 const VALUES: &str = "--subscription --output --project --format --context --namespace --profile --region \
     --kubeconfig --cluster -n -o";
+
+/// Options with which a program changes nothing.
+const TRIES: [&str; 5] = ["--dry-run", "--dryrun", "--help", "-help", "--list"];
+
+/// Options that take no word.
+const FLAGS: &str = "--dry-run --dryrun --help --list --force --all --recursive --delete --debug --verbose --quiet --yes --wait \
+    --purge --prune --ignore-not-found --all-namespaces --ignore-daemonsets --delete-emptydir-data --delete-local-data \
+    --stats --progress --exact-timestamps --no-paginate --auto-approve --non-interactive -y -q -v -A -R";
 
 fn fits(pattern: &str, word: &str) -> bool {
     pattern.split('|').any(|it| match (it.strip_prefix('*'), it.strip_suffix('*')) {
@@ -96,11 +104,10 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
         .iter()
         .filter(|it| it.firsts & first != 0 && it.from <= scene.preset)
         .find(|row| row.programs.split_ascii_whitespace().any(|it| fits(it, name)) && matches(row, args))?;
-    let is_try = args.iter().any(|it| {
-        matches!(it.text.as_str(), "--help" | "-help" | "help" | "--dryrun" | "--list")
-            || it.text.starts_with("--dry-run") && it.text != "--dry-run=none"
-    });
-    if is_try {
+    // Any other option may take the next word.
+    let takes = |it: &str| !is_in(FLAGS, it) && !row.words.split([' ', '|']).any(|word| word == it);
+    let is_try = |option: &&str| surely_has(args, '\0', option, takes);
+    if TRIES.iter().any(is_try) || args.iter().any(|it| it.text == "help") {
         return None;
     }
     if scene.preset < Preset::Strict && matches!(name, "kubectl" | "oc") && deletes_pods(args) {

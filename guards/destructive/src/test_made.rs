@@ -74,6 +74,19 @@ fn a_tool_that_moves_brings_work() {
         let moved = of(tool, json!({ from: "src", "destination": "/tmp/w" }));
         assert!(matches!(&moved, Effect::Brings(_, kept) if *kept == to), "{tool} {moved:?}");
     }
+    let patch = "*** Begin Patch\n*** Update File: a\n+x\n*** Update File: src\n*** Move to: /tmp/w/src\n+x\n*** End Patch";
+    for (tool, input) in [
+        ("move_file", json!({ "destination": "/tmp/w/", "source": "src" })),
+        ("rename_file", json!({ "from": "src", "to": "/tmp/w/" })),
+        ("mcp__fs__rename", json!({ "from": "src", "to": "/tmp/w/" })),
+        ("apply_patch", json!({ "input": patch })),
+        ("bash", json!({ "command": format!("apply_patch <<'E'\n{patch}\nE") })),
+        ("mcp__x__patch", json!({ "patch": patch })),
+    ] {
+        let moved = of(tool, input);
+        let is_there = |it: &Brought| it.is_at("/tmp/w/src");
+        assert!(matches!(&moved, Effect::Brings(_, kept) if kept.iter().any(is_there)), "{tool} {moved:?}");
+    }
     let line = of("bash", json!({ "command": "mv src w", "workdir": "/tmp" }));
     assert!(
         matches!(&line, Effect::Brings(Some(paths), _) if paths.contains(&"/tmp/w".to_owned())),

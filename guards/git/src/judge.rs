@@ -1,6 +1,6 @@
 //! The subcommands that lose work.
 
-use hookbox_judge::{Area, Denial, Preset, Scene, has, operands};
+use hookbox_judge::{Area, Denial, Preset, Scene, has, listed, operands, surely_has};
 use hookbox_shell::{Arg, Place, Run, is_in};
 
 use crate::words::parts;
@@ -13,6 +13,10 @@ const ENDINGS: &str = "rs ts tsx js jsx mjs cjs py go java kt c h cc cpp hpp cs 
 
 /// The aliases of aliases that are followed: git refuses one that leads to itself.
 const ALIASES: usize = 8;
+
+/// Options that take the next word, of all subcommands.
+const VALUES: &str = "-e --exclude -o --push-option --receive-pack --exec --repo --recurse-submodules --expire \
+    --expire-unreachable --pathspec-from-file -s --source -b -B --orphan --conflict";
 
 const CHANGES: &str = "changes that are not committed are lost";
 
@@ -78,17 +82,51 @@ fn is_temporary(scene: &Scene<'_>, directory: Option<&Arg>) -> bool {
     place == Area::Temporary
 }
 
-/// Returns true if the line keeps all changes in a stash before.
+/// Returns true if the command right before keeps all changes in a stash: in the same repository of this machine, and surely.
 fn is_stashed(scene: &Scene<'_>) -> bool {
-    scene.before().iter().any(|run: &Run| {
-        run.program() == Some("git")
-            && parts(run.args()).is_some_and(|(sub, args, _)| {
-                sub == "stash"
-                    && args.first().is_none_or(|it| {
-                        matches!(it.text.as_str(), "push" | "save") || it.text.starts_with('-')
-                    })
-            })
-    })
+    let Some((run, earlier)) = scene.before().split_last() else { return false };
+    let (Some((sub, args, _)), Some((_, own, _))) = (parts(run.args()), parts(scene.run.args())) else {
+        return false;
+    };
+    let options = |run: &Run, args: &[Arg]| run.args().len() - args.len();
+    let (before, own) = (options(run, args), options(scene.run, own));
+    let same = before == own && run.args().iter().zip(scene.run.args()).take(own - 1).all(|(a, b)| a == b);
+    let is_here = same
+        && run.program() == Some("git")
+        && sub == "stash"
+        && (&run.directory, &run.elsewhere) == (&scene.run.directory, &scene.run.elsewhere)
+        && (run.place, scene.run.place) == (Place::Here, Place::Here)
+        && !scene.line.contains("GIT_");
+    let args = args.strip_prefix(&[Arg::plain("push")]).unwrap_or(args);
+    let is_saved = args.first().is_some_and(|it| it.text == "save");
+    let is_part = has(args, 'p', "--patch")
+        || has(args, 'S', "--staged")
+        || has(args, '\0', "--pathspec-from-file")
+        || args.iter().any(|it| it.text == "--");
+    let is_whole = !is_part && (is_saved || operands(args, "-m --message").is_empty());
+    let at = earlier.iter().filter(|it| it.args().iter().any(|it| it.text == "stash")).count();
+    is_here && is_whole && is_linked(scene.line, at)
+}
+
+/// Returns true if the line goes from one `git stash` to the next command of git only after the stash: behind `&&`, or behind
+/// `;` and a stash that surely runs.
+fn is_linked(line: &str, at: usize) -> bool {
+    let Some((at, stash)) = line.match_indices(" stash").nth(at) else { return false };
+    let (before, after) =
+        (line.get(..at).unwrap_or_default(), line.get(at + stash.len()..).unwrap_or_default());
+    let Some((between, _)) = after.split_once("git ") else { return false };
+    let before = before.rsplit_once("git").map_or("", |(before, _)| before).trim_matches(' ');
+    let between = between.replace("2>&1", "");
+    let between = between.trim_end_matches(' ');
+    let is_alone = || before.is_empty() || before.ends_with([';', '\n', '\'', '"']);
+    let options = match between.strip_suffix("&&") {
+        Some(options) => options,
+        None => match between.strip_suffix([';', '\n']) {
+            Some(options) if is_alone() => options,
+            _ => return false,
+        },
+    };
+    !before.contains("||") && !options.contains(['|', '&', ';', '\n', '(', ')', '{', '}', '#', '`'])
 }
 
 /// Judges git, with as many aliases of aliases as `deeper`.
@@ -98,7 +136,7 @@ fn git(scene: &Scene<'_>, deeper: usize) -> Option<Denial> {
         return deeper.checked_sub(1).and_then(|it| git(&Scene { run: &run, ..*scene }, it));
     }
     // No option of a subcommand that changes something begins with `-h`. A push destroys something elsewhere.
-    let is_help = args.iter().any(|it| matches!(it.text.as_str(), "--help" | "-h"));
+    let is_help = ["--help", "-h"].iter().any(|it| is_excused_by(args, '\0', it));
     if is_help || !is_push(sub) && is_temporary(scene, directory) {
         return None;
     }
@@ -110,6 +148,11 @@ fn git(scene: &Scene<'_>, deeper: usize) -> Option<Denial> {
     (!is_kept).then_some(denial)
 }
 
+/// Returns true if an option that excuses a subcommand surely counts.
+fn is_excused_by(args: &[Arg], letter: char, long: &str) -> bool {
+    surely_has(args, letter, long, listed(VALUES))
+}
+
 /// Returns true for a subcommand that changes references at a remote.
 fn is_push(sub: &str) -> bool {
     matches!(sub, "push" | "send-pack" | "http-push")
@@ -117,7 +160,7 @@ fn is_push(sub: &str) -> bool {
 
 /// Judges a subcommand, without a look at the repository.
 fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
-    let is_dry = has(args, '\0', "--dry-run");
+    let is_dry = is_excused_by(args, 'n', "--dry-run");
     let is_strict = scene.preset == Preset::Strict;
     let is_relaxed = scene.preset == Preset::Relaxed;
     let first = args.first().map(|it| it.text.as_str()).unwrap_or_default();
@@ -145,8 +188,8 @@ fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
             is_forced.then(|| stash("discards changes")).or_else(|| refs::created_again(args, 'C', is_strict))
         }
         "restore" => {
-            let only_staged = (has(args, 'S', "--staged")) && !has(args, 'W', "--worktree");
-            if only_staged || is_stashed(scene) || has(args, 'p', "--patch") || is_relaxed {
+            let only_staged = is_excused_by(args, 'S', "--staged") && !has(args, 'W', "--worktree");
+            if only_staged || is_stashed(scene) || is_excused_by(args, 'p', "--patch") || is_relaxed {
                 return None;
             }
             let targets = operands(args, "-s --source");
@@ -162,17 +205,14 @@ fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
             _ => None,
         },
         "branch" => branch(args, is_relaxed).or_else(|| refs::renamed(args, is_strict)),
-        _ if is_push(sub) => {
-            let is_real = !is_dry && !has(args, 'n', "");
-            is_real.then(|| by_setting().or_else(|| push(args, is_relaxed))).flatten()
-        }
+        _ if is_push(sub) => (!is_dry).then(|| by_setting().or_else(|| push(args, is_relaxed))).flatten(),
         "filter-branch" | "filter-repo" => Some(rewrites()),
         "rebase" => (is_strict && !matches!(first, "--abort" | "--continue" | "--skip" | "--quit"))
             .then(|| Denial::new("rewrites commits", "others may have them", "git merge --no-ff").instead()),
         "commit" => (is_strict && has(args, '\0', "--amend")).then(|| {
             Denial::new("rewrites a commit", "others may have it", "git commit --fixup=HEAD").instead()
         }),
-        "reflog" => (matches!(first, "expire" | "delete") && !is_dry && !has(args, 'n', "")).then(|| {
+        "reflog" => (matches!(first, "expire" | "delete") && !is_dry).then(|| {
             Denial::new("removes the way back to lost commits", "they can't be found again", "git reflog")
         }),
         "gc" => args
@@ -181,7 +221,6 @@ fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
             .then(|| Denial::new("removes all lost commits", "they can't be recovered", "git gc").instead())
             .or_else(by_setting),
         "prune" => (!is_dry
-            && !has(args, 'n', "")
             && (is_strict || args.iter().any(|it| it.text.contains("now") || it.text.contains("all")))
             || args.is_empty())
         .then(|| Denial::new("removes all lost commits", "they can't be recovered", "git prune --dry-run")),
@@ -205,8 +244,7 @@ fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
             _ => None,
         },
         "rm" => {
-            let is_forced =
-                has(args, 'f', "--force") && !has(args, '\0', "--cached") && !is_dry && !has(args, 'n', "");
+            let is_forced = has(args, 'f', "--force") && !is_excused_by(args, '\0', "--cached") && !is_dry;
             let is_cheap = operands(args, "").iter().all(|it| Area::of(it, scene.run, scene.cwd).is_cheap());
             (is_forced && !is_cheap && !is_relaxed).then(|| {
                 Denial::new("removes files with their changes", CHANGES, "git rm --cached").instead()
@@ -234,8 +272,9 @@ fn of_sub(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Denial> {
 
 fn clean(scene: &Scene<'_>, args: &[Arg]) -> Option<Denial> {
     // The line itself may answer.
-    let is_answered = has(args, 'i', "--interactive") && scene.run.is_fed;
-    let is_dry = has(args, 'n', "--dry-run") || has(args, 'i', "--interactive") && !is_answered;
+    let is_asked = is_excused_by(args, 'i', "--interactive");
+    let is_answered = is_asked && scene.run.is_fed;
+    let is_dry = is_excused_by(args, 'n', "--dry-run") || is_asked && !is_answered;
     let by_setting = is_answered
         || scene.run.args().iter().any(|it| it.text.eq_ignore_ascii_case("clean.requireForce=false"));
     if is_dry || !has(args, 'f', "--force") && !by_setting {
@@ -272,9 +311,11 @@ fn checkout(scene: &Scene<'_>, args: &[Arg]) -> Option<Denial> {
     if has(args, 'f', "--force") {
         return denial();
     }
-    let creates =
-        has(args, 'b', "") || has(args, 't', "--track") || has(args, '\0', "--orphan") || has(args, 'B', "");
-    if creates || has(args, 'p', "--patch") || is_stashed(scene) || scene.preset == Preset::Relaxed {
+    let creates = is_excused_by(args, 'b', "--orphan")
+        || is_excused_by(args, 't', "--track")
+        || is_excused_by(args, 'B', "");
+    if creates || is_excused_by(args, 'p', "--patch") || is_stashed(scene) || scene.preset == Preset::Relaxed
+    {
         return None;
     }
     let dashes = args.iter().position(|it| it.text == "--");

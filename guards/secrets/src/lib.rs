@@ -13,9 +13,9 @@ mod programs;
 
 use hookbox_judge::{Denial, Preset, allows};
 use hookbox_redact::beginnings;
-use hookbox_sdk::File;
 use hookbox_sdk::prelude::*;
 use hookbox_sdk::text::Secrets;
+use hookbox_sdk::{File, FileUse};
 
 use finding::{Finding, Risk};
 
@@ -132,7 +132,13 @@ fn findings(cx: &Context, call: &ToolCall) -> Vec<Finding> {
             let lines = if may_run { cx.lines_of(call) } else { Vec::new() };
             let runs = lines.iter().filter_map(|line| line::judge(cx, call, line));
             let texts = texts(&call.input);
-            runs.chain(texts.iter().filter_map(|text| of_text(cx, call, text))).collect()
+            // An editor may show a file.
+            let shown = (kind == ToolKind::Edit).then(|| of_paths(cx, call)).flatten();
+            shown
+                .into_iter()
+                .chain(runs)
+                .chain(texts.iter().filter_map(|text| of_text(cx, call, text)))
+                .collect()
         }
     }
 }
@@ -142,7 +148,11 @@ fn of_paths(cx: &Context, call: &ToolCall) -> Option<Finding> {
     let is_secret = |it: &File| {
         if it.is_pattern { places::is_secret_glob(&it.path) } else { places::is_secret_path(&it.path) }
     };
-    cx.facts_of(call).files.iter().find(|it| is_secret(it)).map(|it| finding::shows_file(&it.path))
+    let files = cx.facts_of(call).files;
+    files
+        .iter()
+        .find(|it| it.usage == FileUse::Reads && is_secret(it))
+        .map(|it| finding::shows_file(&it.path))
 }
 
 /// Judges a text of a tool's input: what it writes, or a command of a tool that may be a shell.

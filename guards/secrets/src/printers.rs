@@ -115,7 +115,7 @@ const PRINTERS: [Printer; 85] = [
 pub(crate) fn find(program: &str, words: &[&str]) -> Option<&'static Printer> {
     // Help, and the names of what there is.
     let names = "--help -h name wide -oname -owide -o=name -o=wide --output=name --output=wide";
-    if words.iter().any(|word| hookbox_shell::is_in(names, word)) {
+    if words.iter().any(|word| hookbox_shell::is_in(names, word) || is_of_names(word)) {
         return None;
     }
     PRINTERS.iter().find(|printer| {
@@ -124,6 +124,21 @@ pub(crate) fn find(program: &str, words: &[&str]) -> Option<&'static Printer> {
         // `secrets` alone prints them; `secrets list` does, too; `run` does not.
         wanted.next() == Some(program) && wanted.all(|wanted| rest.any(|word| is(wanted, word)))
     })
+}
+
+/// Returns true for a form of the output with nothing but names, times and the like: `jsonpath={.metadata.name}`.
+fn is_of_names(word: &str) -> bool {
+    let fields =
+        ".metadata.name .metadata.namespace .metadata.creationTimestamp .metadata.uid .type .kind .items";
+    let value = word.trim_start_matches("--output=").trim_start_matches("-o=").trim_start_matches("-o");
+    let Some(form) = value.strip_prefix("jsonpath=").map(|it| it.replace("[*]", "")) else { return false };
+    let mut named =
+        form.split(|it: char| !it.is_ascii_alphanumeric() && it != '.').filter(|it| it.starts_with('.'));
+    let is_one = |it: &str| {
+        hookbox_shell::is_in(fields, it)
+            || it.strip_prefix(".items").is_some_and(|it| hookbox_shell::is_in(fields, it))
+    };
+    form.contains(".metadata.") && named.all(is_one) && !form.contains(['[', '\'', '@', '$', '*'])
 }
 
 fn is(wanted: &str, word: &str) -> bool {

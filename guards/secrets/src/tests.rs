@@ -50,6 +50,16 @@ fn the_risk_of_a_line() {
         ("docker run --mount type=bind,src=$HOME/.aws,dst=/a alpine cat /a/credentials", Some(Risk::Shows)),
         ("docker run -v ~/.aws:/root/.aws:ro amazon/aws-cli aws s3 ls", None),
         ("cat .env.example", None),
+        ("kubectl get secret x -o jsonpath='{.metadata.name}'", None),
+        ("kubectl get secrets -o=jsonpath='{range .items[*]}{.metadata.name}{\"\\n\"}{end}'", None),
+        ("kubectl get secret x -ojsonpath='{.metadata.name}{.type}'", None),
+        ("kubectl get secret x -o jsonpath='{.data.password}'", Some(Risk::Shows)),
+        ("kubectl get secret x -o jsonpath='{.metadata.name}{.data}'", Some(Risk::Shows)),
+        ("kubectl get secret x -o jsonpath='{.metadata.name}{@}'", Some(Risk::Shows)),
+        ("kubectl get secret x -o jsonpath='{.metadata.annotations}'", Some(Risk::Shows)),
+        ("kubectl get secret x -o jsonpath='{.metadata.name}{[\"data\"]}'", Some(Risk::Shows)),
+        ("kubectl get secret x -o jsonpath='{.metadata.name}{..password}'", Some(Risk::Shows)),
+        ("kubectl get secret x -o yaml", Some(Risk::Shows)),
         ("cp .env.example .env", None),
         ("ls -la ~/.ssh", None),
         ("grep -n '.env' README.md", None),
@@ -169,6 +179,24 @@ fn a_line_that_the_user_allows_passes_as_a_whole() {
 fn tools_that_read_and_write_files_are_guarded() {
     let token = format!("ghp_{}", "a1B2".repeat(9));
     assert!(blocks("read_file", json!({"file_path": "/work/.env"})));
+    for tool in [
+        "file_editor",
+        "str_replace_editor",
+        "str_replace_based_edit_tool",
+        "developer__text_editor",
+        "text_editor",
+        "edit",
+    ] {
+        let call = |path: &str| json!({"command": "view", "path": path});
+        assert!(blocks(tool, call("/work/.env")) && blocks(tool, call("/home/me/.ssh/id_rsa")), "{tool}");
+        assert!(blocks(tool, json!({"command": "view", "action": "x", "path": "/work/.env"})), "{tool}");
+        assert!(!blocks(tool, call("/work/src/a.rs")), "{tool}");
+        assert!(
+            !blocks(tool, json!({"command": "create", "path": "/work/.env", "file_text": "A=1"})),
+            "{tool}"
+        );
+    }
+    assert!(blocks("read_file", json!("{\"file_path\": \"/work/.env\"}")));
     assert!(blocks("write_file", json!({"file_path": "a.py", "content": format!("T = '{token}'")})));
     assert!(blocks("edit", json!({"file_path": "a.py", "new_string": token})));
     assert!(blocks("mcp__x__run", json!({"command": "cat .env"})));

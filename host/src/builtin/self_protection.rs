@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use hookbox_calls::{RUNS, directories, lines, name_words, texts};
+use hookbox_calls::{RUNS, directories, is_destination, lines, name_words, texts};
 use hookbox_shell::{Known, is_in, runs};
 
 use super::command::{self, Finding};
@@ -36,8 +36,6 @@ const READS: &str = "read get list search find view show query fetch describe st
 const CHANGES: &str = "write edit create delete remove move copy rename append update set put insert replace patch apply \
     upload save install add make";
 const TAKES: &str = "delete remove move rename trash unlink rm mv";
-/// The beginnings of field names that hold a destination.
-const DESTINATIONS: [&str; 3] = ["dest", "target", "new"];
 
 /// Variables of the XDG directories, and their defaults in the home directory.
 const XDG: [(&str, &str); 4] = [
@@ -121,25 +119,25 @@ impl SelfProtection {
         if is_one(READS) && !is_one(CHANGES) && !is_one(RUNS) {
             return None;
         }
-        let texts = texts(call.input.value());
-        let held = texts.iter().find(|(_, text)| self.holds(text, directories));
-        let above = || {
-            texts
-                .iter()
-                .filter(|(field, _)| field != "to" && !DESTINATIONS.iter().any(|it| field.starts_with(it)))
-                .find(|(_, text)| {
-                    let is_path = text.starts_with(['/', '~', '.']) && text.len() <= limits::PATH;
-                    let above = |from: &PathBuf| {
-                        self.protected.beneath(&self.protected.path(text, from)).next().is_some()
-                    };
-                    is_path && directories.iter().any(above)
-                })
-        };
-        let found =
-            held.or_else(|| is_one(TAKES).then(above)?).map(|(_, text)| Finding::Changes(text.clone()));
+        let held =
+            texts(call.input.value()).into_iter().map(|it| it.1).find(|it| self.holds(it, directories));
+        let found = held.or_else(|| self.taken(call, directories)).map(Finding::Changes);
         found.or_else(|| {
             let lines = lines(&call.as_made());
             lines.iter().find_map(|line| command::judge(line, &self.protected, directories))
+        })
+    }
+
+    /// Returns a path above a protected one that a tool removes or moves.
+    fn taken(&self, call: &ToolCall, directories: &[PathBuf]) -> Option<String> {
+        let takes = name_words(&call.name).iter().any(|word| is_in(TAKES, word));
+        let texts =
+            texts(call.input.value()).into_iter().filter(|(field, _)| takes && !is_destination(field));
+        texts.map(|it| it.1).find(|text| {
+            let is_path = text.starts_with(['/', '~', '.']) && text.len() <= limits::PATH;
+            let above =
+                |from: &PathBuf| self.protected.beneath(&self.protected.path(text, from)).next().is_some();
+            is_path && directories.iter().any(above)
         })
     }
 
@@ -181,7 +179,8 @@ impl SelfProtection {
                     .flat_map(|from| facts::of(&call.name, &call.input, from, self.home.as_deref()).paths);
                 let paths = facts.paths.iter().cloned().chain(elsewhere).map(|it| it.path);
                 let named = paths.into_iter().find(|path| self.protected.holds(Path::new(path)));
-                match named.or_else(|| self.mentioned(call, facts, &directories)) {
+                let named = named.or_else(|| self.mentioned(call, facts, &directories));
+                match named.or_else(|| self.taken(call, &directories)) {
                     Some(path) => Finding::Changes(path),
                     None => Finding::WithoutHooks(self.written_without_hooks(call, cwd)?),
                 }

@@ -68,9 +68,9 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// Creates a call of this tool with this input.
+    /// Creates a call of this tool with this input. Input that is a text with a JSON object or list is that.
     pub fn new(name: impl Into<String>, input: impl Into<Document>) -> Self {
-        Self { id: None, name: name.into(), input: input.into(), facts: Arc::default() }
+        Self { id: None, name: name.into(), input: input.into().decoded(), facts: Arc::default() }
     }
 
     /// Creates a call with input that a model wrote: JSON, or text that should have been JSON.

@@ -80,7 +80,7 @@ fn example(item: &SpannedValue<'_>, event: &EventName, lines: &Lines, key: &str)
 
 /// Returns the facts of an example. Unlike [`facts::of`] it reads no file.
 fn facts_of(call: &ToolCall) -> Facts {
-    let kind = hookbox_calls::kind_of(&call.name);
+    let kind = hookbox_calls::kind_of_call(&call.name, call.input.value());
     let mut found = Facts { kind, ..Facts::default() };
     match kind {
         ToolKind::Shell => found.command = hookbox_calls::command_of(&call.name, call.input.value()),

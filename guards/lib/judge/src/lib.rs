@@ -198,9 +198,16 @@ fn judge_reading(
         let (cwd, preset) = (cwd.unwrap_or("."), settings.preset);
         let scene = Scene { reading, run, at, cwd, preset, line, around };
         let Some(denial) = rule(&scene) else { continue };
-        let shown = shown(run);
-        if !settings.allows(&shown) {
-            return Some((shown, denial));
+        let command = shown(run);
+        if !settings.allows(&command) {
+            return Some((command, denial));
+        }
+        // What is allowed is a command, without its redirections.
+        let silent = Run { words: vec![Arg::default()], ..run.clone() };
+        let denial = (!run.redirections.is_empty()).then(|| rule(&Scene { run: &silent, ..scene })).flatten();
+        let command = shown(&Run { words: Vec::new(), ..silent });
+        if let Some(denial) = denial.filter(|_| !settings.allows(&command)) {
+            return Some((command, denial));
         }
     }
     let limit = reading.unread.iter().any(|it| matches!(it, Unread::Limit | Unread::Values))
@@ -211,22 +218,26 @@ fn judge_reading(
     })
 }
 
-/// Returns true if an allowed command is this one. A `*` at its end is the rest of its last word, and any further words
-/// of the same command.
+/// Returns true if an allowed command is this one. A `*` at the end of its last word is the rest of this word, without `..`
+/// and `:`; a `*` alone is further words that are no options.
 pub fn allows(allowed: &str, text: &str) -> bool {
-    let words = |text: &str| text.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let Some(begin) = allowed.trim().strip_suffix('*') else { return words(allowed) == words(text) };
-    let is_one = !text.contains([';', '|', '&', '\n', '`', '$', '>', '<']);
-    let (begin, text, is_whole) = (words(begin), words(text), begin.ends_with(' '));
-    is_one
-        && match begin.split_last() {
-            Some((last, before)) if !is_whole => {
-                text.starts_with(before) && text.get(before.len()).is_some_and(|it| it.starts_with(last))
-            }
-            // Not everything.
-            None => false,
-            Some(_) => text.starts_with(&begin),
+    let is_several = text.contains('\n');
+    let [allowed, text] = [allowed, text].map(|it| it.split_ascii_whitespace().collect::<Vec<_>>());
+    let Some((last, begin)) = allowed.split_last() else { return false };
+    let Some(start) = last.strip_suffix('*') else { return allowed == text };
+    let is_simple = |it: &str| it.chars().all(|it| it.is_alphanumeric() || "-_./:@+=,%~*".contains(it));
+    let words = text.strip_prefix(begin).filter(|_| !is_several);
+    match words {
+        // Not everything.
+        None => false,
+        Some(rest) if start.is_empty() => {
+            !begin.is_empty() && rest.iter().all(|it| is_simple(it) && !it.starts_with('-'))
         }
+        Some([word]) => word
+            .strip_prefix(start)
+            .is_some_and(|it| is_simple(it) && !["..", ".*", ":"].iter().any(|out| it.contains(out))),
+        Some(_) => false,
+    }
 }
 
 /// Returns a command as it is shown to people, and compared with allowed ones.
@@ -280,6 +291,46 @@ pub fn has(args: &[Arg], letter: char, long: &str) -> bool {
             None => letter != '\0' && text.strip_prefix('-').is_some_and(|it| it.contains(letter)),
         }
     })
+}
+
+/// Returns true if an option that excuses a command surely counts: it is not the value of another option, nothing takes it
+/// back, and its own value is none, `true`, `client` or `server`. `takes` tells whether an option takes the next word.
+pub fn surely_has(args: &[Arg], letter: char, long: &str, takes: impl Fn(&str) -> bool) -> bool {
+    let name = long.trim_start_matches('-');
+    let (mut found, mut is_value) = (false, false);
+    for text in args.iter().map(|it| it.text.as_str()).take_while(|it| *it != "--") {
+        let value = text.strip_prefix(long).and_then(|it| it.strip_prefix('=')).filter(|_| !name.is_empty());
+        let denied = text.strip_prefix("--no-").unwrap_or_default();
+        let is_denied = !denied.is_empty() && (name.starts_with(denied) || denied.chars().eq([letter]));
+        if is_denied || value.is_some_and(|it| !matches!(it, "client" | "server" | "true")) {
+            return false;
+        }
+        if std::mem::take(&mut is_value) {
+            continue;
+        }
+        found |= text == long || value.is_some();
+        if text.starts_with("--") {
+            is_value = !text.contains('=') && takes(text);
+        } else if let Some(group) = text.strip_prefix('-') {
+            // A letter that takes a value has the rest of the group.
+            let mut letters = group.chars();
+            for option in letters.by_ref() {
+                found |= option == letter;
+                if takes(&format!("-{option}")) {
+                    is_value = letters.as_str().is_empty();
+                    break;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Returns a test for the options of a list, also abbreviated ones.
+pub fn listed(list: &str) -> impl Fn(&str) -> bool {
+    move |option| {
+        list.split_ascii_whitespace().any(|it| it == option || option.len() > 2 && it.starts_with(option))
+    }
 }
 
 /// Answers a tool call in its surroundings.
@@ -360,16 +411,76 @@ mod tests {
     }
 
     #[test]
+    fn a_redirection_of_an_allowed_command_is_judged_apart() {
+        let rule = |scene: &Scene<'_>| {
+            let is_odd = scene.run.program() == Some("x")
+                || scene.run.redirections.iter().any(|it| it.target.text == "/dev/sda");
+            is_odd.then(|| Denial::new("", "", ""))
+        };
+        for (line, expected) in
+            [("x a", None), ("x a > b", None), ("x a >/dev/sda", Some("> /dev/sda")), ("x -a", Some("x -a"))]
+        {
+            let settings = Settings { allow: vec!["x *".to_owned()], ..Settings::default() };
+            assert_eq!(judge(line, None, &settings, rule).map(|it| it.0).as_deref(), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_option_excuses_a_command_only_if_it_surely_counts() {
+        for (line, expected) in [
+            ("x -n", true),
+            ("x -fdn", true),
+            ("x -f --dry-run -d", true),
+            ("x -e a -n", true),
+            ("x -ea -n", true),
+            ("x --exclude=a --dry-run", true),
+            ("x --dry-run=client -o a", true),
+            ("x -e -n -n", true),
+            ("x -e -n", false),
+            ("x -en", false),
+            ("x -fde -n", false),
+            ("x --exclude --dry-run", false),
+            ("x --excl --dry-run", false),
+            ("x -- -n", false),
+            ("x -n --no-dry-run", false),
+            ("x -n --no-dry", false),
+            ("x -an --no-n", false),
+            ("x --dry-run=false", false),
+            ("x --dry-run=none", false),
+            ("x --dry-run --dry-run=no", false),
+            ("x n --dry", false),
+        ] {
+            let reading = runs(line, &Known::default());
+            let args = reading.runs[0].args();
+            assert_eq!(surely_has(args, 'n', "--dry-run", listed("-e --exclude -o")), expected, "{line}");
+        }
+    }
+
+    #[test]
     fn an_allowed_command_is_a_whole_one_or_a_beginning() {
         for (allowed, text, expected) in [
             ("git push", "git  push", true),
             ("git push", "git push x", false),
             ("git push *", "git push x y", true),
             ("git push *", "git push", true),
+            ("git push *", "git push x --force", false),
+            ("git push *", "git push \"-f\"", false),
             ("git push *", "git pushx", false),
-            ("git push wip/*", "git push wip/a --force", true),
+            ("git push wip/*", "git push wip/a/b", true),
+            ("git push wip/*", "git push wip/a --force", false),
+            ("git push wip/*", "git push wip/a main", false),
+            ("git push wip/*", "git push wip/a:main", false),
+            ("git push wip/*", "git push wip/../main", false),
             ("git push wip/*", "git push main wip/a", false),
             ("git push wip/*", "git push", false),
+            ("rm -rf gen/*", "rm -rf gen/*", true),
+            ("rm -rf gen/*", "rm -rf gen/a", true),
+            ("rm -rf gen/*", "rm -rf gen/../src", false),
+            ("rm -rf gen/*", "rm -rf gen/.\".\"/src", false),
+            ("rm -rf gen/*", "rm -rf gen/.?/src", false),
+            ("rm -rf gen/*", "rm -rf gen/.*/src", false),
+            ("rm -rf gen/*", "rm -rf gen/a src", false),
+            ("git push *", "git push\nls", false),
             ("git push *", "git push; ls", false),
             ("git push *", "git push $(ls)", false),
             ("*", "ls", false),
