@@ -43,10 +43,10 @@ impl ToolCall {
 
     /// Makes a call with the facts that the host would derive, by an agent that works in `cwd`.
     pub(crate) fn derived(name: String, input: Value, cwd: &str) -> Self {
-        let input = decoded(input);
-        let kind = kind_of_call(&name, &input);
-        let command = if kind == ToolKind::Shell { command_of(&name, &input) } else { None };
-        let paths = if kind.is_of_files() { paths(&name, &input, Path::new(cwd)) } else { Vec::new() };
+        let read = decoded(&input);
+        let kind = kind_of_call(&name, &read);
+        let command = if kind == ToolKind::Shell { command_of(&name, &read) } else { None };
+        let paths = if kind.is_of_files() { paths(&name, &read, Path::new(cwd)) } else { Vec::new() };
         Self { id: None, name, kind, command, paths, input: input.into() }
     }
 

@@ -9,7 +9,7 @@ mod paths;
 
 use std::path::Path;
 
-use hookbox_calls::{command_of, kind_of_call};
+use hookbox_calls::{command_of, decoded, kind_of_call};
 
 pub use self::checkout::Checkout;
 pub(crate) use self::checkout::main_tree;
@@ -30,12 +30,13 @@ use crate::event::{Document, Facts, ToolKind};
 ///
 /// It reads the file system (`lstat`, `readlink`), so the facts can be outdated a moment later.
 pub fn of(name: &str, input: &Document, cwd: &Path, home: Option<&Path>) -> Facts {
-    let kind = kind_of_call(name, input.value());
+    let input = decoded(input.value());
+    let kind = kind_of_call(name, &input);
     let mut facts = Facts { kind, ..Facts::default() };
     match kind {
-        ToolKind::Shell => facts.command = command_of(name, input.value()),
+        ToolKind::Shell => facts.command = command_of(name, &input),
         ToolKind::Read | ToolKind::Write | ToolKind::Edit | ToolKind::Search => {
-            facts.paths = paths::of(name, input.value(), cwd, home);
+            facts.paths = paths::of(name, &input, cwd, home);
         }
         ToolKind::Fetch | ToolKind::Mcp | ToolKind::Agent | ToolKind::Other => {}
     }

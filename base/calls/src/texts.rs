@@ -1,5 +1,7 @@
 //! The texts of an input, whatever its shape.
 
+use std::borrow::Cow;
+
 use hookbox_shell::is_in;
 use serde_json::Value;
 
@@ -22,8 +24,11 @@ pub fn texts(input: &Value) -> Vec<(String, String)> {
 }
 
 /// Returns the input of a call as its tool takes it. A text that is a JSON object or list is what it says.
-pub fn decoded(input: Value) -> Value {
-    input.as_str().and_then(json).and_then(Result::ok).unwrap_or(input)
+pub fn decoded(input: &Value) -> Cow<'_, Value> {
+    match input.as_str().and_then(json) {
+        Some(Ok(value)) => Cow::Owned(value),
+        _ => Cow::Borrowed(input),
+    }
 }
 
 /// Returns true if a part of an input cannot be read: JSON that is too deep, or a text that should be an object.
@@ -106,7 +111,7 @@ mod tests {
             (json!("ls"), json!("ls")),
             (json!("5"), json!("5")),
         ] {
-            assert_eq!(decoded(input), want);
+            assert_eq!(*decoded(&input), want);
         }
     }
 

@@ -123,7 +123,7 @@ impl SelfProtection {
             texts(call.input.value()).into_iter().map(|it| it.1).find(|it| self.holds(it, directories));
         let found = held.or_else(|| self.taken(call, directories)).map(Finding::Changes);
         found.or_else(|| {
-            let lines = lines(&call.as_made());
+            let lines = lines(&call.as_made(&call.decoded()));
             lines.iter().find_map(|line| command::judge(line, &self.protected, directories))
         })
     }
@@ -165,7 +165,8 @@ impl SelfProtection {
     /// Returns the reason why a call is blocked.
     fn objection(&self, call: &ToolCall, cwd: &Path) -> Option<String> {
         let facts = &call.facts;
-        let named = directories(call.input.value()).map(|it| self.protected.path(it, cwd));
+        let input = call.decoded();
+        let named = directories(&input).map(|it| self.protected.path(it, cwd));
         let directories: Vec<PathBuf> = named.chain([cwd.to_owned()]).collect();
         let found = match facts.kind {
             ToolKind::Shell => match facts.command.as_deref() {

@@ -63,12 +63,6 @@ impl Document {
         }
     }
 
-    /// Returns the object or list that this document is the text of; else the document itself.
-    pub(crate) fn decoded(self) -> Self {
-        let text = self.value().as_str().filter(|it| it.trim_start().starts_with(['{', '[']));
-        text.map(Self::from_text).unwrap_or(self)
-    }
-
     /// Creates the document of a value that was not given.
     pub fn absent() -> Self {
         Self::default()

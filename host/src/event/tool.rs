@@ -1,5 +1,6 @@
 //! Tool calls, their results, and what the host works out about them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use hookbox_calls::ToolKind;
@@ -68,9 +69,9 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// Creates a call of this tool with this input. Input that is a text with a JSON object or list is that.
+    /// Creates a call of this tool with this input.
     pub fn new(name: impl Into<String>, input: impl Into<Document>) -> Self {
-        Self { id: None, name: name.into(), input: input.into().decoded(), facts: Arc::default() }
+        Self { id: None, name: name.into(), input: input.into(), facts: Arc::default() }
     }
 
     /// Creates a call with input that a model wrote: JSON, or text that should have been JSON.
@@ -78,16 +79,21 @@ impl ToolCall {
         Self::new(name, Document::from_text(input))
     }
 
-    /// Returns the call as the reader of calls takes it.
-    pub(crate) fn as_made(&self) -> hookbox_calls::Call<'_> {
+    /// Returns the input as its tool takes it: a text with a JSON object or list is that.
+    pub(crate) fn decoded(&self) -> Cow<'_, Value> {
+        hookbox_calls::decoded(self.input.value())
+    }
+
+    /// Returns the call with its decoded input as the reader of calls takes it.
+    pub(crate) fn as_made<'a>(&'a self, input: &'a Value) -> hookbox_calls::Call<'a> {
         let (kind, command) = (self.facts.kind, self.facts.command.as_deref());
-        hookbox_calls::Call { name: &self.name, kind, command, input: self.input.value() }
+        hookbox_calls::Call { name: &self.name, kind, command, input }
     }
 
     /// Returns the lines that the call may run in a directory, and the files that it uses.
     pub(crate) fn facts_in(&self, cwd: &str) -> hookbox_calls::CallFacts {
         let paths: Vec<&str> = self.facts.paths.iter().map(|it| it.path.as_str()).collect();
-        hookbox_calls::facts(&self.as_made(), &paths, cwd)
+        hookbox_calls::facts(&self.as_made(&self.decoded()), &paths, cwd)
     }
 
     /// Returns the call with this id.

@@ -80,13 +80,14 @@ fn example(item: &SpannedValue<'_>, event: &EventName, lines: &Lines, key: &str)
 
 /// Returns the facts of an example. Unlike [`facts::of`] it reads no file.
 fn facts_of(call: &ToolCall) -> Facts {
-    let kind = hookbox_calls::kind_of_call(&call.name, call.input.value());
+    let input = call.decoded();
+    let kind = hookbox_calls::kind_of_call(&call.name, &input);
     let mut found = Facts { kind, ..Facts::default() };
     match kind {
-        ToolKind::Shell => found.command = hookbox_calls::command_of(&call.name, call.input.value()),
+        ToolKind::Shell => found.command = hookbox_calls::command_of(&call.name, &input),
         ToolKind::Read | ToolKind::Write | ToolKind::Edit | ToolKind::Search => {
             let (cwd, home) = (Path::new(CWD), Path::new(HOME));
-            let named = hookbox_calls::named(&call.name, call.input.value()).into_iter();
+            let named = hookbox_calls::named(&call.name, &input).into_iter();
             let paths = named.map(|name| lexical(name, cwd, Some(home)));
             found.paths = paths
                 .map(|path| ResolvedPath {

@@ -101,7 +101,7 @@ impl<'e> View<'e> {
         self.commands.get_or_init(|| {
             let mut found = Commands::default();
             for line in
-                self.event.tool_call().map(|call| hookbox_calls::lines(&call.as_made())).unwrap_or_default()
+                self.event.tool_call().map(|call| hookbox_calls::lines(&call.as_made(&call.decoded()))).unwrap_or_default()
             {
                 let home = self.homes.first().and_then(|it| it.to_str());
                 let read = read(&line, home, &self.event.context.cwd);
