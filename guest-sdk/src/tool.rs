@@ -54,6 +54,7 @@ impl ToolCall {
     pub fn directory(&self) -> Option<String> {
         // Most inputs of a shell tool have nothing but the line.
         let input = Some(&self.input).filter(|_| self.kind == ToolKind::Shell)?.parse::<Value>().ok()?;
+        let input = decoded(&input);
         let (kind, command) = (self.kind, self.command.as_deref());
         let call = hookbox_calls::Call { name: &self.name, kind, command, input: &input };
         hookbox_calls::directory(&call).map(str::to_owned)
@@ -110,7 +111,8 @@ impl Context {
         }
         #[cfg(not(target_arch = "wasm32"))]
         {
-            let input = call.input.parse().unwrap_or_default();
+            let input: Value = call.input.parse().unwrap_or_default();
+            let input = decoded(&input);
             let paths: Vec<&str> = call.paths.iter().map(|it| it.path.as_str()).collect();
             let (kind, command) = (call.kind, call.command.as_deref());
             let call = hookbox_calls::Call { name: &call.name, kind, command, input: &input };
@@ -121,9 +123,10 @@ impl Context {
     /// Returns the command lines that a guard has to judge, because the call of this event may run them.
     pub fn lines_of(&self, call: &ToolCall) -> Vec<String> {
         match (&call.command, call.kind) {
-            (Some(line), _) => vec![line.clone()],
-            (None, ToolKind::Shell | ToolKind::Other | ToolKind::Mcp) => self.facts_of(call).lines,
-            (None, _) => Vec::new(),
+            // A text that should be an object has a line that cannot be read beside it.
+            (Some(line), _) if !line.trim_start().starts_with('{') => vec![line.clone()],
+            (_, ToolKind::Shell | ToolKind::Other | ToolKind::Mcp) => self.facts_of(call).lines,
+            _ => Vec::new(),
         }
     }
 }

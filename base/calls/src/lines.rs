@@ -9,7 +9,10 @@ use hookbox_shell::{is_in, quoted};
 use crate::Call;
 use crate::kinds::ToolKind;
 use crate::line::command_of;
-use crate::texts::texts;
+use crate::texts::{is_unreadable, texts};
+
+/// The levels of the line for input that cannot be read: no reader of lines follows as many.
+const UNREADABLE: usize = 64;
 
 /// The fields that hold a line, or the words of one, in lower case and without `_` and `-`.
 const LINES: &str =
@@ -95,9 +98,10 @@ pub fn name_words(name: &str) -> Vec<String> {
 ///
 /// Without a [`command`](Call::command), a shell tool has its input in an unknown shape: each text of it is a line, and all
 /// texts together are one, so that odd input skips no guard. An unknown tool, or one of an MCP server, may be a shell by
-/// another name, run code, or remove and show files: its lines have the same effect.
+/// another name, run code, or remove and show files: its lines have the same effect. Input that cannot be read has a line
+/// that is too deep to be read.
 pub fn lines(call: &Call<'_>) -> Vec<String> {
-    match (call.command, call.kind) {
+    let mut lines = match (call.command, call.kind) {
         (Some(line), _) => vec![line.to_owned()],
         (None, ToolKind::Shell) => {
             let mut lines: Vec<String> = texts(call.input).into_iter().map(|it| it.1).collect();
@@ -110,8 +114,12 @@ pub fn lines(call: &Call<'_>) -> Vec<String> {
             lines.extend(command_of(call.name, call.input).filter(|it| !lines.contains(it)));
             lines
         }
-        (None, _) => Vec::new(),
+        (None, _) => return Vec::new(),
+    };
+    if is_unreadable(call.input) {
+        lines.push("$(".repeat(UNREADABLE));
     }
+    lines
 }
 
 /// Returns lines with the effect of a call. `texts` are the texts of its input, each with the plain name of its field.
@@ -265,6 +273,7 @@ pub(crate) fn path<'t>(field: &str, text: &'t str, moves: bool) -> Option<&'t st
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn a_tool_with_input_that_is_too_deep_has_a_line_that_is_too_deep() {
@@ -350,6 +359,31 @@ mod tests {
             let texts: Vec<(String, String)> =
                 texts.iter().map(|it| (it.0.to_owned(), it.1.to_owned())).collect();
             assert_eq!(of_texts(name, &texts), want, "{name} {texts:?}");
+        }
+    }
+
+    #[test]
+    fn input_that_cannot_be_read_is_a_line_that_cannot_be_read() {
+        let deep = format!("{}\"rm x\"{}", "{\"a\":".repeat(200), "}".repeat(200));
+        for (input, expected) in [
+            (json!("{\"command\": \"rm x"), true),
+            (json!(" {'command': 'rm x'}"), true),
+            (json!("{\"command\": \"rm x\",}"), true),
+            (json!(deep), true),
+            (json!({"command": {"a": deep}}), true),
+            (json!({"command": "ls", "b": [deep]}), true),
+            (json!({"command": "{ ls; }"}), false),
+            (json!({"command": "[ -f a ] && ls"}), false),
+            (json!({"command": "ls", "description": "[WIP] {x"}), false),
+            (json!("[ -f a ] && ls"), false),
+        ] {
+            for tool in ["bash", "x"] {
+                let (kind, command) = (crate::kind_of(tool), crate::command_of(tool, &input));
+                let command = command.as_deref().filter(|_| kind == ToolKind::Shell);
+                let line = lines(&Call { name: tool, kind, command, input: &input }).join("\n");
+                let unread = hookbox_shell::runs(&line, &hookbox_shell::Known::default()).unread;
+                assert_eq!(unread.contains(&hookbox_shell::Unread::Limit), expected, "{input}");
+            }
         }
     }
 }

@@ -124,7 +124,7 @@ impl Hook for SecretsGuard {
 /// Returns the uses of secrets in a call.
 fn findings(cx: &Context, call: &ToolCall) -> Vec<Finding> {
     match (&call.command, call.kind) {
-        (Some(line), _) => line::judge(cx, call, line).into_iter().collect(),
+        (Some(_), _) => cx.lines_of(call).iter().filter_map(|line| line::judge(cx, call, line)).collect(),
         (None, ToolKind::Read | ToolKind::Search) => of_paths(cx, call).into_iter().collect(),
         // A file tool, one with a shell line in an unknown shape, or one that may be a shell by another name.
         (None, kind) => {

@@ -100,8 +100,11 @@ impl<'e> View<'e> {
     pub(super) fn commands(&self) -> &Commands {
         self.commands.get_or_init(|| {
             let mut found = Commands::default();
-            for line in
-                self.event.tool_call().map(|call| hookbox_calls::lines(&call.as_made(&call.decoded()))).unwrap_or_default()
+            for line in self
+                .event
+                .tool_call()
+                .map(|call| hookbox_calls::lines(&call.as_made(&call.decoded())))
+                .unwrap_or_default()
             {
                 let home = self.homes.first().and_then(|it| it.to_str());
                 let read = read(&line, home, &self.event.context.cwd);
