@@ -103,7 +103,9 @@ impl Machine<'_> {
             self.charge(count * SIZE);
             let same = |at: usize| {
                 let [a, b] = [&self.scope, other].map(|it| it.parameters.as_ref().and_then(|it| it.get(at)));
-                a.filter(|_| a == b).cloned().unwrap_or_else(|| unknown(&format!("${at}")))
+                // One that was set in one case only is the only one that is known.
+                let one = if a.is_none() || a == b { b } else { a.filter(|_| b.is_none()) };
+                one.cloned().unwrap_or_else(|| unknown(&format!("${at}")))
             };
             self.scope.parameters = Some((0..count).map(same).collect());
         }

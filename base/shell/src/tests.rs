@@ -122,6 +122,7 @@ fn a_line_runs_these_commands() {
         ("[[ -d $(rm x) ]] && (( $(rm y) ))", vec!["rm x", "rm y"]),
         ("for ((i=0; i<3; i++)); do rm x; done", vec!["rm x"]),
         ("set -- a b; for x; do rm $x; done", vec!["set -- a b", "rm a", "rm b"]),
+        ("false || set -- 'rm a'; eval \"$1\"", vec!["false", "set -- rm a", "eval rm a", "rm a"]),
         ("a=(x y); rm \"${a[@]}\" ${a[1]}", vec!["rm x y y"]),
         ("declare -a a=(x y); rm \"${a[@]}\"", vec!["declare -a", "rm x y"]),
         ("mapfile -t a <<< 'rm x'; ${a[0]}", vec!["mapfile -t a", "rm x"]),
