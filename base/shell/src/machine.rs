@@ -532,7 +532,7 @@ impl<'k> Machine<'k> {
     /// Writes a file.
     pub(crate) fn write(&mut self, path: &str, text: Option<Rc<str>>, appends: bool) {
         let path = self.path(path);
-        // Of a command that may not run, the text before remains as well.
+        // If the command may not run, the earlier text remains as well.
         let keeps = self.is_doubtful;
         let before = if appends || keeps { self.file(&path) } else { None };
         let text = match (before, text) {

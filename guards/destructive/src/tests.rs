@@ -384,7 +384,7 @@ fn a_command_that_may_have_failed_or_run_elsewhere_excuses_nothing() {
         "alias rm=echo; rm -rf src",
         "alias rm=echo\nrm -rf src",
         "rm() { rm -rf src; }; rm x",
-        // What is beside the files that are found.
+        // Directories beside the files that are found.
         "find . -type d -name node_modules -exec rm -rf {}/../src \\;",
         "find . -name '*.rs' -exec sh -c ': > {}' \\;",
         "cat <<E\r\nx\r\nE\r\nrm -rf src",

@@ -202,7 +202,7 @@ fn judge_reading(
         if !settings.allows(&command) {
             return Some((command, denial));
         }
-        // What is allowed is a command, without its redirections.
+        // An allowance is for a command, and not for its redirections.
         let silent = Run { words: vec![Arg::default()], ..run.clone() };
         let denial = (!run.redirections.is_empty()).then(|| rule(&Scene { run: &silent, ..scene })).flatten();
         let command = shown(&Run { words: Vec::new(), ..silent });
