@@ -109,126 +109,60 @@ impl Default for Builder {
     }
 }
 
-/// Makes methods that set an option: the name, the argument, and the field with its new value.
-macro_rules! setters {
-    ($($(#[$of:meta])* $name:ident($argument:ident: $type:ty) $($field:ident).+ = $value:expr;)*) => {$(
-        $(#[$of])*
-        pub fn $name(mut self, $argument: $type) -> Self {
-            self.$($field).+ = $value;
-            self
-        }
-    )*};
-}
-
 impl Builder {
-    setters! {
-        /// Searches directories for hooks (default: yes). With `false` only hooks from code and built-in hooks run.
-        directories(search: bool) directories = search;
+    /// Searches directories for hooks (default: yes). With `false` only hooks from code and built-in hooks run.
+    pub fn directories(mut self, search: bool) -> Self {
+        self.directories = search;
+        self
+    }
 
-        /// Runs no hook at all, not even built-in hooks and hooks from code, and searches for none (`--no-hooks`). With
-        /// `false`, the default, the user's settings can still switch hooks off (`no_hooks`).
-        no_hooks(none: bool) no_hooks = none;
+    /// Runs no hook at all, not even built-in hooks and hooks from code, and searches for none (`--no-hooks`). With
+    /// `false`, the default, the user's settings can still switch hooks off (`no_hooks`).
+    pub fn no_hooks(mut self, none: bool) -> Self {
+        self.no_hooks = none;
+        self
+    }
 
-        /// Sets the command of the agent that the hooks are for, such as `commit` (default: none). A command in the user's
-        /// `skip_commands` (default: `commit` and `pr`) gets no hooks.
-        command(name: impl Into<String>) discovery.command = Some(name.into());
+    /// Sets the command of the agent that the hooks are for, such as `commit` (default: none). A command in the user's
+    /// `skip_commands` (default: `commit` and `pr`) gets no hooks.
+    pub fn command(mut self, name: impl Into<String>) -> Self {
+        self.discovery.command = Some(name.into());
+        self
+    }
 
-        /// Sets the thresholds of the context window for a user whose settings have none (default: warn at 0.7, compact at
-        /// 0.8).
-        thresholds(thresholds: Thresholds) discovery.thresholds = thresholds;
+    /// Sets the thresholds of the context window for a user whose settings have none (default: warn at 0.7, compact at
+    /// 0.8).
+    pub fn thresholds(mut self, thresholds: Thresholds) -> Self {
+        self.discovery.thresholds = thresholds;
+        self
+    }
 
-        /// Examines the hooks also if the settings switch them off: for a program that shows and approves them. They still
-        /// do not run (default: no).
-        #[doc(hidden)]
-        examine_switched_off(examine: bool) discovery.examine_switched_off = examine;
+    /// Examines the hooks also if the settings switch them off: for a program that shows and approves them. They still
+    /// do not run (default: no).
+    #[doc(hidden)]
+    pub fn examine_switched_off(mut self, examine: bool) -> Self {
+        self.discovery.examine_switched_off = examine;
+        self
+    }
 
-        /// Names hooks by their paths in advice, for a reader who may be in another directory (default: no).
-        #[doc(hidden)]
-        whole_paths(whole: bool) discovery.whole_paths = whole;
+    /// Names hooks by their paths in advice, for a reader who may be in another directory (default: no).
+    #[doc(hidden)]
+    pub fn whole_paths(mut self, whole: bool) -> Self {
+        self.discovery.whole_paths = whole;
+        self
+    }
 
-        /// Adds the built-in hooks (default: yes, also without directories). The user can switch off each of them.
-        builtins(with: bool) builtins = with;
+    /// Adds the built-in hooks (default: yes, also without directories). The user can switch off each of them.
+    pub fn builtins(mut self, with: bool) -> Self {
+        self.builtins = with;
+        self
+    }
 
-        /// Guards hookbox's own files and those of [`Builder::protect`] by `builtin:self-protection` (default: yes). The
-        /// user can switch it off, and so does [`Builder::builtins`].
-        self_protection(guard: bool) self_protection = guard;
-
-        /// Sets the working directory of the agent (default: the process's). The repository is the nearest directory above
-        /// it with `.git` or a root.
-        cwd(cwd: impl Into<PathBuf>) discovery.cwd = cwd.into();
-
-        /// Sets the directory of the administrator's hooks (default: that of the system). `None` is for a test.
-        #[doc(hidden)]
-        managed(directory: Option<discovery::ManagedDir>) discovery.managed = directory;
-
-        /// Sets the rule for which hooks of a repository run (default: those that the user has trusted).
-        trust(policy: TrustPolicy) discovery.trust = policy;
-
-        /// Sets limits that replace every hook's own settings and defaults, also if they are higher.
-        limits(limits: Limits) discovery.limits = limits;
-
-        /// Sets the longest wait for the components that are not compiled yet and that the user trusts (default: none). They
-        /// are compiled in processes that outlive this one, if the compiler and the cache can do that.
-        #[doc(hidden)]
-        compile_wait(wait: Duration) discovery.compile_wait = Some(wait);
-
-        /// Sets the longest time to examine all hooks together that the user has not trusted (default: 10 s).
-        #[doc(hidden)]
-        untrusted_timeout(timeout: Duration) discovery.untrusted_timeout = timeout;
-
-        /// Runs hooks also in an agent that a hook started (default: no). A hook that starts an agent whose hooks start it
-        /// again would not end.
-        allow_nested(allow: bool) chain.allow_nested = allow;
-
-        /// Lets the user allow a tool call that a hook blocks, with `hookbox allow CODE`
-        /// ([`Ruling::code`](crate::outcome::Ruling::code); default: yes, in a private [`Builder::data`] directory). Blocks of
-        /// hooks from code and of built-in hooks have no code.
-        allowances(with: bool) chain.allowances = with;
-
-        /// Records each event of a session with its verdict (default: no).
-        journal(journal: impl Journal + 'static) journal = Some(Arc::new(journal));
-
-        /// Sends each event of a session as spans and metrics (default: no). Sending does not delay a session.
-        #[cfg(feature = "otel")]
-        telemetry(telemetry: crate::telemetry::Telemetry) telemetry = Some(telemetry);
-
-        /// Sets the directory for compiled code and cached answers (default: `$XDG_CACHE_HOME/hookbox`, else
-        /// `~/.cache/hookbox`). `None` keeps nothing. It is made if it is missing, and must belong to the user alone.
-        cache(directory: Option<PathBuf>) private_cache = PrivateDir::of(directory);
-
-        /// Sets the directory for trust, grants and the state of hooks (default: `$XDG_DATA_HOME/hookbox`, else
-        /// `~/.local/share/hookbox`). With `None` no hook of a repository is trusted and nothing is granted. It is made if
-        /// it is missing, and must belong to the user alone.
-        data(directory: Option<PathBuf>) private_data = PrivateDir::of(directory);
-
-        /// Sets the client for requests of components (default: one with the system's certificates and resolver).
-        #[cfg(feature = "http")]
-        network(network: crate::network::Network) engine.network = Some(network);
-
-        /// Reads and describes a component again that did not change, at the start of a session or to show it (default: no,
-        /// unless it was last read a day ago). A component that failed is tried again if more time may help.
-        #[doc(hidden)]
-        reread(reread: bool) discovery.reread = reread;
-
-        /// Counts a directory or a settings file of the user's that cannot be read as a guard that fails in every event:
-        /// for a program that answers for an agent (default: no, it is only a problem).
-        #[doc(hidden)]
-        unseen_blocks(blocks: bool) discovery.unseen_blocks = blocks;
-
-        /// Sets the origin of the memory of components (default: a pool).
-        #[cfg(feature = "component")]
-        allocation(allocation: Allocation) engine.allocation = allocation;
-
-        /// Sets the program that compiles components (default: none). It runs in a process of its own for each component,
-        /// with limits of memory and time. Without it this process compiles them, without such limits.
-        #[cfg(feature = "component")]
-        compiler(compiler: Compiler) engine.compiler = Some(compiler);
-
-        /// Sets an engine that several managers share (default: one of its own).
-        runtime(runtime: Runtime) runtime = Some(runtime);
-
-        /// Counts the hooks that a search has found and examined here, to show it while the search runs.
-        progress(progress: &discovery::Progress) discovery.progress = progress.clone();
+    /// Guards hookbox's own files and those of [`Builder::protect`] by `builtin:self-protection` (default: yes). The
+    /// user can switch it off, and so does [`Builder::builtins`].
+    pub fn self_protection(mut self, guard: bool) -> Self {
+        self.self_protection = guard;
+        self
     }
 
     /// Sets further files that `builtin:self-protection` guards: the configuration of hooks of other programs (default:
@@ -236,6 +170,13 @@ impl Builder {
     pub fn protect(mut self, protection: Protection) -> Self {
         self.chain.command_files.clone_from(&protection.command_files);
         self.protection = protection;
+        self
+    }
+
+    /// Sets the working directory of the agent (default: the process's). The repository is the nearest directory above
+    /// it with `.git` or a root.
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.discovery.cwd = cwd.into();
         self
     }
 
@@ -262,6 +203,13 @@ impl Builder {
         self
     }
 
+    /// Sets the directory of the administrator's hooks (default: that of the system). `None` is for a test.
+    #[doc(hidden)]
+    pub fn managed(mut self, directory: Option<discovery::ManagedDir>) -> Self {
+        self.discovery.managed = directory;
+        self
+    }
+
     /// Adds a directory of hooks, trusted like the user's own.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.discovery.directories.push(directory.into());
@@ -274,6 +222,18 @@ impl Builder {
     /// Each search calls the source once, on a thread that may block.
     pub fn source(mut self, source: impl HookSource + 'static) -> Self {
         self.discovery.sources.push(Arc::new(source));
+        self
+    }
+
+    /// Sets the rule for which hooks of a repository run (default: those that the user has trusted).
+    pub fn trust(mut self, policy: TrustPolicy) -> Self {
+        self.discovery.trust = policy;
+        self
+    }
+
+    /// Sets limits that replace every hook's own settings and defaults, also if they are higher.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.discovery.limits = limits;
         self
     }
 
@@ -301,6 +261,71 @@ impl Builder {
         self
     }
 
+    /// Sets the longest wait for the components that are not compiled yet and that the user trusts (default: none). They
+    /// are compiled in processes that outlive this one, if the compiler and the cache can do that.
+    #[doc(hidden)]
+    pub fn compile_wait(mut self, wait: Duration) -> Self {
+        self.discovery.compile_wait = Some(wait);
+        self
+    }
+
+    /// Sets the longest time to examine all hooks together that the user has not trusted (default: 10 s).
+    #[doc(hidden)]
+    pub fn untrusted_timeout(mut self, timeout: Duration) -> Self {
+        self.discovery.untrusted_timeout = timeout;
+        self
+    }
+
+    /// Runs hooks also in an agent that a hook started (default: no). A hook that starts an agent whose hooks start it
+    /// again would not end.
+    pub fn allow_nested(mut self, allow: bool) -> Self {
+        self.chain.allow_nested = allow;
+        self
+    }
+
+    /// Lets the user allow a tool call that a hook blocks, with `hookbox allow CODE`
+    /// ([`Ruling::code`](crate::outcome::Ruling::code); default: yes, in a private [`Builder::data`] directory). Blocks of
+    /// hooks from code and of built-in hooks have no code.
+    pub fn allowances(mut self, with: bool) -> Self {
+        self.chain.allowances = with;
+        self
+    }
+
+    /// Records each event of a session with its verdict (default: no).
+    pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
+        self.journal = Some(Arc::new(journal));
+        self
+    }
+
+    /// Sends each event of a session as spans and metrics (default: no). Sending does not delay a session.
+    #[cfg(feature = "otel")]
+    pub fn telemetry(mut self, telemetry: crate::telemetry::Telemetry) -> Self {
+        self.telemetry = Some(telemetry);
+        self
+    }
+
+    /// Sets the directory for compiled code and cached answers (default: `$XDG_CACHE_HOME/hookbox`, else
+    /// `~/.cache/hookbox`). `None` keeps nothing. It is made if it is missing, and must belong to the user alone.
+    pub fn cache(mut self, directory: Option<PathBuf>) -> Self {
+        self.private_cache = PrivateDir::of(directory);
+        self
+    }
+
+    /// Sets the directory for trust, grants and the state of hooks (default: `$XDG_DATA_HOME/hookbox`, else
+    /// `~/.local/share/hookbox`). With `None` no hook of a repository is trusted and nothing is granted. It is made if
+    /// it is missing, and must belong to the user alone.
+    pub fn data(mut self, directory: Option<PathBuf>) -> Self {
+        self.private_data = PrivateDir::of(directory);
+        self
+    }
+
+    /// Sets the client for requests of components (default: one with the system's certificates and resolver).
+    #[cfg(feature = "http")]
+    pub fn network(mut self, network: crate::network::Network) -> Self {
+        self.engine.network = Some(network);
+        self
+    }
+
     /// Promises that this process answers one event and ends, with nothing else running beside (default: no).
     ///
     /// It waits up to 3 s for new components, or as long as [`Builder::within`] has set.
@@ -310,6 +335,22 @@ impl Builder {
     pub fn one_event(mut self, one: bool) -> Self {
         self.discovery.one_event = one;
         self.discovery.compile_wait.get_or_insert(GRACE);
+        self
+    }
+
+    /// Reads and describes a component again that did not change, at the start of a session or to show it (default: no,
+    /// unless it was last read a day ago). A component that failed is tried again if more time may help.
+    #[doc(hidden)]
+    pub fn reread(mut self, reread: bool) -> Self {
+        self.discovery.reread = reread;
+        self
+    }
+
+    /// Counts a directory or a settings file of the user's that cannot be read as a guard that fails in every event:
+    /// for a program that answers for an agent (default: no, it is only a problem).
+    #[doc(hidden)]
+    pub fn unseen_blocks(mut self, blocks: bool) -> Self {
+        self.discovery.unseen_blocks = blocks;
         self
     }
 
@@ -326,6 +367,33 @@ impl Builder {
         A: Future<Output = Result<Outcome, HookError>> + Send + 'static,
     {
         self.hook(FunctionHook::new(name, event, run))
+    }
+
+    /// Sets the origin of the memory of components (default: a pool).
+    #[cfg(feature = "component")]
+    pub fn allocation(mut self, allocation: Allocation) -> Self {
+        self.engine.allocation = allocation;
+        self
+    }
+
+    /// Sets the program that compiles components (default: none). It runs in a process of its own for each component,
+    /// with limits of memory and time. Without it this process compiles them, without such limits.
+    #[cfg(feature = "component")]
+    pub fn compiler(mut self, compiler: Compiler) -> Self {
+        self.engine.compiler = Some(compiler);
+        self
+    }
+
+    /// Sets an engine that several managers share (default: one of its own).
+    pub fn runtime(mut self, runtime: Runtime) -> Self {
+        self.runtime = Some(runtime);
+        self
+    }
+
+    /// Counts the hooks that a search has found and examined here, to show it while the search runs.
+    pub fn progress(mut self, progress: &discovery::Progress) -> Self {
+        self.discovery.progress = progress.clone();
+        self
     }
 
     /// Searches for the hooks, and compiles components that are not cached.

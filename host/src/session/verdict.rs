@@ -125,11 +125,8 @@ pub enum Turn {
     Callback(Callback),
 }
 
-/// Makes a typed verdict: its fields, each with its value from the data of the event and the untyped verdict.
 macro_rules! verdict {
-    ($(#[$doc:meta])* $name:ident($data:ident, $verdict:ident) {
-        $($(#[$field_doc:meta])* $field:ident: $type:ty = $value:expr,)*
-    }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq)]
         #[must_use]
@@ -153,28 +150,19 @@ macro_rules! verdict {
                 Self::of(event.data, &mut verdict, report)
             }
         }
-
-        impl TypedVerdict for $name {
-            fn of($data: EventData, $verdict: &mut Verdict, report: Report) -> Self {
-                Self { $($field: $value,)* notes: notes($verdict, report) }
-            }
-        }
     };
 }
 
 verdict! {
     /// The verdict of an event at which hooks decide nothing.
-    Noted(_data, verdict) {}
+    Noted {}
 }
 
 verdict! {
     /// The verdict of `user_message_send`.
-    MessageVerdict(data, verdict) {
+    MessageVerdict {
         /// The decision, with the message to send.
-        decision: Decision<String> = Decision::new(verdict, match data {
-            EventData::UserMessageSend { message } => message.unwrap_or_default(),
-            _ => String::new(),
-        }),
+        decision: Decision<String>,
     }
 }
 
@@ -206,85 +194,63 @@ verdict! {
     /// println!("run {}", verdict.input.text());
     /// # }
     /// ```
-    ToolVerdict(data, verdict) {
+    ToolVerdict {
         /// The decision, with the call to run.
-        decision: ToolDecision = {
-            let call = PermittedCall::new(match data {
-                EventData::BeforeToolCall(call) => call,
-                _ => ToolCall::new("", Document::absent()),
-            });
-            match (verdict.block.take(), verdict.ask.take()) {
-                (Some(ruling), _) => ToolDecision::Block(ruling),
-                (None, Some(ruling)) => ToolDecision::Ask { ruling, call },
-                (None, None) => ToolDecision::Run(call),
-            }
-        },
+        decision: ToolDecision,
         /// The hook that says that the call needs no question of the agent's own, if no other hook objects.
-        allowed: Option<Ruling> = verdict.allowed.take(),
+        allowed: Option<Ruling>,
         /// True if a hook changed the input. False after a block.
-        modified: bool = verdict.modified,
+        modified: bool,
     }
 }
 
 verdict! {
     /// The verdict of `after_tool_call`.
-    OutputVerdict(data, verdict) {
+    OutputVerdict {
         /// The output for the model, and whether the agent may go on.
-        decision: OutputDecision = {
-            let output = match data {
-                EventData::AfterToolCall(result) => result.output,
-                _ => Document::absent(),
-            };
-            match verdict.block.take().or_else(|| verdict.ask.take()) {
-                Some(ruling) => OutputDecision::Block { ruling, output },
-                None => OutputDecision::Proceed(output),
-            }
-        },
+        decision: OutputDecision,
         /// True if a hook changed the output.
-        modified: bool = verdict.modified,
+        modified: bool,
     }
 }
 
 verdict! {
     /// The verdict of `on_error`.
-    ErrorVerdict(data, verdict) {
+    ErrorVerdict {
         /// The error's text, which a hook may have changed.
-        message: String = match data {
-            EventData::OnError(error) => error.message,
-            _ => String::new(),
-        },
+        message: String,
     }
 }
 
 verdict! {
     /// The verdict of `after_turn`.
-    TurnVerdict(_data, verdict) {
+    TurnVerdict {
         /// The change of the conversation that hooks ask for.
-        turn: Option<Turn> = turn(verdict),
+        turn: Option<Turn>,
     }
 }
 
 verdict! {
     /// The verdict of `agent_stop`.
-    StopVerdict(_data, verdict) {
+    StopVerdict {
         /// Messages of the user with which the agent goes on. It stops if there are none.
-        follow_ups: Vec<String> = take(&mut verdict.follow_ups),
+        follow_ups: Vec<String>,
         /// The name of the hook of each of them, in the same order, for the user.
-        follow_ups_by: Vec<String> = take(&mut verdict.follow_ups_by),
+        follow_ups_by: Vec<String>,
         /// Messages that are not applied, because hooks made the agent go on too often in a row.
-        dropped_follow_ups: Vec<String> = take(&mut verdict.dropped_follow_ups),
+        dropped_follow_ups: Vec<String>,
         /// The change of the conversation that comes first.
-        turn: Option<Turn> = turn(verdict),
+        turn: Option<Turn>,
     }
 }
 
 verdict! {
     /// The verdict of `pre_compact` and `on_budget_exceeded`.
-    GateVerdict(_data, verdict) {
+    GateVerdict {
         /// The decision.
-        decision: Decision = Decision::new(verdict, ()),
+        decision: Decision,
         /// The recipe to run (`on_budget_exceeded` only).
-        callback: Option<Callback> = verdict.callback.take(),
+        callback: Option<Callback>,
     }
 }
 
@@ -301,6 +267,88 @@ fn turn(verdict: &mut Verdict) -> Option<Turn> {
 
 fn notes(verdict: &mut Verdict, report: Report) -> Notes {
     Notes { context: take(&mut verdict.context), warnings: take(&mut verdict.warnings), report }
+}
+
+impl TypedVerdict for Noted {
+    fn of(_: EventData, verdict: &mut Verdict, report: Report) -> Self {
+        Self { notes: notes(verdict, report) }
+    }
+}
+
+impl TypedVerdict for MessageVerdict {
+    fn of(data: EventData, verdict: &mut Verdict, report: Report) -> Self {
+        let message = match data {
+            EventData::UserMessageSend { message } => message.unwrap_or_default(),
+            _ => String::new(),
+        };
+        Self { decision: Decision::new(verdict, message), notes: notes(verdict, report) }
+    }
+}
+
+impl TypedVerdict for ToolVerdict {
+    fn of(data: EventData, verdict: &mut Verdict, report: Report) -> Self {
+        let call = match data {
+            EventData::BeforeToolCall(call) => call,
+            _ => ToolCall::new("", Document::absent()),
+        };
+        let call = PermittedCall::new(call);
+        let decision = match (verdict.block.take(), verdict.ask.take()) {
+            (Some(ruling), _) => ToolDecision::Block(ruling),
+            (None, Some(ruling)) => ToolDecision::Ask { ruling, call },
+            (None, None) => ToolDecision::Run(call),
+        };
+        let allowed = verdict.allowed.take();
+        Self { decision, allowed, modified: verdict.modified, notes: notes(verdict, report) }
+    }
+}
+
+impl TypedVerdict for OutputVerdict {
+    fn of(data: EventData, verdict: &mut Verdict, report: Report) -> Self {
+        let output = match data {
+            EventData::AfterToolCall(result) => result.output,
+            _ => Document::absent(),
+        };
+        let decision = match verdict.block.take().or_else(|| verdict.ask.take()) {
+            Some(ruling) => OutputDecision::Block { ruling, output },
+            None => OutputDecision::Proceed(output),
+        };
+        Self { decision, modified: verdict.modified, notes: notes(verdict, report) }
+    }
+}
+
+impl TypedVerdict for ErrorVerdict {
+    fn of(data: EventData, verdict: &mut Verdict, report: Report) -> Self {
+        let message = match data {
+            EventData::OnError(error) => error.message,
+            _ => String::new(),
+        };
+        Self { message, notes: notes(verdict, report) }
+    }
+}
+
+impl TypedVerdict for TurnVerdict {
+    fn of(_: EventData, verdict: &mut Verdict, report: Report) -> Self {
+        Self { turn: turn(verdict), notes: notes(verdict, report) }
+    }
+}
+
+impl TypedVerdict for StopVerdict {
+    fn of(_: EventData, verdict: &mut Verdict, report: Report) -> Self {
+        Self {
+            follow_ups: take(&mut verdict.follow_ups),
+            follow_ups_by: take(&mut verdict.follow_ups_by),
+            dropped_follow_ups: take(&mut verdict.dropped_follow_ups),
+            turn: turn(verdict),
+            notes: notes(verdict, report),
+        }
+    }
+}
+
+impl TypedVerdict for GateVerdict {
+    fn of(_: EventData, verdict: &mut Verdict, report: Report) -> Self {
+        let callback = verdict.callback.take();
+        Self { decision: Decision::new(verdict, ()), callback, notes: notes(verdict, report) }
+    }
 }
 
 #[cfg(test)]
