@@ -31,8 +31,9 @@ async fn two_hundred_endless_hooks_at_once_do_not_delay_another_task() {
     for call in calls {
         assert_eq!(call.await.unwrap().unwrap_err().cause, Cause::Fuel, "{name}");
     }
-    // Each hook gives way each 100 000 units of fuel, and then this task has its turn.
-    assert!(turns >= 500, "{turns} turns");
+    // The number of turns depends on the machine's speed: a hook gives way after a slice of time. If no hook gave way,
+    // this task would have a turn after every 61 hooks, as tokio does it: four turns.
+    assert!(turns >= 50, "{turns} turns");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
