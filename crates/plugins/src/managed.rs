@@ -1,6 +1,7 @@
 //! The administrator's plugins: each in exactly the state that the policy pins, and none that does not work.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -38,6 +39,14 @@ impl Request {
                 "expected its exact state: a commit behind @, or in a registry @sha256:DIGEST".to_owned();
             return Err(PluginError::new(self.source.shown(), PluginErrorKind::Source(what)));
         };
+        // The hooks below a directory that others may write would not run.
+        let directory = plugins.path();
+        match managed.access().check_owner(&directory) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(PluginError::io(&directory, error));
+            }
+            _ => {}
+        }
         let lock = plugins.lock()?;
         if let Some(locked) = lock.get(&self.name)
             && locked.source == self.source.text(plugins.base())

@@ -60,6 +60,12 @@ async fn the_program_brings_what_is_pinned_and_keeps_it_without_a_network() {
         }
         assert_eq!(doctor().code, Some(0), "{:#?}", doctor());
     }
+    // Others may write the directory, so nothing below it would run.
+    env.mode("etc/hookbox/plugins", 0o777);
+    let output = sync();
+    assert_eq!((output.code, &parsed(&output)[0]["state"]), (Some(1), &json!("kept")), "{output:#?}");
+    assert!(output.stderr.contains("others"), "{output:#?}");
+    env.mode("etc/hookbox/plugins", 0o755);
     // A key, and nobody signed.
     env.file("etc/hookbox/cosign.pub", KeyPair::generate().unwrap().public_key_pem());
     pin(&second);
