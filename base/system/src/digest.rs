@@ -41,7 +41,8 @@ impl Digest {
 
     /// Returns the digest without its prefix: 64 hexadecimal digits.
     pub fn hex(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        let digit = |it: u8| char::from_digit(it.into(), 16).unwrap_or_default();
+        self.0.iter().flat_map(|it| [digit(it >> 4), digit(it & 15)]).collect()
     }
 }
 

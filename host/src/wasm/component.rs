@@ -221,9 +221,7 @@ impl Hook for ComponentHook {
     }
 
     fn passes_over(&self, event: &Event) -> Option<&'static str> {
-        // The first one that fits is the one that counts.
-        let subscription = self.descriptor.subscriptions.iter().find(|it| it.matches(event))?;
-        self.conditions.pass_over(subscription, event, &self.settings)
+        self.conditions.pass_over(&self.descriptor.subscriptions, event, &self.settings)
     }
 
     async fn run(&self, event: &Event, budget: &Budget) -> Result<Outcome, HookError> {

@@ -1,7 +1,7 @@
 //! Shell calls that a hook does not need to see, so that no instance is made for them: `kind:shell naming git gh`.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,11 +11,9 @@ use hookbox_shell::{Arg, Mode, Reading, Redirection, Run, base_name, join_path};
 use crate::event::{Event, ToolKind};
 use crate::hook::{Settings, Subscription};
 
-/// The conditions in the patterns of a hook's subscriptions.
+/// The conditions in the patterns of a hook's subscriptions: for each subscription, those of its patterns.
 #[derive(Debug, Default)]
-pub(super) struct Conditions {
-    all: Vec<(String, Condition)>,
-}
+pub(super) struct Conditions(Vec<Vec<Option<Condition>>>);
 
 #[derive(Debug)]
 enum Condition {
@@ -31,24 +29,27 @@ impl Conditions {
         let condition = |pattern: &String| {
             let naming = || Some(Condition::Naming(Naming::of(pattern.split_once(Subscription::NAMING)?.1)));
             let setting = || Some(Condition::If(pattern.split_once(Subscription::IF)?.1.to_owned()));
-            Some((pattern.clone(), naming().or_else(setting)?))
+            naming().or_else(setting)
         };
-        Self { all: subscriptions.iter().flat_map(|it| &it.tools).filter_map(condition).collect() }
+        Self(subscriptions.iter().map(|it| it.tools.iter().map(condition).collect()).collect())
     }
 
-    /// Returns the reason if a subscription is to this event only by patterns whose conditions do not hold. In doubt
-    /// there is none.
+    /// Returns the reason if the first of these subscriptions to the event is to it only by patterns whose conditions do
+    /// not hold. In doubt there is none.
     pub(super) fn pass_over(
         &self,
-        subscription: &Subscription,
+        subscriptions: &[Subscription],
         event: &Event,
         settings: &Settings,
     ) -> Option<&'static str> {
         let call = event.tool_call()?;
+        // The first one that fits is the one that counts.
+        let (subscription, conditions) =
+            subscriptions.iter().zip(&self.0).find(|(it, _)| it.matches(event))?;
         let (mut reading, mut reason) = (None, None);
-        for pattern in subscription.tools.iter().filter(|it| Subscription::fits(it, call)) {
-            let (_, condition) = self.all.iter().find(|(it, _)| it == pattern)?;
-            let (holds, why) = match condition {
+        let patterns = subscription.tools.iter().zip(conditions);
+        for (_, condition) in patterns.filter(|(pattern, _)| Subscription::fits(pattern, call)) {
+            let (holds, why) = match condition.as_ref()? {
                 Condition::If(setting) => (
                     settings.get(setting).is_some_and(|it| it == "true"),
                     "it is for calls only if a setting is true",
@@ -74,15 +75,15 @@ impl Conditions {
 /// a search is prepared. For one event, that would take longer than the rest of it.
 const SHORT: (usize, u32) = (64, 1_000);
 
-/// Words, in lower case.
+/// Words, in lower case. A process reads those of every guard for one event, so they are in few pieces of memory.
 #[derive(Debug, Default)]
 struct Naming {
-    /// Whole words, such as `git`.
-    words: HashSet<String>,
-    /// Beginnings of words, such as `mkfs*`.
-    beginnings: Vec<String>,
-    /// Parts of words, such as `*token*`.
-    parts: Vec<String>,
+    /// The hashes of whole words, such as `git`, in order. A hook only sees a line more if another word has an equal one.
+    words: Vec<u64>,
+    /// Beginnings of words, such as `mkfs*`, each with a space behind it.
+    beginnings: String,
+    /// Parts of words, such as `*token*`, each with a space behind it.
+    parts: String,
     /// The parts, ready for a search.
     search: OnceLock<Option<AhoCorasick>>,
     searched: AtomicU32,
@@ -93,17 +94,25 @@ struct Naming {
 impl Naming {
     fn of(words: &str) -> Self {
         let mut naming = Self::default();
-        for word in words.split_ascii_whitespace() {
-            let word = word.to_ascii_lowercase();
+        for word in words.to_ascii_lowercase().split_ascii_whitespace() {
             match (word.strip_prefix('*'), word.strip_suffix('*')) {
                 _ if word == ">" => naming.writes = true,
                 // Also without a second `*`: a guard must not see less than it means.
-                (Some(part), _) => naming.parts.push(part.trim_end_matches('*').to_owned()),
-                (None, Some(beginning)) => naming.beginnings.push(beginning.to_owned()),
-                _ => drop(naming.words.insert(word)),
+                (Some(part), _) => naming.parts.extend([part.trim_end_matches('*'), " "]),
+                (None, Some(beginning)) => naming.beginnings.extend([beginning, " "]),
+                _ => naming.words.push(hash(word)),
             }
         }
+        naming.words.sort_unstable();
         naming
+    }
+
+    fn has_word(&self, word: &str) -> bool {
+        self.words.binary_search(&hash(word)).is_ok()
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &str> {
+        self.parts.split_terminator(' ')
     }
 
     /// Returns true if a line has one of the words, or if it may have one: its text does not show all that it runs.
@@ -153,23 +162,30 @@ impl Naming {
             false => Cow::Borrowed(text),
         };
         let name = base_name(&text);
-        self.words.contains(&*text)
-            || self.words.contains(name)
+        let mut beginnings = self.beginnings.split_terminator(' ');
+        self.has_word(&text)
+            || name.len() < text.len() && self.has_word(name)
             // A program of Windows.
-            || name.strip_suffix(".exe").is_some_and(|it| self.words.contains(it))
-            || self.beginnings.iter().any(|it| text.starts_with(it) || name.starts_with(it))
+            || name.strip_suffix(".exe").is_some_and(|it| self.has_word(it))
+            || beginnings.any(|it| text.starts_with(it) || name.starts_with(it))
             || self.has_part(&text)
     }
 
     fn has_part(&self, text: &str) -> bool {
-        let one_by_one = || self.parts.iter().any(|it| text.contains(it));
+        let one_by_one = || self.parts().any(|it| text.contains(it));
         let is_short = || text.len() <= SHORT.0 && self.searched.fetch_add(1, Ordering::Relaxed) < SHORT.1;
         if self.search.get().is_none() && is_short() {
             return one_by_one();
         }
-        let search = self.search.get_or_init(|| AhoCorasick::new(&self.parts).ok());
+        let search = self.search.get_or_init(|| AhoCorasick::new(self.parts()).ok());
         search.as_ref().map_or_else(one_by_one, |search| search.is_match(text))
     }
+}
+
+fn hash(word: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(word.as_bytes());
+    hasher.finish()
 }
 
 /// Returns true for a redirection that may write to a file.
@@ -214,8 +230,9 @@ mod tests {
         ] {
             let (subscription, event) = subscribed(tools, "bash", serde_json::json!({"command": "ls"}));
             assert_eq!(subscription.matches(&event), is_for, "{tools:?}");
-            let conditions = Conditions::of(std::slice::from_ref(&subscription));
-            assert_eq!(conditions.pass_over(&subscription, &event, &settings).is_some(), off, "{tools:?}");
+            let subscriptions = [subscription];
+            let conditions = Conditions::of(&subscriptions);
+            assert_eq!(conditions.pass_over(&subscriptions, &event, &settings).is_some(), off, "{tools:?}");
         }
     }
 
@@ -223,8 +240,8 @@ mod tests {
         let (subscription, event) = subscribed(tools, tool, input);
         // It is the hook that passes over the event, because another hook may change the line before its turn.
         assert_eq!(subscription.matches(&event), tool != "read");
-        let conditions = Conditions::of(std::slice::from_ref(&subscription));
-        conditions.pass_over(&subscription, &event, &Settings::new()).is_some()
+        let subscriptions = [subscription];
+        Conditions::of(&subscriptions).pass_over(&subscriptions, &event, &Settings::new()).is_some()
     }
 
     #[test]
