@@ -37,16 +37,20 @@ use crate::mock::Mock;
 use crate::place::Place;
 
 const USAGE: &str = "\
-usage: cargo test-clients [--agent NAME]... [--all] [--case TEXT] [--keep DIR] [--record-answers]
+usage: cargo test-clients [--agent NAME]... [--all] [--case TEXT] [--keep DIR] [--record-answers] [--time PROGRAM]
 
   --agent NAME  codex, gemini, claude, qwen, copilot, opencode, kimi, cline, pi, droid, kilo, vibe, openhands, auggie, grok or qoder; may be given again [default: codex and gemini]
   --all         every agent
   --case TEXT   only the cases whose name holds this
   --keep DIR    leave what the clients wrote, printed and asked in DIR
-  --record-answers  record how the clients take odd answers of a hook, in tests/data/odd-answers.json, and nothing else";
+  --record-answers  record how the clients take odd answers of a hook, in tests/data/odd-answers.json, and nothing else
+  --time PROGRAM  measure the time that this hookbox adds to a call, and nothing else: a release, on a quiet machine";
 
 /// The longest time of a client for one case: several times the time on a slow machine.
 const LIMIT: Duration = Duration::from_secs(150);
+
+/// The sessions with hookbox, and those without it, whose calls are measured.
+const SESSIONS: usize = 3;
 
 /// Set for the program that runs in the namespace.
 const INSIDE: &str = "HOOKBOX_CLIENTS_INSIDE";
@@ -77,6 +81,8 @@ struct Options {
     keep: Option<PathBuf>,
     /// True if the clients' handling of odd answers is recorded instead.
     records: bool,
+    /// The program whose added time is measured instead.
+    time: Option<PathBuf>,
     /// The directory of the builds.
     target: PathBuf,
 }
@@ -84,7 +90,7 @@ struct Options {
 impl Options {
     fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
         let (mut clients, mut cases, mut keep) = (Vec::new(), case::all(), None);
-        let (mut target, mut records, mut is_whole) = (PathBuf::new(), false, true);
+        let (mut target, mut time, mut records, mut is_whole) = (PathBuf::new(), None, false, true);
         while let Some(name) = args.next() {
             let mut value = || args.next().ok_or_else(|| format!("expected a value after {name}"));
             match name.as_str() {
@@ -100,6 +106,7 @@ impl Options {
                 }
                 "--keep" => keep = Some(PathBuf::from(value()?)),
                 "--record-answers" => records = true,
+                "--time" => time = Some(PathBuf::from(value()?)),
                 "--target" => target = PathBuf::from(value()?),
                 _ => return Err(format!("unknown argument {name:?}")),
             }
@@ -107,7 +114,7 @@ impl Options {
         if clients.is_empty() {
             clients.extend(client::ALL.iter().take(2));
         }
-        Ok(Self { clients, cases, is_whole, keep, records, target })
+        Ok(Self { clients, cases, is_whole, keep, records, time, target })
     }
 
     /// Returns whether every case had the expected result.
@@ -127,12 +134,15 @@ impl Options {
         if self.records {
             return self.record(&dirs, root).map(|()| true).map_err(|error| error.to_string());
         }
+        if let Some(program) = &self.time {
+            return self.measure(&dirs, program, root).map(|()| true).map_err(|error| error.to_string());
+        }
         let (mut all, mut good) = (0_u32, 0_u32);
         for (client, dir) in self.clients.iter().zip(&dirs) {
             let mut row = Row::new(client);
             for case in self.cases.iter().filter(|case| case.is_for(client, has_system)) {
                 let begun = Instant::now();
-                let ran = self.run_case(client, dir, case, root);
+                let ran = self.run_case(client, dir, case, root, &self.target.join("debug/hookbox"));
                 let (differs, _) = ran.unwrap_or_else(|error| (vec![error.to_string()], Vec::new()));
                 let word = if differs.is_empty() { "ok".to_owned() } else { differs.join("; ") };
                 let secs = begun.elapsed().as_secs_f32();
@@ -145,11 +155,7 @@ impl Options {
                 row.add(&case.name, differs.is_empty());
             }
             if self.is_whole {
-                let added = self.added_time(client, dir, root);
-                if let Some(added) = added {
-                    say(&format!("{:<9} hookbox adds {added} ms to a call", client.name));
-                }
-                row.write(added).map_err(|error| format!("failed to write the matrix: {error}"))?;
+                row.write().map_err(|error| format!("failed to write the matrix: {error}"))?;
             }
         }
         say(&format!("{good} of {all} cases ok"));
@@ -176,16 +182,31 @@ impl Options {
         fs::write(&file, format!("{whole:#}\n"))
     }
 
-    /// Returns the time that hookbox with a guard adds to a call, in milliseconds: the difference of the medians in two
-    /// sessions. `None` if they have too few calls.
-    fn added_time(&self, client: &Client, dir: &Path, root: &Path) -> Option<i64> {
-        let time = |is_guarded: bool| {
-            let (differs, times) = self.run_case(client, dir, &case::timed(is_guarded), root).ok()?;
-            let later = times.into_iter().skip(1).collect();
-            let median = median(later).filter(|_| differs.is_empty())?;
-            i64::try_from(median.as_millis()).ok()
-        };
-        Some(time(true)? - time(false)?)
+    /// Measures the time that this program adds to a call of each client, and writes it into the table.
+    fn measure(&self, dirs: &[PathBuf], program: &Path, root: &Path) -> io::Result<()> {
+        for (client, dir) in self.clients.iter().zip(dirs) {
+            let added = self.added_time(client, dir, root, program);
+            let shown = added.map_or_else(|| "not measured".to_owned(), |it| format!("{it} ms"));
+            say(&format!("{:<9} {:<9} {shown}", client.name, client.version));
+            matrix::write_time(client, added)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the time that hookbox with a guard adds to a call, in milliseconds: the difference of the medians of two
+    /// kinds of sessions, which take turns. `None` if they have too few calls.
+    fn added_time(&self, client: &Client, dir: &Path, root: &Path, program: &Path) -> Option<i64> {
+        let (mut with, mut without) = (Vec::new(), Vec::new());
+        for _ in 0..SESSIONS {
+            for (is_guarded, all) in [(true, &mut with), (false, &mut without)] {
+                let (differs, times) =
+                    self.run_case(client, dir, &case::timed(is_guarded), root, program).ok()?;
+                differs.is_empty().then_some(())?;
+                all.extend(times.into_iter().skip(1));
+            }
+        }
+        let ms = |times| i64::try_from(median(times)?.as_millis()).ok();
+        Some(ms(with)? - ms(without)?)
     }
 
     /// Returns the differences from the expected result, and the time of each call.
@@ -195,6 +216,7 @@ impl Options {
         dir: &Path,
         case: &Case,
         root: &Path,
+        program: &Path,
     ) -> io::Result<(Vec<String>, Vec<Duration>)> {
         let data = root.join(format!("{}/home/.local/share/hookbox", case.dir(client)));
         let wish = Wish::new(case.lines());
@@ -203,7 +225,7 @@ impl Options {
         if root.exists() {
             fs::remove_dir_all(&root)?;
         }
-        let place = Place::new(&root, &self.target.join("debug/hookbox"), dir, model.url())?;
+        let place = Place::new(&root, program, dir, model.url())?;
         let components =
             Components { samples: &self.target.join("hooks"), tests: &self.target.join("test-hooks") };
         case.put(client, &components, &place)?;

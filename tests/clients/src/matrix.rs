@@ -28,6 +28,9 @@ const COLUMNS: [(&str, &str); 13] = [
 /// Cases that only one client has.
 const OWN: [&str; 3] = ["javascript", "open shell", "trust"];
 
+/// The last column: measured with a release, in a run of its own.
+const TIME: &str = "added time";
+
 /// The line behind which the table is.
 const MARK: &str = "<!-- Written by cargo test-clients --all. -->\n";
 
@@ -54,8 +57,8 @@ impl Row {
         }
     }
 
-    /// Returns the row of the table, with the time that hookbox adds to a call, in milliseconds.
-    fn shown(&self, added: Option<i64>) -> String {
+    /// Returns the row of the table, with this time.
+    fn shown(&self, time: &str) -> String {
         let cell = |(good, all): &(u32, u32)| match (good, all) {
             (_, 0) => "–".to_owned(),
             (good, all) if good == all => "yes".to_owned(),
@@ -63,19 +66,38 @@ impl Row {
         };
         let mut cells = vec![self.client.version.to_owned()];
         cells.extend(self.cells.iter().map(cell));
-        cells.push(added.map_or_else(|| "–".to_owned(), |added| format!("{added} ms")));
-        line(self.title(), &cells)
+        cells.push(time.to_owned());
+        line(title(self.client), &cells)
     }
 
-    fn title(&self) -> &'static str {
-        self.client.name.parse().map_or(self.client.name, Agent::title)
-    }
-
-    /// Writes the row into the page of the book. The rows of other clients stay.
-    pub(crate) fn write(&self, added: Option<i64>) -> io::Result<()> {
+    /// Writes the row into the page of the book. Its time and the rows of other clients stay.
+    pub(crate) fn write(&self) -> io::Result<()> {
         let page = fs::read_to_string(file())?;
-        fs::write(file(), with_row(&page, self.title(), &self.shown(added)))
+        let title = title(self.client);
+        let time = row_of(&page, title).and_then(|it| it.trim_end_matches(" |").rsplit(" | ").next());
+        fs::write(file(), with_row(&page, title, &self.shown(time.unwrap_or("–"))))
     }
+}
+
+/// Writes the time that hookbox adds to a call of a client, in milliseconds, into its row.
+pub(crate) fn write_time(client: &Client, added: Option<i64>) -> io::Result<()> {
+    let page = fs::read_to_string(file())?;
+    let time = added.map_or_else(|| "–".to_owned(), |it| format!("{it} ms"));
+    fs::write(file(), with_time(&page, title(client), &time))
+}
+
+fn with_time(page: &str, title: &str, time: &str) -> String {
+    let row = row_of(page, title).and_then(|it| it.trim_end_matches(" |").rsplit_once(" | "));
+    row.map_or_else(|| page.to_owned(), |(cells, _)| with_row(page, title, &format!("{cells} | {time} |\n")))
+}
+
+fn title(client: &Client) -> &'static str {
+    client.name.parse().map_or(client.name, Agent::title)
+}
+
+/// Returns the row of an agent in a page.
+fn row_of<'p>(page: &'p str, title: &str) -> Option<&'p str> {
+    page.lines().find(|line| line.starts_with(&format!("| {title} |")))
 }
 
 fn file() -> PathBuf {
@@ -91,11 +113,11 @@ fn with_row(page: &str, title: &str, row: &str) -> String {
     let (before, table) = page.split_once(MARK).unwrap_or((page, ""));
     let mut headings = vec!["version".to_owned()];
     headings.extend(COLUMNS.iter().map(|(heading, _)| (*heading).to_owned()));
-    headings.push("added time".to_owned());
+    headings.push(TIME.to_owned());
     let rule = headings.iter().map(|_| "---".to_owned()).collect::<Vec<_>>();
     let mut text = format!("{before}{MARK}\n{}{}", line("agent", &headings), line("---", &rule));
     for agent in Agent::ALL.map(Agent::title) {
-        let old = table.lines().find(|line| line.starts_with(&format!("| {agent} |")));
+        let old = row_of(table, agent);
         text += &match old {
             _ if agent == title => row.to_owned(),
             Some(old) => format!("{old}\n"),
@@ -127,10 +149,9 @@ mod tests {
             row.add(&case.name, case.name != "block, native");
         }
         assert!(row.cells.iter().all(|(_, all)| *all > 0), "{:?}", row.cells);
-        let shown = row.shown(Some(12));
+        let shown = row.shown("12 ms");
         assert!(shown.starts_with("| Codex | 0.169.0 | yes | 1 of 2 | yes |"), "{shown}");
         assert!(shown.ends_with("| yes | 12 ms |\n"), "{shown}");
-        assert!(Row::new(codex).shown(None).ends_with("| – | – |\n"));
 
         let page = format!("# Title\n\n{MARK}\n| Codex | old |\n| Gemini CLI | kept |\n");
         let page = with_row(&page, "Codex", &shown);
@@ -138,6 +159,7 @@ mod tests {
         assert!(page.contains(&shown) && page.contains("| Gemini CLI | kept |\n") && !page.contains("old"));
         assert!(page.contains("| Cursor | not run | – |"), "{page}");
         assert_eq!(with_row(&page, "Codex", &shown), page);
+        assert!(with_time(&page, "Codex", "9 ms").contains(&shown.replace("12 ms", "9 ms")), "{page}");
         for line in page.lines().filter(|line| line.starts_with("| C")) {
             assert_eq!(line.matches('|').count(), COLUMNS.len() + 4, "{line}");
         }
