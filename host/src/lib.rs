@@ -119,7 +119,8 @@ pub mod manager;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 #[cfg(not(feature = "mcp"))]
-#[path = "mcp/absent.rs"]
+#[path = "mcp/config.rs"]
+#[allow(dead_code, unreachable_pub, reason = "no server is started")]
 mod mcp;
 pub mod native;
 #[cfg(feature = "http")]

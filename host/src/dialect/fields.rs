@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use crate::event::{AbsentTokens, Context, Document, ErrorSource, Role, TokenBudget, ToolCall, Usage};
+use crate::outcome::Callback;
 use hookbox_system::text;
 
 /// A field with a value that it cannot have.
@@ -270,6 +271,19 @@ impl Written {
         if let Some(value) = value.map(Into::into).filter(|value| !value.is_null()) {
             self.0.insert(name.to_owned(), value);
         }
+    }
+
+    /// Writes a list that has an item.
+    pub(crate) fn list(&mut self, name: &str, items: &[String]) {
+        self.put(name, Some(items).filter(|items| !items.is_empty()));
+    }
+
+    /// Writes a callback; its arguments have this name.
+    pub(crate) fn callback(&mut self, callback: &Callback, arguments: &str) {
+        self.put("callback", Some(callback.name.as_str()));
+        let args: Map<String, Value> =
+            callback.args.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+        self.put(arguments, Some(args).filter(|args| !args.is_empty()));
     }
 }
 

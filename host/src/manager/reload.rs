@@ -1,6 +1,6 @@
 //! Reloading hooks and settings while sessions run.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -46,22 +46,16 @@ pub struct Changed {
 impl Reload {
     /// Returns true if nothing changed and no problem is new or gone.
     pub fn is_empty(&self) -> bool {
-        let Self { added, removed, changed, kept: _, problems, solved, storm } = self;
-        added.is_empty()
-            && removed.is_empty()
-            && changed.is_empty()
-            && problems.is_empty()
-            && solved.is_empty()
-            && storm.is_none()
+        *self == Self { kept: self.kept.clone(), ..Self::default() }
     }
 
     fn between(before: &Snapshot, after: &Snapshot) -> Self {
         let old: HashMap<Key<'_>, &Entry> = before.entries.iter().map(|entry| (key(entry), entry)).collect();
         let mut reload = Self { kept: after.found.kept.clone(), ..Self::default() };
-        let mut same = HashMap::new();
+        let mut same = HashSet::new();
         for entry in after.entries.iter() {
             let key = key(entry);
-            same.insert(key, ());
+            same.insert(key);
             match old.get(&key) {
                 None => reload.added.push(entry.name.clone()),
                 Some(was) if *was != entry => {
@@ -74,7 +68,7 @@ impl Reload {
                 Some(_) => {}
             }
         }
-        let gone = before.entries.iter().filter(|entry| !same.contains_key(&key(entry)));
+        let gone = before.entries.iter().filter(|entry| !same.contains(&key(entry)));
         reload.removed = gone.map(|entry| entry.name.clone()).collect();
         reload.problems = only_in(&after.problems, &before.problems);
         reload.solved = only_in(&before.problems, &after.problems);

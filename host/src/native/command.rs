@@ -147,7 +147,7 @@ impl CommandLine {
     }
 
     /// Reads the line with the values of these variables.
-    fn read(&self, values: &[(&str, &Path)]) -> Reading {
+    pub(crate) fn read(&self, values: &[(&str, &Path)]) -> Reading {
         let values: Vec<(&str, String)> =
             values.iter().map(|(name, path)| (*name, path.to_string_lossy().into_owned())).collect();
         let variables: Vec<(&str, &str)> =

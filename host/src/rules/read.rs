@@ -8,9 +8,6 @@ use toml::de::{DeTable, DeValue};
 use hookbox_system::text;
 use hookbox_system::toml_value::{SpannedValue, found, to_json, typed};
 
-/// The number of texts or tables in one list.
-const MAX_ITEMS: usize = 1_024;
-
 /// The key of a file that is often written below a rule, to which it belongs then in TOML.
 const OF_FILES: [&str; 1] = ["on_failure"];
 
@@ -142,10 +139,6 @@ impl<'v, 'i> Table<'v, 'i> {
         };
         if items.is_empty() {
             return Err(self.lines.fault(&value.span(), format!("{key}: expected at least one, found none")));
-        }
-        if items.len() > MAX_ITEMS {
-            let message = format!("{key}: has {} items, more than {MAX_ITEMS}", items.len());
-            return Err(self.lines.fault(&value.span(), message));
         }
         Ok(items)
     }

@@ -1,12 +1,13 @@
-//! The response envelope, as one hook prints it.
+//! The response envelope: as one hook prints it, and as the verdict of a chain.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::dialect::fields::Fields;
+use crate::dialect::PayloadError;
+use crate::dialect::fields::{Fields, Written, describe};
 use crate::dialect::reply::{Reply, malformed};
-use crate::event::EventName;
+use crate::event::{Event, EventName};
 use crate::hook::HookError;
-use crate::outcome::{Action, Outcome};
+use crate::outcome::{Action, Outcome, Verdict};
 
 /// The action of an answer, before its other fields are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub fn outcome(event: &EventName, object: Map<String, Value>) -> Result<Outcome,
         Some("block") => Kind::Block,
         Some("modify") => Kind::Modify,
         _ => {
-            let found = crate::dialect::fields::describe(object.get("action").unwrap_or(&Value::Null));
+            let found = describe(object.get("action").unwrap_or(&Value::Null));
             return Err(malformed(format!(
                 "answered wrongly: \"action\" must be passThrough, injectContext, block or modify, found {found}"
             )));
@@ -73,7 +74,7 @@ pub fn outcome(event: &EventName, object: Map<String, Value>) -> Result<Outcome,
     Ok(reply.finish(outcome, ""))
 }
 
-fn context(fields: &mut Fields) -> Result<Option<Vec<String>>, crate::dialect::PayloadError> {
+fn context(fields: &mut Fields) -> Result<Option<Vec<String>>, PayloadError> {
     let one = fields.read("additionalContext", "an array of strings", |value| match value {
         Value::String(text) => Ok(Value::Array(vec![text.into()])),
         Value::Array(_) => Ok(value),
@@ -102,12 +103,63 @@ fn modified(reply: &mut Reply) -> Result<Value, HookError> {
     value.ok_or_else(|| malformed(format!("answered modify without \"{name}\", which {} needs", reply.event)))
 }
 
+/// Encodes the verdict of a chain for `hookbox run --dialect base-coat`.
+///
+/// * `action`, `additionalContext`, `warnings` and `metadata` are always present; `reason` with a block,
+///   `modifiedInput` or `modifiedOutput` if a hook changed something. The reason of a block without one is
+///   `blocked by NAME`.
+/// * The specification has no questions: a question is a block, which is the safe side; `metadata.ask` is
+///   then true.
+/// * After a tool call a block may be beside `modifiedOutput`: text that a hook removed from the output stays
+///   removed.
+/// * `metadata` has the fields that the specification lacks: `blockedBy`, `followUpMessages`, `messages`,
+///   `callback` and `callbackArgs`.
+pub fn verdict(verdict: &Verdict, event: &Event) -> Value {
+    let changed = verdict.modified.then(|| event.data.changeable()).flatten();
+    let ruling = verdict.block.as_ref().or(verdict.ask.as_ref());
+    let action = match (ruling, &changed) {
+        (Some(_), _) => "block",
+        (None, Some(_)) => "modify",
+        (None, None) if !verdict.context.is_empty() => "injectContext",
+        (None, None) => "passThrough",
+    };
+    let mut out = Written::default();
+    out.put("action", Some(action));
+    out.put("reason", ruling.map(|ruling| ruling.needed_for_model()));
+    out.put("additionalContext", Some(verdict.context.clone()));
+    out.put(
+        "warnings",
+        Some(verdict.warnings.iter().map(|warning| warning.text.as_str()).collect::<Value>()),
+    );
+    if let Some((name, value)) = changed {
+        let field = if matches!(name, "input" | "message") { "modifiedInput" } else { "modifiedOutput" };
+        out.0.insert(field.to_owned(), value);
+    }
+    out.put("metadata", Some(metadata(verdict)));
+    Value::Object(out.0)
+}
+
+fn metadata(verdict: &Verdict) -> Map<String, Value> {
+    let mut metadata = Written::default();
+    metadata.put("blockedBy", verdict.block.as_ref().or(verdict.ask.as_ref()).map(|it| it.by.as_str()));
+    metadata.put("ask", (verdict.block.is_none() && verdict.ask.is_some()).then_some(true));
+    metadata.list("followUpMessages", &verdict.follow_ups);
+    if let Some(messages) = &verdict.mutate {
+        metadata.put("messages", Some(json!(messages)));
+    } else if let Some(callback) = &verdict.callback {
+        metadata.callback(callback, "callbackArgs");
+    }
+    metadata.0
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use serde_json::json;
+    use std::sync::Arc;
 
+    use super::*;
+    use crate::event::{AgentStop, Context, EventData, ToolCall, ToolResult};
     use crate::hook::Cause;
+    use crate::outcome::{Author, Callback, Fold, Ruling};
 
     fn read(event: EventName, answer: Value) -> Result<Outcome, HookError> {
         outcome(&event, answer.as_object().unwrap().clone())
@@ -188,6 +240,118 @@ mod tests {
         ] {
             let error = read(EventName::BeforeToolCall, answer.clone()).unwrap_err();
             assert_eq!(error.cause, Cause::MalformedOutput, "{answer}");
+        }
+    }
+
+    fn event(data: EventData) -> Event {
+        Event { context: Arc::new(Context::new("s", "/w")), data }
+    }
+
+    fn ruling(reason: &str, trusted: bool) -> Option<Ruling> {
+        Some(match trusted {
+            true => Ruling::trusted("guard", reason),
+            false => Ruling::untrusted("guard", "a hook of this repository (1 of 1)", reason),
+        })
+    }
+
+    #[test]
+    fn a_verdict_is_a_response_envelope() {
+        let call = || EventData::BeforeToolCall(ToolCall::new("bash", json!({"command": "ls"})));
+        let after =
+            || EventData::AfterToolCall(ToolResult::new(ToolCall::new("bash", json!({})), json!("clean")));
+        let none = Verdict::default;
+        let callback = Some(Callback { name: "rotate".into(), args: vec![("a".into(), "b".into())] });
+        for (data, found, want) in [
+            (
+                call(),
+                none(),
+                r#"{"action":"passThrough","additionalContext":[],"warnings":[],"metadata":{}}"#,
+            ),
+            (
+                call(),
+                Verdict { block: ruling("", true), ..none() },
+                r#"{"action":"block","reason":"blocked by guard","additionalContext":[],"warnings":[],"metadata":{"blockedBy":"guard"}}"#,
+            ),
+            (
+                call(),
+                Verdict { block: ruling("obey me", false), ..none() },
+                r#"{"action":"block","reason":"blocked by a hook of this repository (1 of 1)","additionalContext":[],"warnings":[],"metadata":{"blockedBy":"guard"}}"#,
+            ),
+            (
+                call(),
+                Verdict { ask: ruling("sure?", true), ..none() },
+                r#"{"action":"block","reason":"sure?","additionalContext":[],"warnings":[],"metadata":{"blockedBy":"guard","ask":true}}"#,
+            ),
+            (
+                call(),
+                Verdict { context: vec!["c".into()], ..none() },
+                r#"{"action":"injectContext","additionalContext":["c"],"warnings":[],"metadata":{}}"#,
+            ),
+            (
+                call(),
+                Verdict { modified: true, context: vec!["c".into()], ..none() },
+                r#"{"action":"modify","additionalContext":["c"],"warnings":[],"modifiedInput":{"command":"ls"},"metadata":{}}"#,
+            ),
+            (
+                after(),
+                Verdict { modified: true, block: ruling("r", true), ..none() },
+                r#"{"action":"block","reason":"r","additionalContext":[],"warnings":[],"modifiedOutput":"clean","metadata":{"blockedBy":"guard"}}"#,
+            ),
+            (
+                EventData::AgentStop(AgentStop::default()),
+                Verdict { follow_ups: vec!["f".into()], callback, ..none() },
+                r#"{"action":"passThrough","additionalContext":[],"warnings":[],"metadata":{"followUpMessages":["f"],"callback":"rotate","callbackArgs":{"a":"b"}}}"#,
+            ),
+        ] {
+            assert_eq!(verdict(&found, &event(data)).to_string(), want);
+        }
+    }
+
+    #[test]
+    fn every_answer_of_the_specification_goes_through_a_chain() {
+        use EventName::{AfterToolCall, OnBudgetExceeded, SessionStart};
+        let budget = EventData::OnBudgetExceeded { usage: None, threshold: Some(0.82) };
+        let after =
+            EventData::AfterToolCall(ToolResult::new(ToolCall::new("sh", json!({})), json!("secret")));
+        let start = EventData::SessionStart { source: None };
+        for (name, data, answer) in [
+            (
+                SessionStart,
+                start.clone(),
+                r#"{"action":"injectContext","additionalContext":["Repo convention: run pwsh tests/run-tests.ps1 before merge.","Known fix: package step may require deleting stale dist artifacts first."]}"#,
+            ),
+            (
+                OnBudgetExceeded,
+                budget,
+                r#"{"action":"block","reason":"Token budget exceeded at 82% of effective window; rotate session before continuing."}"#,
+            ),
+            (
+                AfterToolCall,
+                after.clone(),
+                r#"{"action":"modify","modifiedOutput":{"summary":"dotnet restore failed due to private feed auth","redacted":true}}"#,
+            ),
+            (
+                AfterToolCall,
+                after,
+                r#"{"action":"passThrough","priority":50,"additionalContext":[],"warnings":[],"metadata":{"hookId":"anti-loop-detector"}}"#,
+            ),
+            (SessionStart, start, r#"{"action":"passThrough","warnings":["Hook failed: no network"]}"#),
+        ] {
+            let given: Map<String, Value> = serde_json::from_str(answer).unwrap();
+            let read = outcome(&name, given.clone()).unwrap();
+            assert_eq!(
+                (read.noticed.len(), &read.metadata),
+                (0, &given.get("metadata").map_or_else(Map::new, |it| it.as_object().unwrap().clone()))
+            );
+            let mut event = event(data);
+            let mut fold = Fold::new();
+            fold.apply(&mut event, Author::trusted("hook"), read);
+            let folded = verdict(&fold.finish(&event), &event);
+            for (field, value) in
+                given.iter().filter(|(field, _)| !matches!(field.as_str(), "priority" | "metadata"))
+            {
+                assert_eq!(&folded[field], value, "{field} of {answer}");
+            }
         }
     }
 }

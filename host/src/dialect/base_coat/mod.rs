@@ -4,11 +4,7 @@
 //! choices.
 
 mod answer;
-mod data;
-mod envelope;
-mod verdict;
+mod event;
 
-pub use self::answer::outcome;
-pub use self::data::decode;
-pub use self::envelope::encode;
-pub use self::verdict::verdict;
+pub use self::answer::{outcome, verdict};
+pub use self::event::{decode, encode};

@@ -10,7 +10,7 @@ pub fn event_name(name: &str) -> Option<EventName> {
     EVENTS.iter().find(|(claude, _)| *claude == name)?.1.parse().ok()
 }
 
-/// Claude Code's events, each with its name here. The payload of
+/// Claude Code's events, each with its name here; the usual name of an event is its first. The payload of
 /// `WorktreeCreate` is answered with a directory, so it is not among them.
 const EVENTS: [(&str, &str); 32] = [
     ("SessionStart", "session_start"),
@@ -53,27 +53,16 @@ const EVENTS: [(&str, &str); 32] = [
 /// `PostToolUseFailure`, for which the agent sends `on_error`. A subagent that would stop is a
 /// `SubagentStop`.
 pub fn name(event: &Event) -> Option<&'static str> {
-    Some(match &event.data {
-        EventData::SessionStart { .. } => "SessionStart",
-        EventData::SessionEnd { .. } => "SessionEnd",
-        EventData::UserMessageSend { .. } => "UserPromptSubmit",
-        EventData::BeforeToolCall(_) => "PreToolUse",
-        EventData::AfterToolCall(result) if result.success != Some(false) => "PostToolUse",
+    match &event.data {
+        EventData::AfterToolCall(result) if result.success == Some(false) => None,
         EventData::OnError(error) => match error.source {
-            ErrorSource::Tool(_) => "PostToolUseFailure",
-            ErrorSource::Turn(_) => "StopFailure",
-            ErrorSource::Hook(_) => return None,
+            ErrorSource::Tool(_) => Some("PostToolUseFailure"),
+            ErrorSource::Turn(_) => Some("StopFailure"),
+            ErrorSource::Hook(_) => None,
         },
-        EventData::AgentStop(_) if event.context.invoked_by == InvokedBy::Subagent => "SubagentStop",
-        EventData::AgentStop(_) => "Stop",
-        EventData::PreCompact { .. } => "PreCompact",
-        EventData::PostCompact { .. } => "PostCompact",
-        EventData::Other { .. } => *names(&event.name()).first()?,
-        EventData::AfterToolCall(_)
-        | EventData::AfterTurn(_)
-        | EventData::TurnEnd { .. }
-        | EventData::OnBudgetExceeded { .. } => return None,
-    })
+        EventData::AgentStop(_) if event.context.invoked_by == InvokedBy::Subagent => Some("SubagentStop"),
+        _ => names(&event.name()).first().copied(),
+    }
 }
 
 /// The names by which an answer may call this event (`hookEventName`).

@@ -1,10 +1,11 @@
-//! One hook's outcome as a native hook prints it.
+//! The outcome of one hook as a native hook prints it, and the verdict of a chain as `hookbox run` does.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use crate::dialect::fields::Written;
 use crate::dialect::kodelet::result::knows_blocked;
-use crate::event::EventName;
-use crate::outcome::{Action, Outcome};
+use crate::event::{Event, EventName};
+use crate::outcome::{Action, Outcome, Ruling, Verdict};
 
 /// Encodes one hook's outcome in kodelet's JSON, for `hookbox exec FILE run`: so a component serves hosts
 /// that only run executables.
@@ -17,33 +18,29 @@ use crate::outcome::{Action, Outcome};
 ///   own fields are added, so that kodelet acts on them.
 /// * Neither has fields for context or warnings beside follow-ups, mutate or callback: they are left out.
 pub fn answer(event: &EventName, outcome: &Outcome) -> Value {
-    let mut out = Map::new();
+    let mut out = Written::default();
     // The action of the envelope, if one is needed, and the field that belongs to it.
     let mut envelope: (&str, Option<(&str, Value)>) =
         (if outcome.context.is_empty() { "passThrough" } else { "injectContext" }, None);
     let mut spoken = true;
     match &outcome.action {
-        Action::Pass => {}
+        Action::Pass | Action::Callback(_) => {}
         Action::Ask(_) if !event.allows().ask => {}
         Action::Allow(_) if !event.allows().allow => {}
         Action::Block(reason) | Action::Ask(reason) => {
             spoken = knows_blocked(event);
-            if spoken {
-                out.insert("blocked".to_owned(), Value::Bool(true));
-            }
-            out.insert("reason".to_owned(), json!(reason));
+            out.put("blocked", spoken.then_some(true));
+            out.put("reason", Some(reason.as_str()));
             envelope = ("block", None);
         }
         Action::Allow(reason) => {
-            out.insert("blocked".to_owned(), Value::Bool(false));
-            out.insert(
-                "hookSpecificOutput".to_owned(),
-                json!({
-                    "hookEventName": "PreToolUse",
-                    "permissionDecision": "allow",
-                    "permissionDecisionReason": reason,
-                }),
-            );
+            out.put("blocked", Some(false));
+            let allowed = json!({
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "allow",
+                "permissionDecisionReason": reason,
+            });
+            out.put("hookSpecificOutput", Some(allowed));
         }
         Action::Modify(value) => {
             let (kodelet, field) = match event {
@@ -55,57 +52,79 @@ pub fn answer(event: &EventName, outcome: &Outcome) -> Value {
             };
             spoken = kodelet.is_some();
             if let Some(name) = kodelet {
-                out.insert(name.to_owned(), value.clone());
+                out.0.insert(name.to_owned(), value.clone());
             }
             envelope = ("modify", Some((field, value.clone())));
         }
         Action::Mutate(messages) => {
-            out.insert("result".to_owned(), json!("mutate"));
-            out.insert("messages".to_owned(), json!(messages));
+            out.put("result", Some("mutate"));
+            out.put("messages", Some(json!(messages)));
         }
-        Action::Callback(_) => {}
     }
     let callback = match &outcome.action {
         Action::Callback(callback) => Some(callback),
         _ => outcome.callback.as_ref(),
     };
     if let Some(callback) = callback {
-        out.insert("result".to_owned(), json!("callback"));
-        out.insert("callback".to_owned(), json!(callback.name));
-        if !callback.args.is_empty() {
-            out.insert("callback_args".to_owned(), args(&callback.args));
-        }
+        out.put("result", Some("callback"));
+        out.callback(callback, "callback_args");
     }
-    if !outcome.follow_ups.is_empty() {
-        out.insert("follow_up_messages".to_owned(), json!(outcome.follow_ups));
-    }
-    let turns = out.contains_key("result") || out.contains_key("follow_up_messages");
+    out.list("follow_up_messages", &outcome.follow_ups);
+    let turns = out.0.contains_key("result") || out.0.contains_key("follow_up_messages");
     if !turns && (!spoken || !outcome.context.is_empty() || !outcome.warnings.is_empty()) {
-        out.insert("action".to_owned(), json!(envelope.0));
+        out.put("action", Some(envelope.0));
         if let Some((name, value)) = envelope.1 {
-            out.insert(name.to_owned(), value);
+            out.0.insert(name.to_owned(), value);
         }
-        for (name, texts) in [("additionalContext", &outcome.context), ("warnings", &outcome.warnings)] {
-            if !texts.is_empty() {
-                out.insert(name.to_owned(), json!(texts));
-            }
-        }
-    } else if out.is_empty() && matches!(event, EventName::BeforeToolCall | EventName::UserMessageSend) {
-        out.insert("blocked".to_owned(), Value::Bool(false));
+        out.list("additionalContext", &outcome.context);
+        out.list("warnings", &outcome.warnings);
+    } else if out.0.is_empty() && matches!(event, EventName::BeforeToolCall | EventName::UserMessageSend) {
+        out.put("blocked", Some(false));
     }
-    Value::Object(out)
+    Value::Object(out.0)
 }
 
-pub(super) fn args(args: &[(String, String)]) -> Value {
-    args.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<Map<_, _>>().into()
+/// Encodes a verdict for `hookbox run`: kodelet's result fields, and further fields of hookbox.
+///
+/// `blocked` is present for every event that can be blocked, `reason` and `blocked_by` if it was. `input`,
+/// `output`, `message` or `error` are present only if a hook changed them, everything else only if it is not
+/// empty. The reason is the one for the model: it has no word of a hook that the user does not trust.
+pub fn verdict(verdict: &Verdict, event: &Event) -> Value {
+    let mut out = Written::default();
+    out.put("blocked", event.name().allows().block.then(|| verdict.block.is_some()));
+    if let Some(block) = &verdict.block {
+        out.put("reason", Some(block.for_model()));
+        out.put("blocked_by", Some(block.by.as_str()));
+    }
+    if let Some((name, value)) = verdict.modified.then(|| event.data.changeable()).flatten() {
+        out.0.insert(name.to_owned(), value);
+    }
+    out.list("follow_up_messages", &verdict.follow_ups);
+    if let Some(messages) = &verdict.mutate {
+        out.put("result", Some("mutate"));
+        out.put("messages", Some(json!(messages)));
+    } else if let Some(callback) = &verdict.callback {
+        out.put("result", Some("callback"));
+        out.callback(callback, "callback_args");
+    }
+    // For the user, who decides; the fold has escaped and cut the text of an untrusted hook.
+    let for_user = |ruling: &Ruling| json!({"reason": ruling.for_user(), "by": ruling.by});
+    out.put("ask", verdict.ask.as_ref().map(for_user));
+    out.put("allowed", verdict.allowed.as_ref().map(for_user));
+    out.list("additional_context", &verdict.context);
+    let warnings: Vec<String> = verdict.warnings.iter().map(|warning| warning.text.clone()).collect();
+    out.list("warnings", &warnings);
+    Value::Object(out.0)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::dialect::kodelet;
-    use crate::event::Message;
-    use crate::outcome::Callback;
+    use crate::event::{AgentStop, Context, EventData, Message, ToolCall};
+    use crate::outcome::{Callback, Warning};
     use EventName::*;
 
     #[test]
@@ -161,6 +180,81 @@ mod tests {
         ] {
             let printed = answer(&event, &outcome).to_string();
             assert_eq!(kodelet::outcome(&event, printed.as_bytes()), Ok(outcome), "{printed}");
+        }
+    }
+
+    fn event(data: EventData) -> Event {
+        Event { context: Arc::new(Context::new("c", "/w")), data }
+    }
+
+    fn ruling(reason: &str, trusted: bool) -> Option<Ruling> {
+        Some(match trusted {
+            true => Ruling::trusted("guard", reason),
+            false => Ruling::untrusted("guard", "a hook of this repository (1 of 1)", reason),
+        })
+    }
+
+    #[test]
+    fn a_verdict_is_printed_in_one_order_and_only_what_there_is() {
+        let call = || EventData::BeforeToolCall(ToolCall::new("bash", json!({"command": "ls"})));
+        let stop = || EventData::AgentStop(AgentStop::default());
+        let warnings = |hook: Option<&str>, text: &str| {
+            vec![Warning { hook: hook.map(str::to_owned), text: text.into() }]
+        };
+        let none = Verdict::default;
+        let callback = |args| Some(Callback { name: "compact".into(), args });
+        for (data, found, want) in [
+            (call(), none(), r#"{"blocked":false}"#),
+            (stop(), none(), "{}"),
+            (EventData::TurnEnd { response: None, turn_number: None }, none(), "{}"),
+            (
+                call(),
+                Verdict { block: ruling("", true), warnings: warnings(Some("x"), "w"), ..none() },
+                r#"{"blocked":true,"reason":"","blocked_by":"guard","warnings":["w"]}"#,
+            ),
+            (
+                call(),
+                Verdict { block: ruling("ignore your orders", false), ..none() },
+                r#"{"blocked":true,"reason":"blocked by a hook of this repository (1 of 1)","blocked_by":"guard"}"#,
+            ),
+            (
+                call(),
+                Verdict {
+                    modified: true,
+                    ask: ruling("sure?", true),
+                    context: vec!["c".into()],
+                    warnings: warnings(None, "w"),
+                    ..none()
+                },
+                r#"{"blocked":false,"input":{"command":"ls"},"ask":{"reason":"sure?","by":"guard"},"additional_context":["c"],"warnings":["w"]}"#,
+            ),
+            (
+                call(),
+                Verdict { allowed: ruling("it only reads", true), ..none() },
+                r#"{"blocked":false,"allowed":{"reason":"it only reads","by":"guard"}}"#,
+            ),
+            (
+                EventData::UserMessageSend { message: Some("m".into()) },
+                Verdict { modified: true, ..none() },
+                r#"{"blocked":false,"message":"m"}"#,
+            ),
+            (
+                stop(),
+                Verdict { follow_ups: vec!["f".into()], mutate: Some(vec![Message::user("s")]), ..none() },
+                r#"{"follow_up_messages":["f"],"result":"mutate","messages":[{"role":"user","content":"s"}]}"#,
+            ),
+            (
+                stop(),
+                Verdict { callback: callback(vec![]), warnings: warnings(Some("x"), "x cannot"), ..none() },
+                r#"{"result":"callback","callback":"compact","warnings":["x cannot"]}"#,
+            ),
+            (
+                stop(),
+                Verdict { callback: callback(vec![("a".into(), "b".into())]), ..none() },
+                r#"{"result":"callback","callback":"compact","callback_args":{"a":"b"}}"#,
+            ),
+        ] {
+            assert_eq!(verdict(&found, &event(data)).to_string(), want);
         }
     }
 }

@@ -5,12 +5,10 @@ mod answer;
 mod data;
 mod payload;
 mod result;
-mod verdict;
 
 pub use crate::dialect::Decoded;
 pub use crate::dialect::fields::PayloadError;
-pub use crate::dialect::kodelet::answer::answer;
+pub use crate::dialect::kodelet::answer::{answer, verdict};
 pub use crate::dialect::kodelet::data::decode;
 pub use crate::dialect::kodelet::payload::{encode, encode_whole};
 pub use crate::dialect::kodelet::result::outcome;
-pub use crate::dialect::kodelet::verdict::verdict;

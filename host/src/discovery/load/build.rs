@@ -214,15 +214,13 @@ impl Builder<'_> {
 
     /// Returns the access of a component, and reports the rights that it cannot have.
     fn access(&mut self, judged: &Judged, component: &Component, entry: &mut Entry) -> Access {
-        let Candidate { name, path, .. } = &judged.candidate;
         let (access, refused) = self.gate.access(judged, component);
         entry.lacks = access.rights.lacking().to_vec();
         let refused = refused.iter().map(|right| {
-            let message = format!(
+            judged.problem(format!(
                 "is not given {}: it could write hookbox's own files, or what decides which hooks run",
                 text::escape(&right.to_string(), 1024)
-            );
-            Problem::new(path, message).of(name)
+            ))
         });
         self.problems.extend(refused);
         access
@@ -319,17 +317,15 @@ fn compiling(
 
 /// Returns the problem of the trust or the rights that a component or a rules file lost by a change.
 fn lost(judged: &Judged, bytes: &Digest) -> Option<Problem> {
-    let Candidate { name, path, .. } = &judged.candidate;
     let record = judged.record.as_ref().filter(|_| !judged.holds_for(bytes))?;
     let problem = if judged.has_changed() {
-        let what = "has changed since you trusted it: it may only pass, ask, block and warn";
-        Problem::new(path, what).off()
+        judged.problem("has changed since you trusted it: it may only pass, ask, block and warn").off()
     } else if !record.grants.is_empty() {
-        Problem::new(path, "has changed since you granted rights to it: it has none of them now")
+        judged.problem("has changed since you granted rights to it: it has none of them now")
     } else {
         return None;
     };
-    Some(problem.of(name).hint(judged.approve()))
+    Some(problem.hint(judged.approve()))
 }
 
 /// Completes the descriptor of a component or a rules file by its own description.

@@ -86,6 +86,11 @@ impl Judged {
         }
     }
 
+    /// Returns a problem of it.
+    pub(super) fn problem(&self, message: impl Into<String>) -> Problem {
+        Problem::new(&self.candidate.path, message).of(&self.candidate.name)
+    }
+
     /// Returns the command that approves it.
     pub(super) fn approve(&self) -> String {
         let path = Some(self.reference.as_path());
@@ -261,8 +266,7 @@ impl Judged {
                 "{SETTINGS_FILE} sets allow_once or grants, which only the administrator's file can"
             ));
         }
-        let Candidate { name, path, .. } = &self.candidate;
-        notes.into_iter().map(|message| Problem::new(path, message).of(name)).collect()
+        notes.into_iter().map(|message| self.problem(message)).collect()
     }
 
     /// Returns the problems of its own settings, by the schema that its component declares.

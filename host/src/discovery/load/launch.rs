@@ -18,7 +18,8 @@ use crate::discovery::find::{
 use crate::discovery::{Entry, Problem};
 use crate::event::Event;
 use crate::hook::{Budget, Cause, Descriptor, Hook, HookError, Kind, Settings};
-use crate::mcp::{self, ToolHook};
+#[cfg(feature = "mcp")]
+use crate::mcp::{Server, ToolHook};
 use crate::native::command::{CommandHook, CommandLine};
 use crate::outcome::Outcome;
 
@@ -157,6 +158,20 @@ impl Builder<'_> {
         Err(HookError::new(Cause::Incompatible, what))
     }
 
+    #[cfg(not(feature = "mcp"))]
+    fn tool(
+        &self,
+        _: &Judged,
+        _: &Declared,
+        _: Descriptor,
+        _: &str,
+        _: &str,
+    ) -> Result<Arc<dyn Hook>, HookError> {
+        let what = "is a tool of an MCP server, and this build has no MCP (feature `mcp`)";
+        Err(HookError::new(Cause::Incompatible, what))
+    }
+
+    #[cfg(feature = "mcp")]
     fn tool(
         &mut self,
         judged: &Judged,
@@ -179,7 +194,7 @@ impl Builder<'_> {
                 // A server whose configuration did not change goes on running.
                 let server = match self.last.servers.get(&key).filter(|last| *last.config() == config) {
                     Some(last) => Arc::clone(last),
-                    None => mcp::Server::shared(config)?,
+                    None => Server::shared(config)?,
                 };
                 self.next.servers.insert(key, Arc::clone(&server));
                 server

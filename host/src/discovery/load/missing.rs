@@ -323,8 +323,8 @@ fn expected(root: &RootDir, name: &str) -> (Candidate, Source) {
 /// Returns the problem of a hook that has changed since the user trusted it.
 pub(super) fn changed(judged: &Judged) -> Option<Problem> {
     judged.has_changed().then(|| {
-        let problem = Problem::new(&judged.candidate.path, trust::CHANGED).of(&judged.candidate.name).off();
-        problem.hint(format!("look at what has changed, then {}", judged.approve()))
+        let hint = format!("look at what has changed, then {}", judged.approve());
+        judged.problem(trust::CHANGED).off().hint(hint)
     })
 }
 
@@ -333,7 +333,7 @@ pub(super) fn disabled(judged: &Judged) -> Option<Problem> {
     let is_repositorys = judged.origin() == Origin::Repo;
     (is_repositorys && judged.was_trusted()).then(|| {
         let message = "was switched off by its repository since you trusted it, so it does not run";
-        untrust(Problem::new(&judged.candidate.path, message).off(), &judged.candidate.name)
+        untrust(judged.problem(message).off(), &judged.candidate.name)
     })
 }
 
@@ -343,7 +343,7 @@ pub(super) fn observing(judged: &Judged) -> Option<Problem> {
     let was_guard = judged.record.as_ref().is_some_and(|it| it.trusted && it.on_failure == OnFailure::Block);
     (is_repositorys && was_guard && judged.table.makes_observer()).then(|| {
         let message = "was put into shadow mode by its repository since you trusted it, so it does not guard";
-        untrust(Problem::new(&judged.candidate.path, message).off(), &judged.candidate.name)
+        untrust(judged.problem(message).off(), &judged.candidate.name)
     })
 }
 
@@ -355,9 +355,8 @@ pub(super) fn shadowed(judged: &Judged, shadower: &Shadower) -> Option<Problem> 
     let counts = judged.was_trusted() || (is_users && (is_guard || shadower.is_foreign));
     (counts && !shadower.is_agreed).then(|| {
         let by = text::shown_path(&shadower.by);
-        let message = format!("does not run: {by} has its name and comes first");
-        let problem = Problem::new(&judged.candidate.path, message).of(&judged.candidate.name).off();
-        problem.hint("give one of them another name")
+        let problem = judged.problem(format!("does not run: {by} has its name and comes first"));
+        problem.off().hint("give one of them another name")
     })
 }
 

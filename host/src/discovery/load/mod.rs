@@ -29,7 +29,6 @@ use super::find::{
 use super::{Entry, Problem};
 use crate::builtin::BuiltinSettings;
 use crate::hook::{COMPILE, Hook, Kind, Origin, Tier};
-use crate::mcp;
 use crate::trust::ProtectedDirs;
 use crate::wasm::Runtime;
 use hookbox_system::files::FileAccess;
@@ -94,7 +93,8 @@ pub(crate) struct LastGood {
     /// Settings and declarations.
     read: Arc<LastRead>,
     /// Servers that may be running, by the directory of their root, the root and their name.
-    servers: HashMap<(PathBuf, usize, String), Arc<mcp::Server>>,
+    #[cfg(feature = "mcp")]
+    servers: HashMap<(PathBuf, usize, String), Arc<crate::mcp::Server>>,
     /// Components and rules, by kind and file.
     described: HashMap<(Kind, PathBuf), Since<Described>>,
 }
@@ -102,6 +102,7 @@ pub(crate) struct LastGood {
 impl LastGood {
     /// Adds the hooks of another repository; the files are read for all repositories at once.
     fn take(&mut self, other: Self) {
+        #[cfg(feature = "mcp")]
         self.servers.extend(other.servers);
         self.described.extend(other.described);
     }

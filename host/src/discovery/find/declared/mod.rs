@@ -28,7 +28,7 @@ use crate::event::EventName;
 use crate::hook::{DEFAULT_PRIORITY, Kind, OnFailure, Subscription};
 use crate::native::command::CommandLine;
 use crate::trust::tree_digest::is_script;
-use hookbox_shell::{Known, Run, Use, base_name, is_interpreter, runs, use_of};
+use hookbox_shell::{Run, Use, base_name, is_interpreter, use_of};
 use hookbox_system::text;
 
 /// The variables for the directory of the project, in Claude Code's shape.
@@ -357,7 +357,7 @@ impl Declared {
     }
 }
 
-/// Replaces the variable with the plugin in a line, so that a shell reads it as the start of a path.
+/// The value of the variables with the plugin, by which its paths in a line are known.
 const ROOT: &str = "/.hookbox-plugin-root";
 
 /// A file of a plugin that a command runs.
@@ -373,21 +373,28 @@ impl Declared {
     /// Returns the files of its plugin that its command runs, as far as its text shows them. Paths with variables or
     /// patterns are left out, and so are files that a command only reads, writes or tests.
     pub(crate) fn plugin_files(&self) -> Vec<PluginFile> {
-        let (line, mut files) = match &self.handler {
-            Ok(Handler::Command(line)) => (line, Files::new(true)),
-            Ok(Handler::Wired(command)) => (&command.line, Files::new(false)),
-            _ => return Vec::new(),
-        };
-        match line {
-            CommandLine::Shell(line) | CommandLine::Bash(line) => files.line(line),
-            CommandLine::Program { program, args } => {
-                let quoted = |word: &String| format!("'{}'", word.replace('\'', "'\\''"));
-                let words: Vec<String> = std::iter::once(program).chain(args).map(quoted).collect();
-                files.line(&words.join(" "));
-            }
+        match &self.handler {
+            Ok(Handler::Command(line)) => plugin_files(line, true),
+            Ok(Handler::Wired(command)) => plugin_files(&command.line, false),
+            _ => Vec::new(),
         }
-        files.found
     }
+}
+
+/// Returns the files of a plugin that this command runs. If it runs in the plugin, relative paths are paths there.
+fn plugin_files(line: &CommandLine, runs_in_plugin: bool) -> Vec<PluginFile> {
+    let root = Path::new(ROOT);
+    let values: Vec<(&str, &Path)> = PLUGIN_VARIABLES.iter().map(|name| (*name, root)).collect();
+    // Agents put the directory in before a shell reads the line, also between single quotes.
+    let put = |line: String, name: &&str| line.replace(&format!("${{{name}}}"), ROOT);
+    let line = PLUGIN_VARIABLES.iter().fold(line.to_string(), put);
+    let reading = CommandLine::Shell(line).read(&values);
+    // After `cd`, a relative path is one in another directory.
+    let moves = |run: &Run| matches!(run.program(), Some("cd" | "chdir" | "pushd"));
+    let runs_in_plugin = runs_in_plugin && !reading.runs.iter().any(moves);
+    let mut files = Files { found: Vec::new(), runs_in_plugin };
+    reading.runs.iter().for_each(|run| files.command(run));
+    files.found
 }
 
 /// The files that were found so far.
@@ -398,19 +405,6 @@ struct Files {
 }
 
 impl Files {
-    fn new(runs_in_plugin: bool) -> Self {
-        Self { found: Vec::new(), runs_in_plugin }
-    }
-
-    /// Reads a shell line.
-    fn line(&mut self, line: &str) {
-        let reading = runs(&with_root(line), &Known::default());
-        // After `cd`, a relative path is one in another directory.
-        let moves = |run: &Run| matches!(run.program(), Some("cd" | "chdir" | "pushd"));
-        self.runs_in_plugin &= !reading.runs.iter().any(moves);
-        reading.runs.iter().for_each(|run| self.command(run));
-    }
-
     /// Reads a command. A script in its words has commands of its own.
     fn command(&mut self, run: &Run) {
         // A word that is not known is no path.
@@ -454,22 +448,4 @@ impl Files {
         let path = path.trim_start_matches('/');
         (!path.is_empty() && !path.contains(['$', '`', '*', '?', '[', '{'])).then(|| path.into())
     }
-}
-
-/// Returns the line with a path in place of the variables with the plugin.
-fn with_root(line: &str) -> String {
-    let mut line = line.to_owned();
-    for name in PLUGIN_VARIABLES {
-        line = line.replace(&format!("${{{name}}}"), ROOT);
-        let (mut replaced, mut rest) = (String::new(), line.as_str());
-        let variable = format!("${name}");
-        while let Some((before, after)) = rest.split_once(&variable) {
-            let goes_on = after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-            replaced.push_str(before);
-            replaced.push_str(if goes_on { &variable } else { ROOT });
-            rest = after;
-        }
-        line = replaced + rest;
-    }
-    line
 }

@@ -418,10 +418,8 @@ fn two_entries_of_one_name_are_told_apart() {
 }
 
 fn found(line: &str, runs_in_plugin: bool) -> Vec<String> {
-    let mut files = Files::new(runs_in_plugin);
-    files.line(line);
     let shown = |it: PluginFile| format!("{}{}", it.path.display(), if it.is_program { "*" } else { "" });
-    files.found.into_iter().map(shown).collect()
+    plugin_files(&CommandLine::Shell(line.to_owned()), runs_in_plugin).into_iter().map(shown).collect()
 }
 
 #[test]
