@@ -52,35 +52,30 @@ impl Extent {
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if let [first, dir, ..] = args.as_slice()
-        && first == "found-and-called"
-    {
-        starts::found_and_called(dir.as_ref());
-        return ExitCode::SUCCESS;
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args.as_slice() {
+        ["found-and-called", dir, ..] => {
+            starts::found_and_called(dir.as_ref());
+            return ExitCode::SUCCESS;
+        }
+        ["guard-lines", path] => {
+            let failures = guards::lines(path.as_ref(), &Place::find());
+            return if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        }
+        ["fleet", wasmtime, service, component, sessions] => {
+            let sessions = sessions.parse().expect("the number of sessions");
+            return fleet::run(wasmtime.as_ref(), service.as_ref(), component.as_ref(), sessions);
+        }
+        ["fleet-demo", dir, wasmtime, service, ray, otlp] => {
+            return demo::run(dir.as_ref(), wasmtime.as_ref(), service.as_ref(), ray.as_ref(), otlp.as_ref());
+        }
+        _ => {}
     }
-    if let [first, path] = args.as_slice()
-        && first == "guard-lines"
-    {
-        let failures = guards::lines(path.as_ref(), &Place::find());
-        return if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-    }
-    if let [first, wasmtime, service, component, sessions] = args.as_slice()
-        && first == "fleet"
-    {
-        let sessions = sessions.parse().expect("the number of sessions");
-        return fleet::run(wasmtime.as_ref(), service.as_ref(), component.as_ref(), sessions);
-    }
-    if let [first, dir, wasmtime, service, ray, otlp] = args.as_slice()
-        && first == "fleet-demo"
-    {
-        return demo::run(dir.as_ref(), wasmtime.as_ref(), service.as_ref(), ray.as_ref(), otlp.as_ref());
-    }
-    let only_guards = args.iter().any(|it| it == "--guards");
-    let (quick, save) = (args.iter().any(|it| it == "--quick"), args.iter().any(|it| it == "--save"));
-    if args.iter().any(|it| !["--quick", "--save", "--guards"].contains(&it.as_str())) {
+    if args.iter().any(|it| !["--quick", "--save", "--guards"].contains(it)) {
         eprintln!("usage: cargo xtask bench [--quick] [--save | --guards]");
         return ExitCode::from(2);
     }
+    let [only_guards, quick, save] = ["--guards", "--quick", "--save"].map(|it| args.contains(&it));
     let (extent, place) = (Extent { quick }, Place::find());
     let mut summary = Summary::default();
     if only_guards {

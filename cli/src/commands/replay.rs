@@ -11,7 +11,8 @@ use hookbox_guards::GUARDS;
 use hookbox_journal::journal::{DIRECTORY, Entry, Filter, Reader};
 use hookbox_journal::replay::{self, Difference, Outcome, Reason};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::{InputError, hint, warn};
 use crate::interrupt::unless_interrupted;
@@ -67,7 +68,7 @@ impl Replay {
         for problem in &components.problems {
             warn(problem);
         }
-        if self.json { output::json(&found.to_json()) } else { output::line(&found.account()) }?;
+        if self.json { output::json(&found) } else { output::line(&found.account()) }?;
         let is_good = found.different == 0 && found.changed == 0;
         Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -219,29 +220,38 @@ impl Components {
 }
 
 /// The results of a replay.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 struct Found {
     records: u64,
     /// Records that do not have their hash.
+    #[serde(rename = "changed_records")]
     changed: u64,
     same: u64,
     different: u64,
+    #[serde(rename = "not_run_again")]
     left: BTreeMap<Reason, BTreeMap<String, u64>>,
     /// The first differences.
+    #[serde(rename = "differences")]
     notes: Vec<Note>,
 }
 
+#[derive(Serialize)]
 struct Note {
     id: String,
     hook: String,
+    key: &'static str,
+    recorded: Option<String>,
+    now: Option<String>,
     text: String,
-    difference: Option<Difference>,
 }
 
 impl Found {
     fn note(&mut self, id: &str, hook: &str, text: String, difference: Option<Difference>) {
         if self.notes.len() < limits::NAMED {
-            self.notes.push(Note { id: escape(id, 40), hook: escape(hook, 200), text, difference });
+            let (id, hook) = (escape(id, 40), escape(hook, 200));
+            let values = difference.map(|it| (it.key, Some(it.recorded), Some(it.now)));
+            let (key, recorded, now) = values.unwrap_or(("hash", None, None));
+            self.notes.push(Note { id, hook, key, recorded, now, text });
         }
     }
 
@@ -276,22 +286,5 @@ impl Found {
             lines.push(format!("{more} more"));
         }
         lines.join("\n")
-    }
-
-    fn to_json(&self) -> Value {
-        let note = |it: &Note| {
-            let key = it.difference.as_ref().map_or("hash", |difference| difference.key);
-            let recorded = it.difference.as_ref().map(|difference| &difference.recorded);
-            let now = it.difference.as_ref().map(|difference| &difference.now);
-            json!({ "id": it.id, "hook": it.hook, "key": key, "recorded": recorded, "now": now, "text": it.text })
-        };
-        json!({
-            "records": self.records,
-            "changed_records": self.changed,
-            "same": self.same,
-            "different": self.different,
-            "not_run_again": self.left,
-            "differences": self.notes.iter().map(note).collect::<Vec<_>>(),
-        })
     }
 }

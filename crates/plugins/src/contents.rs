@@ -122,7 +122,7 @@ impl Contents {
                 contents.recipes = recipes(&plugin, &mut contents.problems);
                 contents.others = others(&plugin, &mut contents.problems);
             }
-            Err(error) => contents.problems.push(problem(".", format!("cannot be read: {error}"))),
+            Err(error) => contents.problems.push(Problem::new(".", format!("cannot be read: {error}"))),
         }
         contents.hooks = hooks(dir, &called.replacen('@', "/", 1), &discovery);
         contents.problems.extend(discovery.entries.iter().filter_map(|it| {
@@ -132,7 +132,7 @@ impl Contents {
                 text::escape(&it.name, 200),
                 it.found.unquoted?
             );
-            Some(problem("hooks", message))
+            Some(Problem::new("hooks", message))
         }));
         contents.problems.extend(without_execute_bit(dir, &contents.hooks));
         command_files::check(dir, &contents.hooks, &mut contents.missing, &mut contents.problems);
@@ -313,10 +313,10 @@ fn without_execute_bit(dir: &Path, hooks: &[PluginHook]) -> Vec<Problem> {
         let shown = text::escape(&text::shell_word(&path.to_string_lossy()), 300);
         let hint = format!("if it is a hook: chmod +x {shown}; else move it into a directory of hooks/");
         let message = "is not a hook: it has no execute bit".to_owned();
-        problems.push(Problem { hint: Some(hint.into()), ..problem(&path.to_string_lossy(), message) });
+        problems.push(Problem { hint: Some(hint.into()), ..Problem::new(path, message) });
     }
     if more > 0 {
-        problems.push(problem("hooks", format!("has {more} more programs without an execute bit")));
+        problems.push(Problem::new("hooks", format!("has {more} more programs without an execute bit")));
     }
     problems
 }
@@ -332,7 +332,7 @@ fn listed(mut names: Vec<String>, what: &str, problems: &mut Vec<Problem>) -> Ve
     if names.len() > MAX_NAMES {
         let all = names.len();
         let message = format!("has {all} {what}: only the first {MAX_NAMES} by name are listed");
-        problems.push(problem(what, message));
+        problems.push(Problem::new(what, message));
         names.truncate(MAX_NAMES);
     }
     names
@@ -354,7 +354,7 @@ fn recipes(plugin: &Dir, problems: &mut Vec<Problem>) -> Vec<String> {
             Err(error) => text::escape(&error.to_string(), 200),
         };
         if problems.len() < MAX_NAMES {
-            problems.push(problem(&path, format!("is not a recipe: {why}")));
+            problems.push(Problem::new(&path, format!("is not a recipe: {why}")));
         }
     }
     listed(recipes, "recipes", problems)
@@ -380,10 +380,6 @@ fn names(plugin: &Dir, directory: &str) -> Vec<String> {
     let mut names: Vec<String> = names.take(2 * MAX_ENTRIES).collect();
     names.sort();
     names
-}
-
-fn problem(path: &str, message: String) -> Problem {
-    Problem::new(path, message)
 }
 
 /// Makes the paths of a problem relative to the plugin, so that they are the same in every directory.

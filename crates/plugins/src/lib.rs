@@ -68,7 +68,7 @@ pub use lock::PluginsLock;
 pub use observer::{Observer, Silent, Step};
 pub use preview::{Accepted, Decision, Preview, Update};
 pub use record_trust::entries_of;
-pub use repair::{Repair, needs_repair, repair};
+pub use repair::{needs_repair, repair};
 pub use request::Request;
 pub use source::{DEFAULT_GIT_HOST, GitUrl, Hosts, OciReference, Resolved, Source};
 pub use stage::{Stage, Staged};

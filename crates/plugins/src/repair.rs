@@ -1,6 +1,5 @@
 //! Repairing what an interrupted command left.
 
-use std::fmt;
 use std::io;
 
 use super::dir_ops::{self, EntryKind};
@@ -9,16 +8,6 @@ use super::{Lock, PluginError, PluginName, Plugins, PluginsLock, digest, lock_fi
 use hookbox::lockfile::PENDING;
 use hookbox_system::files::sync_directory;
 use hookbox_system::text;
-
-/// A repair, or the failure of one: a sentence for the user.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repair(String);
-
-impl fmt::Display for Repair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// Returns true if [`repair`] has something to do here. A change that another process makes right now does
 /// not count, so a command that changes nothing need not wait for it.
@@ -45,17 +34,18 @@ pub fn needs_repair(plugins: &Plugins) -> Result<bool, PluginError> {
 }
 
 /// Repairs what interrupted commands left. A change that was begun is finished or undone, so that the plugin
-/// and the lock file agree; fetched files are removed. Returns all repairs, to show to the user.
+/// and the lock file agree; fetched files are removed. Returns a sentence for the user about each repair, also about one that
+/// failed.
 ///
 /// # Errors
 ///
 /// An error of the lock file or of the file system. The next call repairs the rest.
-pub fn repair(lock: &PluginsLock<'_>) -> Result<Vec<Repair>, PluginError> {
+pub fn repair(lock: &PluginsLock<'_>) -> Result<Vec<String>, PluginError> {
     let wrong = |error: io::Error| PluginError::io(lock.plugins().path(), error);
     put_back(lock).map_err(wrong)?;
     let mut repairs: Vec<String> = settle(lock)?.into_iter().collect();
     sweep(lock, &mut repairs).map_err(wrong)?;
-    Ok(repairs.into_iter().map(Repair).collect())
+    Ok(repairs)
 }
 
 /// Gives each plugin that was moved aside its name back, unless its replacement has that name already.

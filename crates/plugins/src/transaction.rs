@@ -85,7 +85,7 @@ pub(super) fn put(
     after.insert(locked.clone());
     let after = (after != before).then_some(after);
     let kind = if is_there { Kind::Replace(exchanges) } else { Kind::Install };
-    let (staging, dir_name) = (staged.into_staging(), dir.clone());
+    let (staging, dir_name) = (staged.home, dir.clone());
     Change { kind, lock, name: &name, dir: dir_name, staging, observer }.make(after.as_ref())?;
     Ok(KnownPlugin { name: name.to_string(), id: Some(name), dir, path, locked: Some(locked), is_here: true })
 }

@@ -21,7 +21,9 @@ fn in_a_process_of_its_own() {
     let mut stage = Stage::new(&plugins, &Silent).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     match runtime.block_on(fetch::fetch(&source, None, &mut stage, &Silent)) {
-        Ok(resolved) => println!("\nresult: {resolved:?} with {} entries", stage.finish().unwrap().entries()),
+        Ok(resolved) => {
+            println!("\nresult: {resolved:?} with {} entries", stage.finish().unwrap().files().iter().count())
+        }
         Err(error) => println!("\nresult: {error}"),
     }
 }

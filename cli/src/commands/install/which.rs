@@ -129,27 +129,15 @@ impl Which {
         options: &InstallOptions,
     ) -> anyhow::Result<Option<ExitCode>> {
         let planner = installer.clone().dry(true);
-        let checked = agents.iter().map(|agent| (*agent, planner.install(*agent, self.level(), options)));
-        let mut failed: Vec<_> =
-            checked.filter_map(|(agent, checked)| Some((agent, checked.err()?))).collect();
+        let mut failed = self.rows(agents, |agent| planner.install(agent, self.level(), options));
+        failed.retain(|(_, _, it)| it.is_err());
         let is_every = failed.len() == agents.len();
-        failed.retain(|(_, it)| match it {
-            InstallFailure::Fixed { .. } => !self.all,
-            InstallFailure::File(_) => is_every,
+        failed.retain(|(_, _, it)| match it {
+            Err(InstallFailure::Fixed { .. }) => !self.all,
+            Err(InstallFailure::File(_)) => is_every,
             _ => true,
         });
-        if failed.is_empty() {
-            return Ok(None);
-        }
-        let rows: Vec<_> = failed.iter().map(|(agent, it)| failed_row(*agent, self.level(), it)).collect();
-        let mut code = ExitCode::SUCCESS;
-        for (_, failure) in failed {
-            code = complain(failure);
-        }
-        if self.json {
-            output::json(&rows)?;
-        }
-        Ok(Some(code))
+        if failed.is_empty() { Ok(None) } else { self.report(failed, |_| json!({})).map(Some) }
     }
 
     /// Acts on each agent, also if one fails, and only then prints the results: a full standard output stops
@@ -160,41 +148,36 @@ impl Which {
         act: impl Fn(Agent) -> Result<FileChange, InstallFailure>,
         keys: impl Fn(&FileChange) -> Value,
     ) -> anyhow::Result<ExitCode> {
-        let done: Vec<_> = agents.iter().map(|agent| (*agent, act(*agent))).collect();
-        let mut code = ExitCode::SUCCESS;
-        let mut rows = Vec::new();
-        for (agent, done) in done {
-            match done {
-                Ok(done) if self.json => rows.push(self.row(agent, &done, keys(&done))),
-                Ok(done) => self.show(agent, &done)?,
-                Err(failure) => {
-                    rows.push(failed_row(agent, self.level(), &failure));
-                    code = complain(failure);
-                }
-            }
-        }
-        if self.json {
-            output::json(&rows)?;
-        }
-        Ok(code)
+        self.report(self.rows(agents, act), keys)
     }
 
-    /// Returns the object of a change in JSON, with the keys of its command.
-    fn row(&self, agent: Agent, done: &FileChange, keys: Value) -> Value {
-        let mut row = json!({
-            "agent": agent.as_str(),
-            "level": self.level().as_str(),
-            "path": done.path,
-            "change": done.change.as_str(),
-            "events": done.events,
-        });
-        if let (Some(row), Value::Object(keys)) = (row.as_object_mut(), keys) {
-            row.extend(keys);
-            if self.dry_run {
-                row.insert("diff".to_owned(), done.diff().into());
+    fn rows(&self, agents: &[Agent], act: impl Fn(Agent) -> Result<FileChange, InstallFailure>) -> Vec<Row> {
+        agents.iter().map(|agent| (*agent, self.level(), act(*agent))).collect()
+    }
+
+    /// Prints the results. In JSON a change has the further keys of its command.
+    fn report(&self, rows: Vec<Row>, keys: impl Fn(&FileChange) -> Value) -> anyhow::Result<ExitCode> {
+        let mut code = ExitCode::SUCCESS;
+        let mut all = Vec::new();
+        for row in rows {
+            let mut json = row_of(&row);
+            match row {
+                (_, _, Ok(done)) if self.json => {
+                    json = output::joined(json, json!({ "events": done.events }));
+                    json = output::joined(json, keys(&done));
+                    if self.dry_run {
+                        json = output::joined(json, json!({ "diff": done.diff() }));
+                    }
+                }
+                (agent, _, Ok(done)) => self.show(agent, &done)?,
+                (_, _, Err(failure)) => code = complain(failure),
             }
+            all.push(json);
         }
-        row
+        if self.json {
+            output::json(&all)?;
+        }
+        Ok(code)
     }
 
     /// Prints a change for a person.
@@ -266,11 +249,12 @@ pub(super) fn of_users() -> impl Iterator<Item = (Agent, Level)> {
 
 /// Returns the object of a row in JSON.
 pub(super) fn row_of((agent, level, done): &Row) -> Value {
+    let (agent, level) = (agent.as_str(), level.as_str());
     match done {
-        Ok(done) => json!({
-            "agent": agent.as_str(), "level": level.as_str(), "path": done.path, "change": done.change.as_str(),
-        }),
-        Err(failure) => failed_row(*agent, *level, failure),
+        Ok(done) => {
+            json!({ "agent": agent, "level": level, "path": done.path, "change": done.change.as_str() })
+        }
+        Err(failure) => json!({ "agent": agent, "level": level, "error": failure.to_string() }),
     }
 }
 
@@ -283,11 +267,6 @@ pub(super) fn tell((agent, _, done): &Row, sentence: impl Fn(&FileChange) -> Str
             Ok(())
         }
     }
-}
-
-fn failed_row(agent: Agent, level: Level, failure: &InstallFailure) -> Value {
-    let error = failure.to_string();
-    json!({ "agent": agent.as_str(), "level": level.as_str(), "error": error })
 }
 
 /// Prints a failure and its hint, and returns the exit code.

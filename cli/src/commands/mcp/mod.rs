@@ -5,7 +5,9 @@ mod server;
 mod socket;
 mod verdict;
 
-use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
+use std::fs::File;
+use std::io::{self, IsTerminal as _};
+use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use std::time::Duration;
 
 use clap::Args;
 use hookbox_system::units::parse_duration;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 use tokio::sync::mpsc;
 
 use crate::compiler::pooled_runtime;
@@ -59,7 +62,10 @@ impl Mcp {
         if io::stdin().is_terminal() {
             note("waiting for an MCP client on standard input; an agent starts this command itself");
         }
-        let lines = lines();
+        // The system cannot wait for a terminal and a signal at once: a thread reads this.
+        let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let (send, lines) = mpsc::channel(1);
+        tokio::spawn(forward(tokio::fs::File::from_std(input), send));
         let manager = unless_interrupted(self.discover.lasting(self.timeout, None)).await??;
         warn_of_problems(&manager);
         unless_interrupted(Server::new(Client::Stdout, manager).serve(lines)).await??;
@@ -67,31 +73,21 @@ impl Mcp {
     }
 }
 
-/// Reads the lines of standard input in a thread, because the system cannot wait for a terminal and a signal
-/// at once.
-fn lines() -> mpsc::Receiver<io::Result<Vec<u8>>> {
-    let (send, receive) = mpsc::channel(1);
-    std::thread::spawn(move || {
-        let mut input = io::stdin().lock();
-        loop {
-            let mut line = Vec::new();
-            let read = input.by_ref().take(MAX_EVENT).read_until(b'\n', &mut line);
-            let Some((line, is_end)) = message(read, line) else { return };
-            if send.blocking_send(line).is_err() || is_end {
-                return;
-            }
+/// Reads lines, until their end or an error.
+async fn forward(input: impl AsyncRead + Unpin, send: mpsc::Sender<io::Result<Vec<u8>>>) {
+    let mut input = BufReader::new(input);
+    loop {
+        let mut line = Vec::new();
+        let read = (&mut input).take(MAX_EVENT).read_until(b'\n', &mut line).await;
+        let is_cut = line.len() as u64 == MAX_EVENT && line.last() != Some(&b'\n');
+        let (line, is_end) = match read {
+            Ok(0) => return,
+            Ok(_) if is_cut => (Err(io::Error::other("the message is too long")), true),
+            Ok(_) => (Ok(line), false),
+            Err(error) => (Err(error), true),
+        };
+        if send.send(line).await.is_err() || is_end {
+            return;
         }
-    });
-    receive
-}
-
-/// Returns the line that was read, and true if nothing can be read after it; `None` at the end of the input.
-fn message(read: io::Result<usize>, line: Vec<u8>) -> Option<(io::Result<Vec<u8>>, bool)> {
-    let is_cut = line.len() as u64 == MAX_EVENT && line.last() != Some(&b'\n');
-    Some(match read {
-        Ok(0) => return None,
-        Ok(_) if is_cut => (Err(io::Error::other("the message is too long")), true),
-        Ok(_) => (Ok(line), false),
-        Err(error) => (Err(error), true),
-    })
+    }
 }

@@ -8,8 +8,6 @@ use std::path::{Path, PathBuf};
 use hookbox::manager::Manager;
 use hookbox_system::text;
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
-use tokio::net::unix::OwnedReadHalf;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -17,7 +15,6 @@ use tokio::task::JoinSet;
 use super::messages::{BUSY, failure};
 use super::server::{Client, Server};
 use crate::error::{InputError, warn};
-use crate::input::MAX_EVENT;
 
 /// The number of connections at the same time. Each watches the hooks, and may have as many calls as a process.
 const MAX_CONNECTIONS: usize = 64;
@@ -106,24 +103,11 @@ async fn connection(
     let (send, lines) = mpsc::channel(1);
     let serve = async { Server::new(client, manager.await?).serve(lines).await };
     let forward = async {
-        forward(input, send).await;
+        super::forward(input, send).await;
         std::future::pending().await
     };
     tokio::select! {
         served = serve => served,
         never = forward => never,
-    }
-}
-
-/// Reads the lines of a connection.
-async fn forward(input: OwnedReadHalf, send: mpsc::Sender<io::Result<Vec<u8>>>) {
-    let mut input = BufReader::new(input);
-    loop {
-        let mut line = Vec::new();
-        let read = (&mut input).take(MAX_EVENT).read_until(b'\n', &mut line).await;
-        let Some((line, is_end)) = super::message(read, line) else { return };
-        if send.send(line).await.is_err() || is_end {
-            return;
-        }
     }
 }

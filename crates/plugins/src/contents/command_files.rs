@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{PluginHook, problem};
+use super::PluginHook;
 use crate::{Contents, PluginError, PluginErrorKind};
 use hookbox::escape;
 use hookbox::manager::Problem;
@@ -82,5 +82,5 @@ fn not_executable(hook: &str, path: &Path) -> Problem {
     let shown = text::escape(&text::shell_word(&path.to_string_lossy()), 300);
     let message = format!("has no execute bit, so {} cannot start it", escape(hook, 200));
     let hint = format!("its author has to run `chmod +x {shown}`, or to name an interpreter in hooks.json");
-    Problem { hint: Some(hint.into()), ..problem(&path.to_string_lossy(), message) }
+    Problem { hint: Some(hint.into()), ..Problem::new(path, message) }
 }

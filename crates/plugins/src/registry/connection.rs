@@ -3,9 +3,8 @@
 
 use std::path::PathBuf;
 
-use bytes::Bytes;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE};
-use reqwest::{Method, Response, StatusCode, Url};
+use reqwest::header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE};
+use reqwest::{Request, RequestBuilder, Response, StatusCode, Url};
 use serde::Deserialize;
 
 use super::challenge::Challenge;
@@ -41,25 +40,6 @@ pub(super) struct Repository {
     has_credentials: bool,
 }
 
-/// A request that can be sent again.
-pub(super) struct Request {
-    method: Method,
-    url: Url,
-    headers: HeaderMap,
-    pub(super) body: Option<Bytes>,
-}
-
-impl Request {
-    pub(super) fn new(method: Method, url: Url) -> Self {
-        Self { method, url, headers: HeaderMap::new(), body: None }
-    }
-
-    pub(super) fn header(mut self, name: HeaderName, value: &'static str) -> Self {
-        self.headers.append(name, HeaderValue::from_static(value));
-        self
-    }
-}
-
 impl Repository {
     /// Sets up the repository of a reference. This sends nothing.
     pub(super) async fn new(
@@ -79,13 +59,16 @@ impl Repository {
     }
 
     /// Gets a resource, and follows redirects; `None` if it does not exist.
-    pub(super) async fn get(&mut self, mut request: Request) -> Result<Option<Response>, PluginError> {
+    pub(super) async fn get(&mut self, request: RequestBuilder) -> Result<Option<Response>, PluginError> {
+        let mut request = self.transport.built(request)?;
         for _ in 0..=MAX_REDIRECTS {
             let response = self.send(&request).await?;
             match response.status() {
                 StatusCode::OK => return Ok(Some(response)),
                 StatusCode::NOT_FOUND => return Ok(None),
-                status if status.is_redirection() => request.url = self.transport.location(&response)?,
+                status if status.is_redirection() => {
+                    *request.url_mut() = self.transport.location(&response)?;
+                }
                 _ => return Err(self.refusal(response, "to send content").await),
             }
         }
@@ -115,30 +98,26 @@ impl Repository {
     }
 
     async fn send_once(&self, request: &Request) -> Result<Response, PluginError> {
-        let mut builder = self.transport.client.request(request.method.clone(), request.url.clone());
-        builder = builder.headers(request.headers.clone());
-        if let Some(authorization) = &self.authorization
-            && self.is_own(&request.url)
-        {
-            builder = builder.header(AUTHORIZATION, authorization.clone());
+        let once = request.try_clone();
+        let mut once = once.ok_or_else(|| self.transport.failed("a request cannot be sent again"))?;
+        if let Some(authorization) = self.authorization.clone().filter(|_| self.is_own(once.url())) {
+            once.headers_mut().insert(AUTHORIZATION, authorization);
         }
         // A long body may take long to send.
-        let mut patience = self.transport.timeouts.whole;
-        match &request.body {
-            Some(body) => builder = builder.body(body.clone()),
-            None => patience = self.transport.timeouts.read,
-        }
-        self.transport.send(builder, patience).await
+        let timeouts = self.transport.timeouts;
+        let patience = if once.body().is_some() { timeouts.whole } else { timeouts.read };
+        let once = RequestBuilder::from_parts(self.transport.client.clone(), once);
+        self.transport.send(once, patience).await
     }
 
     /// Sends a request that has to be answered with this status; `to` completes the error message.
     pub(super) async fn expect(
         &mut self,
-        request: &Request,
+        request: RequestBuilder,
         status: StatusCode,
         to: &str,
     ) -> Result<Response, PluginError> {
-        let response = self.send(request).await?;
+        let response = self.send(&self.transport.built(request)?).await?;
         if response.status() == status { Ok(response) } else { Err(self.refusal(response, to).await) }
     }
 

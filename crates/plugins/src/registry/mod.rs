@@ -134,7 +134,7 @@ impl Registry {
         if let Some(key) = key {
             signature::verify(&mut repository, &digest, key).await?;
         }
-        let named = format!("{}@{digest}", repository.name());
+        let named = format!("{}@{digest}", repository.transport.name);
         let foreign = |Mismatch { expected, found, hint }: Mismatch| {
             let what = format!("expected {expected}, found {found}");
             let hint =
@@ -203,6 +203,7 @@ async fn resolve(
     };
     let Some(manifest) = repository.manifest(&asked).await? else {
         return Err(repository
+            .transport
             .failed(format!("expected an artifact {asked}, found nothing"))
             .hint("check the name, the tag, and whether it is private: docker login"));
     };

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use bytes::Bytes;
 use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
-use reqwest::{Method, Response, StatusCode, Url};
+use reqwest::{Method, Request, Response, StatusCode, Url};
 use tokio::io::AsyncWriteExt as _;
 
-use super::connection::{Repository, Request};
+use super::connection::Repository;
 use super::manifest::{self, Content, Descriptor};
 use crate::{PluginError, PluginErrorKind};
 use hookbox::escape;
@@ -16,16 +16,11 @@ use hookbox::hook::Digest;
 use hookbox_system::limits;
 
 impl Repository {
-    /// Returns the host and the name, for messages.
-    pub(super) fn name(&self) -> &str {
-        &self.transport.name
-    }
-
     /// Gets the bytes of the manifest with this tag or digest; `None` if there is none. The caller compares
     /// the digest.
     pub(super) async fn manifest(&mut self, reference: &str) -> Result<Option<Bytes>, PluginError> {
         let types = [manifest::MANIFEST, manifest::INDEX, manifest::DOCKER_MANIFEST, manifest::DOCKER_INDEX];
-        let request = Request::new(Method::GET, self.url(&["manifests", reference]));
+        let request = self.transport.client.get(self.url(&["manifests", reference]));
         let request = types.into_iter().fold(request, |request, kind| request.header(ACCEPT, kind));
         let Some(response) = self.get(request).await? else { return Ok(None) };
         let announced = announced(&response);
@@ -48,7 +43,7 @@ impl Repository {
         let mut url = self.url(&["referrers", &artifact.to_string()]);
         // A registry may leave out artifacts of other types, of which there can be many.
         url.query_pairs_mut().append_pair("artifactType", kind);
-        let request = Request::new(Method::GET, url).header(ACCEPT, manifest::INDEX);
+        let request = self.transport.client.get(url).header(ACCEPT, manifest::INDEX);
         // Registries before version 1.1 of the specification have a tag with the index instead.
         if let Ok(Some(response)) = self.get(request).await {
             let index = self.transport.read(response, limits::FILE, "a list of referrers").await;
@@ -96,12 +91,12 @@ impl Repository {
         if blob.size > limit {
             let kind = escape(&blob.media_type, 120);
             let what = format!("expected at most {limit} bytes of {kind}, found {}", blob.size);
-            return Err(PluginError::new(self.name(), PluginErrorKind::TooLarge(what)));
+            return Err(PluginError::new(&self.transport.name, PluginErrorKind::TooLarge(what)));
         }
-        let request = Request::new(Method::GET, self.url(&["blobs", &blob.digest.to_string()]));
+        let request = self.transport.client.get(self.url(&["blobs", &blob.digest.to_string()]));
         self.get(request).await?.ok_or_else(|| {
             let what = format!("expected the content {}, found nothing", blob.digest);
-            self.failed(what).hint("publish the plugin again")
+            self.transport.failed(what).hint("publish the plugin again")
         })
     }
 
@@ -114,22 +109,20 @@ impl Repository {
         }
         // Some registries require this header, and an empty body has none by default.
         let begin =
-            Request::new(Method::POST, self.url(&["blobs", "uploads", ""])).header(CONTENT_LENGTH, "0");
-        let begun = self.expect(&begin, StatusCode::ACCEPTED, "to begin an upload").await?;
+            self.transport.client.post(self.url(&["blobs", "uploads", ""])).header(CONTENT_LENGTH, "0");
+        let begun = self.expect(begin, StatusCode::ACCEPTED, "to begin an upload").await?;
         let mut url = self.transport.location(&begun)?;
         url.query_pairs_mut().append_pair("digest", &digest);
-        let mut put = Request::new(Method::PUT, url).header(CONTENT_TYPE, "application/octet-stream");
-        put.body = Some(content.bytes);
-        self.expect(&put, StatusCode::CREATED, "to store content").await.map(drop)
+        let put = self.transport.client.put(url).header(CONTENT_TYPE, "application/octet-stream");
+        self.expect(put.body(content.bytes), StatusCode::CREATED, "to store content").await.map(drop)
     }
 
     /// Stores a manifest under a tag.
     pub(super) async fn put_manifest(&mut self, tag: &str, manifest: Bytes) -> Result<(), PluginError> {
         let digest = Digest::of(&manifest);
         let url = self.url(&["manifests", tag]);
-        let mut put = Request::new(Method::PUT, url).header(CONTENT_TYPE, manifest::MANIFEST);
-        put.body = Some(manifest);
-        let response = self.expect(&put, StatusCode::CREATED, "to store a manifest").await?;
+        let put = self.transport.client.put(url).header(CONTENT_TYPE, manifest::MANIFEST).body(manifest);
+        let response = self.expect(put, StatusCode::CREATED, "to store a manifest").await?;
         match announced(&response).filter(|it| *it != digest) {
             Some(other) => {
                 Err(self.mismatch(format!("expected it to store the manifest {digest}, found {other}")))
@@ -168,13 +161,8 @@ impl Repository {
 
     /// Returns the error about other bytes than the requested ones.
     pub(super) fn mismatch(&self, what: String) -> PluginError {
-        PluginError::new(self.name(), PluginErrorKind::Mismatch(what))
+        PluginError::new(&self.transport.name, PluginErrorKind::Mismatch(what))
             .hint("the registry, or an attacker between, sends other bytes than announced")
-    }
-
-    /// Returns the error about a request that failed.
-    pub(super) fn failed(&self, what: impl Into<String>) -> PluginError {
-        self.transport.failed(what)
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use reqwest::header::LOCATION;
 use reqwest::redirect::Policy;
-use reqwest::{RequestBuilder, Response, Url};
+use reqwest::{Request, RequestBuilder, Response, Url};
 use tokio_rustls::rustls::RootCertStore;
 
 use super::{Options, Timeouts, address};
@@ -57,6 +57,11 @@ impl Transport {
                 location.map_or_else(|| "nowhere".to_owned(), |it| format!("to \"{}\"", escape(&it, 200)));
             self.failed(format!("the registry redirected {to}: expected an address with https"))
         })
+    }
+
+    /// Makes a request that can be sent again.
+    pub(super) fn built(&self, request: RequestBuilder) -> Result<Request, PluginError> {
+        request.build().map_err(|error| self.unreachable(&error))
     }
 
     /// Sends a request.

@@ -6,8 +6,7 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 
 fn repaired(root: &TestRoot) -> Vec<String> {
-    let done = repair(&root.open().lock_exclusively().unwrap()).unwrap();
-    done.iter().map(ToString::to_string).collect()
+    repair(&root.open().lock_exclusively().unwrap()).unwrap()
 }
 
 #[test]

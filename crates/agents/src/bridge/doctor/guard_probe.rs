@@ -54,7 +54,7 @@ impl GuardProbe<'_> {
         let program = &self.command.program;
         let ran = self.shell(&format!("{program} --version"), "").await;
         let program = text::escape(program, 300);
-        match ran.first_line() {
+        match ran.stdout.lines().next().filter(|_| ran.exit_code == Some(0)) {
             Some(line) if line == *own => found.ok("version", text::escape(line, 200)),
             Some(line) => {
                 let line = text::escape(line, 200);
@@ -63,10 +63,12 @@ impl GuardProbe<'_> {
                 found.fail("version", message, hint);
             }
             None => {
-                let hint = if ran.is_not_found() {
-                    format!("hookbox install {agent}, or put the program on the agent's PATH")
-                } else {
-                    format!("hookbox install {agent}")
+                let hint = match ran.exit_code {
+                    // The shell found no program, or could not execute it.
+                    Some(126 | 127) => {
+                        format!("hookbox install {agent}, or put the program on the agent's PATH")
+                    }
+                    _ => format!("hookbox install {agent}"),
                 };
                 found.fail("command", format!("{program} cannot be run: {}", ran.trouble()), hint);
                 return false;
@@ -225,7 +227,8 @@ impl GuardProbe<'_> {
     async fn ask(&self, input: &str) -> (Effect, String) {
         let ran = self.shell(&self.command.entry.command, input).await;
         let words = ran.first_error().map(|it| format!("; {it}")).unwrap_or_default();
-        (ran.effect(self.agent, self.event), words)
+        let printed = Printed { exit_code: ran.exit_code, stdout: &ran.stdout, stderr: &ran.stderr };
+        (ran.failure.map_or_else(|| self.agent.effect(self.event, printed), Effect::Runs), words)
     }
 
     /// Returns the hook that blocks a line in this program.
@@ -287,7 +290,8 @@ fn check_hooks(manager: &Manager, is_guarded: bool, found: &mut Examination) {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The result of a command.
-pub(super) struct CommandResult {
+#[derive(Default)]
+struct CommandResult {
     exit_code: Option<i32>,
     stdout: String,
     stderr: String,
@@ -297,38 +301,17 @@ pub(super) struct CommandResult {
 
 impl CommandResult {
     fn failed(why: String, stderr: String) -> Self {
-        Self { exit_code: None, stdout: String::new(), stderr, failure: Some(why) }
-    }
-
-    /// Returns what the agent does with the answer.
-    pub(super) fn effect(&self, agent: Agent, event: &AgentEvent) -> Effect {
-        match &self.failure {
-            Some(failure) => Effect::Runs(failure.clone()),
-            None => agent.effect(
-                event,
-                Printed { exit_code: self.exit_code, stdout: &self.stdout, stderr: &self.stderr },
-            ),
-        }
-    }
-
-    /// Returns the first line of standard output, if the command succeeded.
-    pub(super) fn first_line(&self) -> Option<&str> {
-        self.stdout.lines().next().filter(|_| self.exit_code == Some(0))
-    }
-
-    /// Returns true if the shell found no program, or could not execute it.
-    pub(super) fn is_not_found(&self) -> bool {
-        matches!(self.exit_code, Some(126 | 127))
+        Self { stderr, failure: Some(why), ..Self::default() }
     }
 
     /// Returns the first line of standard error.
-    pub(super) fn first_error(&self) -> Option<String> {
+    fn first_error(&self) -> Option<String> {
         let first = self.stderr.lines().find(|line| !line.trim().is_empty());
         first.map(|line| format!("it says: {}", text::escape(line, 300)))
     }
 
     /// Returns the reason for a failure, in its own words if it has some.
-    pub(super) fn trouble(&self) -> String {
+    fn trouble(&self) -> String {
         let failure = || self.failure.clone();
         self.first_error().or_else(failure).unwrap_or_else(|| match self.exit_code {
             Some(0) | None => "it prints no version".to_owned(),
@@ -339,7 +322,7 @@ impl CommandResult {
 
 impl GuardProbe<'_> {
     /// Runs a line by `sh`, as the agent runs its command, with this on standard input.
-    pub(super) async fn shell(&self, line: &str, input: &str) -> CommandResult {
+    async fn shell(&self, line: &str, input: &str) -> CommandResult {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             let why = "the examination took too long, and ended before it".to_owned();

@@ -49,7 +49,7 @@ pub(super) async fn verify(
     }
     let fingerprint = key.fingerprint();
     let expected = format!("expected a signature of {artifact} by the key {fingerprint}");
-    let name = repository.name().to_owned();
+    let name = repository.transport.name.clone();
     let error =
         |what: String, hint: String| Err(PluginError::new(&name, PluginErrorKind::Mismatch(what)).hint(hint));
     if rejected.is_empty() {
