@@ -179,6 +179,10 @@ impl Request {
         let staged = stage.finish().map_err(|error| error.of_source(&source))?;
         let key = self.fingerprint();
         let Self { name, source: from, replace, pinned, .. } = self;
+        let staged = match &pinned {
+            Some(pinned) => staged.as_locked(&pinned.tree)?,
+            None => staged,
+        };
         // A caller who gave up during the blocking work is noticed here.
         tokio::task::yield_now().await;
         let contents = Contents::look(&staged.path(), &name.dir(), plugins.location(), runtime).await;

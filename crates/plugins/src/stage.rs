@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, OpenOptions, OpenOptionsExt as _};
 
 use super::limits::{Limits, MAX_PATH, Usage};
-use super::staging::{StagingDirectory, TREE};
-use super::{EntryPath, Observer, PluginError, PluginErrorKind, Plugins, Step, other_kind};
+use super::staging::{BESIDE, StagingDirectory, TREE};
+use super::{EntryPath, Observer, PARTS, PluginError, PluginErrorKind, Plugins, Step, other_kind};
 use hookbox::hook::Digest;
 use hookbox::lockfile::InstalledFiles;
 use hookbox_system::text;
@@ -43,6 +43,7 @@ pub struct Staged {
     pub(super) home: StagingDirectory,
     digest: Digest,
     files: InstalledFiles,
+    entries: usize,
 }
 
 impl<'a> Stage<'a> {
@@ -219,7 +220,7 @@ impl<'a> Stage<'a> {
         let digest = super::digest(&self.home.path.join(TREE), None)?;
         let files = self.written.into_values().map(|(path, _)| path.as_path().to_owned()).collect();
         self.observer.step(&Step::Staged);
-        Ok(Staged { home: self.home, digest, files })
+        Ok(Staged { home: self.home, digest, files, entries: self.usage.entries })
     }
 
     fn parents(&mut self, path: &EntryPath) -> Result<(), PluginError> {
@@ -274,6 +275,40 @@ impl Staged {
         self.home.path.join(TREE)
     }
 
+    /// Reduces the plugin to `skills`, `recipes` and `hooks` if it has this digest then, and otherwise changes nothing.
+    /// An earlier hookbox installed nothing else, and its lock files stay valid.
+    ///
+    /// # Errors
+    ///
+    /// An error if the plugin cannot be read or written.
+    pub fn as_locked(mut self, tree: &Digest) -> Result<Self, PluginError> {
+        if self.digest == *tree {
+            return Ok(self);
+        }
+        let wrong = |error: io::Error| PluginError::io(&self.home.path, error);
+        let (whole, dir) = (self.home.dir.open_dir(TREE).map_err(wrong)?, &self.home.dir);
+        dir.create_dir(BESIDE).map_err(wrong)?;
+        let beside = dir.open_dir(BESIDE).map_err(wrong)?;
+        for entry in whole.entries().map_err(wrong)? {
+            let name = entry.map_err(wrong)?.file_name();
+            if !PARTS.iter().any(|part| name == *part) {
+                whole.rename(&name, &beside, &name).map_err(wrong)?;
+            }
+        }
+        let digest = super::digest(&self.path(), None)?;
+        if digest == *tree {
+            self.digest = digest;
+            let is_left = |path: &&Path| PARTS.iter().any(|part| path.starts_with(part));
+            self.files = self.files.iter().filter(is_left).map(Path::to_owned).collect();
+            return Ok(self);
+        }
+        for entry in beside.entries().map_err(wrong)? {
+            let name = entry.map_err(wrong)?.file_name();
+            beside.rename(&name, &whole, &name).map_err(wrong)?;
+        }
+        Ok(self)
+    }
+
     /// Returns the digest of all names, modes and bytes.
     pub fn digest(&self) -> &Digest {
         &self.digest
@@ -282,6 +317,11 @@ impl Staged {
     /// Returns its files.
     pub fn files(&self) -> &InstalledFiles {
         &self.files
+    }
+
+    /// Returns the number of files, directories and symlinks.
+    pub fn entries(&self) -> usize {
+        self.entries
     }
 }
 

@@ -14,6 +14,9 @@ use super::{PluginError, dir_ops};
 /// The name of the plugin in a staging directory.
 pub(super) const TREE: &str = "tree";
 
+/// The name of the files that are not installed in a staging directory.
+pub(super) const BESIDE: &str = "beside";
+
 /// The start of the name of every staging directory.
 const PREFIX: &str = ".hookbox-stage-";
 

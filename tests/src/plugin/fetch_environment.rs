@@ -21,9 +21,7 @@ fn in_a_process_of_its_own() {
     let mut stage = Stage::new(&plugins, &Silent).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     match runtime.block_on(fetch::fetch(&source, None, &mut stage, &Silent)) {
-        Ok(resolved) => {
-            println!("\nresult: {resolved:?} with {} entries", stage.finish().unwrap().files().iter().count())
-        }
+        Ok(resolved) => println!("\nresult: {resolved:?} with {} entries", stage.finish().unwrap().entries()),
         Err(error) => println!("\nresult: {error}"),
     }
 }

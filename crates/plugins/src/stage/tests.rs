@@ -33,7 +33,7 @@ fn a_staged_plugin_has_plain_modes_and_exists_until_it_is_dropped() {
     let mode = |path: &str| fs::metadata(at(path)).unwrap().permissions().mode() & 0o7777;
     assert_eq!(fs::read_to_string(at("skills/shared/a.sh")).unwrap(), "abc");
     assert_eq!((mode("hooks/guard"), mode("hooks/lib/a.sh")), (0o755, 0o644));
-    assert_eq!(staged.files().iter().count(), 8);
+    assert_eq!(staged.entries(), 8);
     let before = staged.digest().clone();
     assert_eq!(digest(&staged.path(), None).unwrap(), before);
     fs::set_permissions(at("hooks/lib/a.sh"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -147,4 +147,25 @@ fn a_disk_that_is_full_while_a_file_comes_is_said_with_what_to_do() {
     let mut stage = Stage::new(&plugins, &Silent).unwrap();
     let error = stage.file(&path("hooks/x"), false, None, Full).unwrap_err();
     assert_eq!((error.what.as_str(), error.hint.as_deref()), ("hooks/x", Some("make room on this disk")));
+}
+
+#[test]
+fn a_plugin_is_reduced_to_what_an_earlier_version_installed_and_locked() {
+    let (_temp, plugins) = plugins();
+    let staged = |others: &[&str]| {
+        let mut stage = Stage::new(&plugins, &Silent).unwrap();
+        for file in [&["hooks/guard", "recipes/a.md"], others].concat() {
+            stage.file(&path(file), false, None, file.as_bytes()).unwrap();
+        }
+        stage.finish().unwrap()
+    };
+    let (reduced, others) = (staged(&[]).digest().clone(), ["README.md", "lib/a.sh", ".hidden"]);
+    let whole = staged(&others).digest().clone();
+    assert_ne!(reduced, whole);
+    for (locked, is_whole) in [(&whole, true), (&reduced, false), (&Digest::of(b"other"), true)] {
+        let staged = staged(&others).as_locked(locked).unwrap();
+        assert_eq!(staged.digest(), if is_whole { &whole } else { &reduced });
+        assert_eq!(digest(&staged.path(), None).unwrap(), *staged.digest());
+        assert!(others.iter().all(|it| staged.path().join(it).exists() == is_whole), "{locked}");
+    }
 }

@@ -186,7 +186,7 @@ async fn a_component_and_a_directory_come_back_as_they_were_published() {
         let (digest, staged) = pull(&env, &registry, reference, pin, None).await.unwrap();
         assert_eq!(digest, first);
         assert_eq!(std::fs::read(staged.path().join("hooks/guard.wasm")).unwrap(), bytes);
-        assert_eq!(staged.files().iter().count(), 2);
+        assert_eq!(staged.entries(), 2);
     }
 
     let staged = directory(&env);
