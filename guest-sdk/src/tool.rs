@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 pub use hookbox_calls::{CallFacts, File, FileUse, ToolKind};
-use hookbox_calls::{command_of, decoded, kind_of_call, named};
+use hookbox_calls::{as_shell, command_of, decoded, kind_of_call, named};
 
 use crate::{Context, Document, Value};
 
@@ -124,7 +124,7 @@ impl Context {
     pub fn lines_of(&self, call: &ToolCall) -> Vec<String> {
         match (&call.command, call.kind) {
             // A text that should be an object has a line that cannot be read beside it.
-            (Some(line), _) if !line.trim_start().starts_with('{') => vec![line.clone()],
+            (Some(line), _) if !line.trim_start().starts_with('{') => vec![as_shell(&call.name, line)],
             (_, ToolKind::Shell | ToolKind::Other | ToolKind::Mcp) => self.facts_of(call).lines,
             _ => Vec::new(),
         }

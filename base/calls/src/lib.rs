@@ -30,7 +30,7 @@ use serde_json::Value;
 pub use files::{CallFacts, File, facts};
 pub use hookbox_shell::FileUse;
 pub use kinds::{ToolKind, claude_name, claude_names, kind_of, kind_of_call, plain};
-pub use line::{command_of, is_command, is_list_of_commands};
+pub use line::{as_shell, command_of, is_command, is_list_of_commands};
 pub use lines::{RUNS, is_destination, lines, name_words};
 pub use mcp_tool::{is_same_mcp_tool, mcp_names, tools_on};
 pub use paths::{MAX_PATHS, is_file, named, patterns};

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use hookbox_shell::quoted;
+use hookbox_shell::{ShellWords, base_name, is_in, quoted};
 use serde_json::Value;
 
-use crate::kinds::plain;
+use crate::kinds::{claude_names, plain};
 
 /// The fields that hold a line, in the form of [`plain`].
 const FIELDS: [&str; 5] = ["command", "cmd", "script", "shellcommand", "commandline"];
@@ -18,7 +18,7 @@ const TYPING: [(&str, &str); 3] =
 const LINES: (&str, &str) = ("runcommands", "commands");
 
 /// The shells whose `-c` is looked into.
-const SHELLS: [&str; 7] = ["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"];
+const SHELLS: &str = "sh bash zsh dash ksh ash fish";
 
 /// Words that make the lines after them a part of their own command.
 const OPENING: [&str; 4] = ["case", "for", "select", "function"];
@@ -40,6 +40,12 @@ pub fn is_command(tool: &str, field: &str) -> bool {
 /// Returns true if a field of a shell tool's input has a list of lines.
 pub fn is_list_of_commands(tool: &str, field: &str) -> bool {
     is_list(&plain(tool), &plain(field))
+}
+
+/// Returns the line of a shell tool as one that a shell runs: that of a tool for PowerShell is a script for it.
+pub fn as_shell(tool: &str, line: &str) -> String {
+    let is_powershell = claude_names(tool).any(|it| it == "PowerShell");
+    if is_powershell { format!("pwsh -c {}", quoted(line)) } else { line.to_owned() }
 }
 
 /// Returns the line that a shell tool of this (plain) name would run. Several lines are one text, in which each
@@ -158,24 +164,10 @@ fn word(value: &Value) -> String {
 /// The script of `bash -c SCRIPT` and its like; `None` where the words are anything else.
 fn script(words: &[String]) -> Option<&str> {
     let (shell, rest) = words.split_first()?;
-    if !SHELLS.contains(&shell.rsplit('/').next()?) {
-        return None;
-    }
-    let mut rest = rest.iter();
-    let mut has_c = false;
-    while let Some(word) = rest.next() {
-        match word.strip_prefix('-') {
-            Some(flags) if flags.starts_with('-') || flags.is_empty() => return None,
-            Some(flags) => {
-                has_c |= flags.contains('c');
-                if flags.ends_with(['o', 'O']) {
-                    rest.next();
-                }
-            }
-            None => return has_c.then_some(word.as_str()),
-        }
-    }
-    None
+    let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+    let read = ShellWords::of(&rest);
+    let is_script = is_in(SHELLS, base_name(shell)) && read.letters.contains('c') && read.names.is_empty();
+    read.operands.first().copied().filter(|_| is_script)
 }
 
 /// Joins words to a line, quoted for a shell so that each stays visible as one word.
@@ -228,6 +220,15 @@ mod tests {
             ("runcommands", json!({"commands": [[["rm x"]]]}), "rm x"),
         ] {
             assert_eq!(line(tool, &input).as_deref(), Some(want), "{input}");
+        }
+    }
+
+    #[test]
+    fn the_line_of_a_tool_for_powershell_is_a_script_for_it() {
+        for (tool, want) in
+            [("PowerShell", "pwsh -c 'ri x'"), ("write_powershell", "pwsh -c 'ri x'"), ("Bash", "ri x")]
+        {
+            assert_eq!(as_shell(tool, "ri x"), want, "{tool}");
         }
     }
 

@@ -8,7 +8,7 @@ use hookbox_shell::{is_in, quoted};
 
 use crate::Call;
 use crate::kinds::ToolKind;
-use crate::line::command_of;
+use crate::line::{as_shell, command_of};
 use crate::texts::{is_unreadable, texts};
 
 /// The levels of the line for input that cannot be read: no reader of lines follows as many.
@@ -102,7 +102,7 @@ pub fn name_words(name: &str) -> Vec<String> {
 /// that is too deep to be read.
 pub fn lines(call: &Call<'_>) -> Vec<String> {
     let mut lines = match (call.command, call.kind) {
-        (Some(line), _) => vec![line.to_owned()],
+        (Some(line), _) => vec![as_shell(call.name, line)],
         (None, ToolKind::Shell) => {
             let mut lines: Vec<String> = texts(call.input).into_iter().map(|it| it.1).collect();
             lines.push(lines.join(" "));
@@ -241,7 +241,13 @@ fn line(field: &str, texts: &[(String, String)]) -> Vec<String> {
     let is_line = |it: &&str| it.contains(char::is_whitespace);
     // The first of words is a program.
     let is_words = words.first().is_some_and(|it| !is_line(it));
-    let lines = words.iter().any(is_line).then(|| whole.iter().map(|it| format!("eval {it}\n")).collect());
+    // The script of `docker run IMAGE sh -c SCRIPT` runs where the other words say. A field of lines has a name in the plural.
+    let is_script = |at: usize| {
+        let before = at.checked_sub(1).and_then(|it| words.get(it));
+        is_words && !field.ends_with('s') && before.is_some_and(|it| matches!(*it, "-c" | "-lc"))
+    };
+    let is_open = words.iter().enumerate().any(|(at, it)| is_line(it) && !is_script(at));
+    let lines = is_open.then(|| whole.iter().map(|it| format!("eval {it}\n")).collect());
     is_words.then(|| whole.join(" ")).into_iter().chain(lines).collect()
 }
 
@@ -302,6 +308,12 @@ mod tests {
                 &["rm -rf 'a b'", "eval rm\neval -rf\neval 'a b'\n"],
             ),
             ("mcp__x__run", &[("command", "rm"), ("command", "-rf"), ("command", "a")], &["rm -rf a"]),
+            ("mcp__x__run", &[("command", "sh"), ("command", "-c"), ("command", "rm a")], &["sh -c 'rm a'"]),
+            (
+                "mcp__x__run",
+                &[("commands", "sh"), ("commands", "-c"), ("commands", "rm a")],
+                &["sh -c 'rm a'", "eval sh\neval -c\neval 'rm a'\n"],
+            ),
             (
                 "mcp__x__run_commands",
                 &[("commands", "ls"), ("commands", "rm -rf a")],

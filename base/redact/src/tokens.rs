@@ -24,7 +24,7 @@ const TOKENS: [Form; 29] = [
     ("slack", &["xox"], 12, WORD),
     ("slack", &["xapp-"], 10, WORD),
     ("slack", &["hooks.slack.com/services/", "hooks.slack.com/workflows/"], 8, "_-/"),
-    ("api_key", &["sk-"], 20, WORD),
+    ("api_key", &["sk-", "sq0atp-", "sq0csp-"], 20, WORD),
     ("api_key", &["sk_live_", "sk_test_", "rk_live_", "rk_test_"], 16, ""),
     ("api_key", &["AIza"], 30, WORD),
     ("api_key", &["npm_", "hf_"], 30, ""),
@@ -51,15 +51,17 @@ const TOKENS: [Form; 29] = [
     // age, and crates.io.
     ("api_key", &["AGE-SECRET-KEY-1"], 40, ""),
     ("api_key", &["cio"], 32, ""),
-    // Pulumi, Twilio and Databricks, with hexadecimal digits, and Cloudflare.
+    // Pulumi, Twilio, Databricks and Mailgun, with hexadecimal digits, and Cloudflare.
     ("api_key", &["pul-"], 40, ""),
-    ("api_key", &["SK", "dapi"], 32, ""),
+    ("api_key", &["SK", "dapi", MAILGUN], 32, ""),
     ("api_key", &["v1.0-"], 24, "-"),
     // Terraform and Telegram: the first part of the token is an id.
     ("api_key", &[TERRAFORM, TELEGRAM], 33, "_-="),
 ];
 /// The length of the shortest token, with its beginning.
 const MIN_TOKEN: usize = 15;
+/// The beginning of a token that is the end of many names, such as `cache-key-`.
+const MAILGUN: &str = "key-";
 /// The middles of tokens whose first part is an id.
 const TERRAFORM: &str = ".atlasv1.";
 const TELEGRAM: &str = ":AA";
@@ -130,8 +132,11 @@ pub(crate) fn find(text: &str, own: &[String]) -> Vec<Secret> {
             rest.starts_with(TELEGRAM) && !id.is_empty() && id.bytes().all(|c| c.is_ascii_digit())
         };
         let is_middle = || byte == b'.' || byte == b':' && has_id();
+        // `x_ghp_…`, and `-pghp_…`
+        let is_joined = || before == b'_' || before.is_ascii_alphabetic() && rest.starts_with("gh");
         let may_begin = is_first.get(usize::from(byte)) == Some(&true)
-            && (begins || is_middle() || rest.starts_with(WEBHOOK));
+            && (begins || is_middle() || is_joined() || rest.starts_with(WEBHOOK))
+            && !(before == b'-' && rest.starts_with(MAILGUN));
         // Most words are too short for a look at the table.
         let may_begin =
             may_begin && (!own.is_empty() || rest.bytes().take(MIN_TOKEN).all(|c| c.is_ascii_graphic()));
@@ -171,7 +176,7 @@ fn token(rest: &str, own: &[String]) -> Option<Secret> {
                     first.starts_with(|c: char| c.is_ascii_lowercase()) && first.get(1..)?.starts_with('-')
                 }
                 "SG." => !first.contains('.'),
-                "pul-" | "SK" | "dapi" => first.bytes().all(|c| c.is_ascii_hexdigit()),
+                "pul-" | "SK" | "dapi" | MAILGUN => first.bytes().all(|c| c.is_ascii_hexdigit()),
                 "v1.0-" => !first.contains('-') && first.bytes().any(|c| c.is_ascii_digit()),
                 // Otherwise words with dashes, such as the name of a package.
                 _ => {
@@ -274,6 +279,9 @@ mod tests {
             (format!("dop_v1_{hex}{hex} sbp_{hex} pul-{hex}"), "[api_key] [api_key] [api_key]"),
             (format!("SK{hex} dapi{hex} shpat_{hex}"), "[api_key] [api_key] [api_key]"),
             (format!("v1.0-{hex}-{hex}"), "[api_key]"),
+            (format!("sq0atp-{run} sq0csp-{run}"), "[api_key] [api_key]"),
+            (format!("api:key-{hex}"), "api:[api_key]"),
+            (format!("x_ghp_{run} -pghp_{run}"), "x_[github] -p[github]"),
         ] {
             assert_eq!(clean(&text), expected, "{text}");
         }
@@ -282,6 +290,8 @@ mod tests {
             "SG.Views.Pages.Models.Controllers",
             "pypi-a-very-long-name-of-a-package",
             "xoxB-12345678901234",
+            "cache-key-0123456789abcdef0123456789abcdef",
+            "key-0123456789abcdef0123456789abcdeX",
             "Bearer eyJa.b",
             &format!("public-key: {run}"),
             &format!("PrimaryKey = {run}"),

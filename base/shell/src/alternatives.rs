@@ -16,7 +16,8 @@ const MAX_VALUE: usize = 4096;
 impl Machine<'_> {
     /// Follows commands with `&&` and `||` between them.
     pub(crate) fn chain(&mut self, chain: &[Pipeline], feed: &Feed, output: &mut Option<String>) {
-        let (mut before, mut is_sure) = (None, true);
+        let (mut before, mut is_sure, mut has_other) = (None, true, false);
+        let outer = self.needs;
         for (at, pipeline) in chain.iter().enumerate() {
             let may_not_run = at > 0 && !(is_sure && pipeline.after_success);
             if may_not_run && before.is_none() {
@@ -32,7 +33,11 @@ impl Machine<'_> {
                     self.may_be_in(now.filter(|_| at > 1));
                 }
             }
+            // Behind `||`, either side may have succeeded.
+            has_other |= pipeline.after_failure;
+            self.needs = self.needs.filter(|_| !has_other).or(outer);
             self.doubt(may_not_run, |it| it.printed_by(pipeline, feed, output));
+            self.needs = self.only_command(pipeline).or(self.needs);
             if pipeline.after_failure {
                 let now = std::mem::replace(&mut self.scope.directory, directory);
                 if self.exits(pipeline) {
@@ -49,6 +54,7 @@ impl Machine<'_> {
             }
             is_sure &= !pipeline.after_failure && self.scope.left.is_empty() && succeeds(pipeline);
         }
+        self.needs = outer;
         // With `set -e` a script ends at such a command. A list in another one may be a condition.
         let ends = self.scope.variables.get("-e").and_then(|it| it.first()).is_some_and(|it| it.text == "on");
         if ends && chain.len() == 1 && self.nesting == 1 {
@@ -168,6 +174,15 @@ impl Machine<'_> {
         if all.len() < MAX_ELSEWHERE && !all.contains(&directory) {
             all.push(directory);
         }
+    }
+
+    /// Returns the place of the command that a pipeline is, if it succeeds when that one does.
+    fn only_command(&self, pipeline: &Pipeline) -> Option<usize> {
+        let word = first_word(pipeline).filter(|_| !pipeline.is_negated)?;
+        let is_own = !self.functions.contains_key(word) && !self.aliases.contains_key(word);
+        let at = self.reading.runs.len().checked_sub(1)?;
+        let run = self.reading.runs.get(at).filter(|it| is_own && it.via == self.via)?;
+        run.words.first().is_some_and(|it| it.text == word).then_some(at)
     }
 
     /// Returns true if a command ends the shell, or the function that is running.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::machine::{Feed, Machine, SIZE, size, unknown};
 use super::tree::{Assign, Mode, Node, Part, Redirect, Stage, Word};
 use super::wrappers::{is_in, quoted};
-use super::{Arg, Run, Sort, Unread};
+use super::{Arg, Run, Sort, Unread, powershell};
 
 /// The programs that start each other in one command.
 const MAX_VIA: usize = 16;
@@ -207,6 +207,8 @@ impl Machine<'_> {
 
     /// Follows a command whose words are known.
     pub(crate) fn call(&mut self, run: Run, feed: &Feed) -> Option<String> {
+        let in_powershell = self.via.iter().any(|it| powershell::is_powershell(it));
+        let run = powershell::translated(&run, in_powershell, feed.is_given).unwrap_or(run);
         let Some(name) = run.program().map(str::to_owned) else {
             self.reading.miss(Unread::Program);
             // `sudo $X rm`: the variable may be empty.
@@ -238,7 +240,7 @@ impl Machine<'_> {
         let mut bodies = self.functions.get(first).cloned().unwrap_or_default();
         bodies.retain(|it| !self.is_running(it));
         // Within itself it is the program.
-        let texts = if first.contains('/') { None } else { self.aliases.remove(&name) };
+        let texts = if first.contains('/') { None } else { self.aliases.remove(first) };
         if bodies.is_empty() && texts.is_none() {
             return self.own(&name, run, feed);
         }
@@ -268,7 +270,7 @@ impl Machine<'_> {
         }
         self.calls.truncate(count);
         if let Some(texts) = texts {
-            self.aliases.insert(name, texts);
+            self.aliases.insert(first.to_owned(), texts);
         }
         if is_set {
             self.meet_values(&program);

@@ -109,8 +109,29 @@ pub fn operands<'a>(args: &'a [Arg], with_value: &str) -> Vec<&'a Arg> {
     found
 }
 
+/// Returns the subcommand of git, its arguments and the directory that `-C` names.
+pub fn git_parts(args: &[Arg]) -> Option<(&str, &[Arg], Option<&Arg>)> {
+    let (mut rest, mut directory) = (args, None);
+    while let [first, more @ ..] = rest {
+        let text = first.text.as_str();
+        rest = more;
+        match text {
+            "-C" => {
+                directory = more.first();
+                rest = more.get(1..)?;
+            }
+            "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" | "--config-env" => {
+                rest = more.get(1..)?
+            }
+            _ if text.starts_with('-') => {}
+            _ => return Some((text, rest, directory)),
+        }
+    }
+    None
+}
+
 /// Returns true for short options with this letter among them.
-fn is_short(word: &str, letter: char) -> bool {
+pub fn is_short(word: &str, letter: char) -> bool {
     word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
 }
 
@@ -121,13 +142,14 @@ pub fn unpacks(program: &str, args: &[Arg]) -> Option<Arg> {
         |letters: &[char]| letters.iter().any(|letter| args.iter().any(|it| is_short(&it.text, *letter)));
     let first = args.first().map_or("", |it| it.text.as_str());
     let (unpacks, options) = match program {
-        "tar" | "gtar" | "bsdtar" => {
+        "tar" => {
             let is_long = |it: &Arg| matches!(it.text.as_str(), "--extract" | "--get");
             let is_bare = !first.starts_with('-') && first.contains('x');
             (is_bare || has(&['x']) || args.iter().any(is_long), "-C --directory")
         }
         "unzip" => (!has(&['l', 'p', 't', 'v', 'Z']), "-d"),
-        "7z" | "7za" | "7zz" => (matches!(first, "x" | "e"), "-o"),
+        "7z" => (matches!(first, "x" | "e"), "-o"),
+        "cpio" => (has(&['i']) || args.iter().any(|it| it.text == "--extract"), "-D --directory"),
         _ => return None,
     };
     let named = |(at, arg): (usize, &Arg)| {
@@ -269,6 +291,8 @@ mod tests {
             ("unzip -l a.zip -d /srv", None),
             ("7z x a.7z -o/srv", Some("/srv")),
             ("7z a a.7z x", None),
+            ("cpio -idm -D ~ < a.cpio", Some("~")),
+            ("find . | cpio -o -D ~", None),
             ("cp x /srv", None),
         ] {
             let run = &runs(line, &Known::default()).runs[0];

@@ -11,36 +11,26 @@ const RUN_LONG: &str = "--add-host --annotation --cap-add --cap-drop --cidfile -
     --mount --name --net --network --pid --platform --publish --pull --restart --runtime --security-opt --shm-size \
     --stop-signal --sysctl --tmpfs --ulimit --user --userns --volume --volumes-from --workdir";
 
-/// Programs that work by themselves, and start the command in the value of an option too.
-const COMMAND_OPTIONS: [(&str, &str); 10] = [
+/// Those with which a container has files, processes or devices of this machine.
+const SHARES: &str = "--volume --mount --volumes-from --privileged --pid --device";
+
+/// Programs that work by themselves, and start the command in the value of an option too: in the next word, or joined.
+const COMMAND_OPTIONS: [(&str, &str); 8] = [
     (
         "tar",
-        "--checkpoint-action=exec= --to-command= --use-compress-program= --info-script= \
-        --new-volume-script= --rsh-command= --rmt-command=",
+        "-I -F --checkpoint-action --to-command --use-compress-program --info-script --new-volume-script \
+        --rsh-command --rmt-command",
     ),
-    ("gtar", "--checkpoint-action=exec= --to-command= --use-compress-program= --info-script="),
-    ("zip", "--unzip-command="),
-    ("rsync", "--rsh="),
-    ("ssh", "ProxyCommand= LocalCommand= KnownHostsCommand="),
-    ("scp", "ProxyCommand= LocalCommand="),
-    ("sftp", "ProxyCommand="),
-    ("sort", "--compress-program="),
-    ("go", "-exec= -toolexec= -vettool="),
-    (
-        "git",
-        "-O --open-files-in-pager= --upload-pack= --receive-pack= --exec= --extcmd= --smtp-server= \
-        --httpd=",
-    ),
-];
-
-/// The short forms, whose value is the next word.
-const SHORT_OPTIONS: [(&str, &str); 6] = [
-    ("tar", "-I -F --checkpoint-action --to-command --use-compress-program --info-script"),
     ("zip", "-TT --unzip-command"),
     ("rsync", "-e --rsh"),
+    ("ssh scp", "ProxyCommand LocalCommand KnownHostsCommand"),
+    ("sftp", "ProxyCommand"),
     ("sort", "--compress-program"),
-    ("go", "-exec -toolexec"),
-    ("git", "-u -x --upload-pack --receive-pack --exec --extcmd --smtp-server --httpd"),
+    ("go", "-exec -toolexec -vettool"),
+    (
+        "git",
+        "-O -u -x --open-files-in-pager --upload-pack --receive-pack --exec --extcmd --smtp-server --httpd",
+    ),
 ];
 
 /// Settings of git whose value is a command.
@@ -66,27 +56,24 @@ fn joined(words: &[Arg]) -> String {
 
 /// Returns the commands in the values of options.
 fn option_scripts(name: &str, args: &[Arg]) -> Vec<String> {
-    let of = |list: &[(&str, &'static str)]| {
-        list.iter().find(|(it, _)| *it == name).map_or("", |(_, options)| options)
-    };
-    let (joined, short) = (of(&COMMAND_OPTIONS), of(&SHORT_OPTIONS));
-    if joined.is_empty() {
+    let Some((_, options)) = COMMAND_OPTIONS.iter().find(|(names, _)| is_in(names, name)) else {
         return Vec::new();
-    }
-    let mut found = Vec::new();
-    for (at, arg) in args.iter().enumerate() {
+    };
+    let value = |(at, arg): (usize, &Arg)| {
         let text = arg.text.strip_prefix("-o").filter(|_| name.starts_with('s')).unwrap_or(&arg.text);
-        let value = joined.split(' ').find_map(|it| text.strip_prefix(it));
-        let next = || args.get(at + 1).filter(|_| is_in(short, &arg.text)).map(|it| it.text.as_str());
-        if let Some(script) = value.or_else(next) {
-            let script = script.strip_prefix("exec=").unwrap_or(script);
-            // `git push -u origin`
-            if !matches!(name, "git" | "go") || is_command(script) {
-                found.push(script.to_owned());
-            }
+        if is_in(options, text) {
+            return args.get(at + 1).map(|it| it.text.clone());
         }
-    }
-    found
+        let joined = options.split_ascii_whitespace().find_map(|option| {
+            let rest = text.strip_prefix(option)?;
+            rest.strip_prefix('=').or_else(|| (option.len() == 2).then_some(rest))
+        });
+        joined.map(str::to_owned)
+    };
+    let scripts = args.iter().enumerate().filter_map(value);
+    let scripts = scripts.map(|it| it.strip_prefix("exec=").map(str::to_owned).unwrap_or(it));
+    // `git push -u origin`
+    scripts.filter(|it| !matches!(name, "git" | "go") || is_command(it)).collect()
 }
 
 /// Returns the commands that a script of sed runs: those behind its letter `e`, and texts that `s///e` puts in.
@@ -199,7 +186,7 @@ impl Machine<'_> {
                 }
                 Some(None)
             }
-            "make" | "gmake" => {
+            "make" => {
                 let at = self.push(run.clone(), feed);
                 let file = args.windows(2).find_map(|it| match it {
                     [option, file] if matches!(option.text.as_str(), "-f" | "--file" | "--makefile") => {
@@ -224,7 +211,7 @@ impl Machine<'_> {
                 Some(self.in_shell(name, &script, None, &Feed::default()))
             }
             "runuser" if behind_dashes(args).is_some() => self.program_of(name, behind_dashes(args)?, feed),
-            "sed" | "gsed" => {
+            "sed" => {
                 self.scripts(name, args.iter().flat_map(|it| sed_commands(&it.text)));
                 None
             }
@@ -417,11 +404,10 @@ impl Machine<'_> {
         };
         let options = Options::of(rest, letters, RUN_LONG);
         let (_, words) = options.rest.split_first()?;
-        let mounts = |(it, _): &(&str, _)| {
-            it.starts_with("-v")
-                || is_in("--volume --mount --volumes-from", it.split('=').next().unwrap_or(it))
-        };
-        let is_new = sub.text == "run" && !is_compose && !options.read.iter().any(mounts);
+        // Such a container has something of this machine.
+        let shares =
+            |(it, _): &(&str, _)| it.starts_with("-v") || is_in(SHARES, it.split('=').next().unwrap_or(it));
+        let is_new = sub.text == "run" && !is_compose && !options.read.iter().any(shares);
         let mut words = words.to_vec();
         if let Some(entry) = options.value('\0', "--entrypoint").filter(|it| !it.is_empty()) {
             words.insert(0, Arg::plain(entry));

@@ -3,7 +3,7 @@
 use super::aliases::{Aliases, with_names};
 use super::literals::{Arguments, arguments, closing, commands, target, targets, values};
 use super::machine::{Feed, Machine, unknown};
-use super::{Arg, Code, Run, Sort, Unread, is_in};
+use super::{Arg, Code, Run, Sort, Unread, is_in, powershell};
 
 /// Programs that run code, the options whose values are code, and true if the first operand is code.
 const LANGUAGES: [(&str, &str, bool); 18] = [
@@ -16,7 +16,7 @@ const LANGUAGES: [(&str, &str, bool); 18] = [
     ("node nodejs", "-e --eval -p --print -pe", false),
     ("bun", "-e --eval -p --print", false),
     ("deno", "eval", false),
-    ("pwsh powershell", "-c -Command -command", false),
+    ("pwsh powershell cmd", "", false),
     ("emacs", "--eval -eval", false),
     ("vim nvim", "-c --cmd", false),
     ("awk mawk", "", true),
@@ -26,6 +26,9 @@ const LANGUAGES: [(&str, &str, bool); 18] = [
     ("mongosh mongo", "--eval", false),
     ("sqlite3", "-cmd", false),
 ];
+
+/// Clients of databases, which read statements.
+const CLIENTS: &str = "psql mysql mariadb sqlite3 mongosh mongo cqlsh";
 
 /// Calls whose text a shell runs, or whose texts are a program and its arguments.
 const STARTS: &str = "system popen Popen check_call check_output getoutput getstatusoutput exec execSync spawn spawnSync \
@@ -127,6 +130,12 @@ impl Machine<'_> {
     pub(crate) fn language(&mut self, name: &str, words: &[Arg], at: usize, feed: &Feed) -> bool {
         let Some((language, options, takes_first)) = language_of(name) else { return false };
         let args = words.get(1..).unwrap_or_default();
+        if powershell::is_powershell(language)
+            && let Some(script) = powershell::script(language, args)
+        {
+            self.code(language, &script, at);
+            return true;
+        }
         let (mut found, mut operands, mut rest) = (Vec::new(), Vec::new(), args);
         while let [first, more @ ..] = rest {
             rest = more;
@@ -169,7 +178,7 @@ impl Machine<'_> {
         }
         let reads = operands.is_empty()
             || operands.first().is_some_and(|it| it.text == "-" || it.text == "/dev/stdin")
-            || matches!(language, "psql" | "mysql" | "mariadb" | "sqlite3" | "mongosh" | "cqlsh");
+            || is_in(CLIENTS, language);
         if found.is_empty() && reads {
             if let Some(text) = feed.text.as_deref() {
                 found.push(Arg::plain(text));
@@ -194,10 +203,7 @@ impl Machine<'_> {
             return;
         }
         let language = language_of(language).map_or(language, |it| it.0).to_owned();
-        if matches!(
-            language.as_str(),
-            "psql" | "mysql" | "mariadb" | "sqlite3" | "mongosh" | "mongo" | "cqlsh"
-        ) {
+        if is_in(CLIENTS, &language) {
             // The clients start a shell at `\!` and `.shell`.
             let heads = ["\\!", ".shell", ".system", "system "];
             let lines = text.lines().map(str::trim_start);
@@ -212,8 +218,8 @@ impl Machine<'_> {
         if matches!(language.as_str(), "perl" | "ruby" | "php") {
             self.scripts(&language, text.split('`').skip(1).step_by(2));
         }
-        if matches!(language.as_str(), "pwsh" | "powershell") {
-            self.in_shell(&language, text, None, &Feed::default());
+        if powershell::is_powershell(&language) {
+            self.in_shell(&language, &powershell::as_shell(text), None, &Feed::default());
             return;
         }
         if language.contains("vim") || language == "ex" {

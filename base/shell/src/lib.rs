@@ -19,6 +19,7 @@
 //! A parser of the whole grammar (brush-parser 0.4 was tried) returns nothing but an error for an open
 //! quote or another shell's syntax, and overflows the stack at a thousand nested substitutions.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -40,6 +41,7 @@ mod outputs;
 mod parameters;
 mod parse;
 mod paths;
+mod powershell;
 mod programs;
 mod redirects;
 mod shell_words;
@@ -49,7 +51,7 @@ mod tree;
 mod words;
 mod wrappers;
 
-pub use self::files::{FileUse, UsedFile, operands, patched, unpacks, used_in_patch};
+pub use self::files::{FileUse, UsedFile, git_parts, is_short, operands, patched, unpacks, used_in_patch};
 pub use listener::{is_interpreter, runs_its_input, waits_for_commands};
 use machine::Machine;
 pub use paths::{base_name, is_terminal, join_path};
@@ -61,6 +63,9 @@ pub use wrappers::{is_in, quoted};
 
 /// The longest line that is read, in bytes.
 const MAX_LINE: usize = 1 << 20;
+
+/// Programs of GNU beside others of their names, each with a `g`.
+const GNU: &str = "gtar gfind grm gcp gmv gln gsed gmake gxargs gtime gtimeout";
 
 /// A function that returns the text of a file.
 pub type Lookup = dyn Fn(&str) -> Option<String>;
@@ -123,7 +128,7 @@ pub enum Place {
     Remote,
     /// In a container that is already there (`docker exec`).
     Container,
-    /// In a container that is made for it (`docker run`).
+    /// In a container that is made for it and has nothing of this machine (`docker run`).
     NewContainer,
 }
 
@@ -161,6 +166,11 @@ pub struct Run {
     pub is_fed: bool,
     /// The places in [`Reading::runs`] of the commands in its substitutions, whose output is in its words or its input.
     pub inner: Range<usize>,
+    /// The place in [`Reading::runs`] of the last command that must have succeeded before this one runs: it is in front of
+    /// `&&`. That one may need another one.
+    pub needs: Option<usize>,
+    /// True if it surely runs, and once, unless a command before it ends the line.
+    pub is_sure: bool,
     /// The command as the line has it: assignments, the programs that start this one with their words, and its words.
     /// Commands that are started by the same words share it.
     pub whole: Arc<[Arg]>,
@@ -169,10 +179,17 @@ pub struct Run {
 }
 
 impl Run {
-    /// Returns the name of the program, without its directory, if it is known.
+    /// Returns the name of the program, without its directory, if it is known. A program with several names has one here.
     pub fn program(&self) -> Option<&str> {
-        let first = self.words.first().filter(|it| it.is_plain())?;
-        Some(base_name(&first.text))
+        let name = base_name(&self.words.first().filter(|it| it.is_plain())?.text);
+        Some(match name.strip_suffix(".exe").unwrap_or(name) {
+            "bsdtar" => "tar",
+            "bfs" => "find",
+            "fdfind" => "fd",
+            "7za" | "7zz" => "7z",
+            name if name.starts_with('g') && is_in(GNU, name) => name.get(1..).unwrap_or(name),
+            name => name,
+        })
     }
 
     /// Returns the texts of its words.
@@ -228,6 +245,17 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// Returns the places of the commands whose output reaches this one, directly or through others.
+    pub fn feeding(&self, run: &Run) -> BTreeSet<usize> {
+        let (mut found, mut waiting) = (BTreeSet::new(), run.input.clone());
+        while let Some(at) = waiting.pop() {
+            if found.insert(at) {
+                waiting.extend(self.runs.get(at).into_iter().flat_map(|it| &it.input));
+            }
+        }
+        found
+    }
+
     fn miss(&mut self, reason: Unread) {
         if !self.unread.contains(&reason) {
             self.unread.push(reason);

@@ -103,6 +103,8 @@ pub(crate) struct Machine<'k> {
     pub(crate) made: BTreeSet<String>,
     /// True while commands are followed that may not run.
     pub(crate) is_doubtful: bool,
+    /// The last command that must have succeeded before those that are followed.
+    pub(crate) needs: Option<usize>,
     /// The variables of the functions that are running, as they were before.
     pub(crate) locals: Earlier,
     /// The readers of texts that the line may write later.
@@ -346,8 +348,14 @@ impl<'k> Machine<'k> {
             return None;
         }
         let fed = (!stage.redirects.is_empty()).then(|| {
+            let before = self.reading.runs.len();
             let redirections = self.redirections(&stage.redirects);
-            let fed = self.fed(&redirections, feed);
+            let inner = before..self.reading.runs.len();
+            let mut fed = self.fed(&redirections, feed);
+            // `done < <(find)`, and `done <<< "$(find)"`
+            if !inner.is_empty() && redirections.iter().any(|it| matches!(it.mode, Mode::Read | Mode::Text)) {
+                fed.from = inner;
+            }
             let words = Vec::new();
             self.push(Run { words, redirections, ..Run::default() }, feed);
             fed
@@ -574,6 +582,8 @@ impl<'k> Machine<'k> {
         let is_kept = self.charge(place + feed.from.len() * size_of::<usize>());
         let from = if is_kept { feed.from.clone() } else { 0..0 };
         let run = Run {
+            needs: self.needs,
+            is_sure: self.nesting == 1 && self.via.is_empty() && !self.is_doubtful && !self.is_guess,
             directory: self.scope.directory.clone(),
             elsewhere: self.scope.elsewhere.clone(),
             is_fed: feed.is_given,

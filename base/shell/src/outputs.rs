@@ -150,7 +150,7 @@ pub(crate) fn pieces(run: &Run) -> Option<String> {
                     .collect(),
             )
         }
-        "sed" | "gsed" => Some(
+        "sed" => Some(
             texts
                 .filter_map(|it| {
                     let rest = it.strip_prefix('s')?;

@@ -254,10 +254,15 @@ impl<'a> Parser<'a> {
     }
 
     fn pipeline(&mut self) -> Pipeline {
-        let mut stages = Vec::new();
+        let (mut stages, mut is_negated) = (Vec::new(), false);
         loop {
             self.blanks();
-            while stages.is_empty() && (self.eat_keyword("!") || self.eat_keyword("time")) {
+            while stages.is_empty() {
+                if self.eat_keyword("!") {
+                    is_negated = !is_negated;
+                } else if !self.eat_keyword("time") {
+                    break;
+                }
                 self.blanks();
                 for option in ["-p", "--"] {
                     self.eat_keyword(option);
@@ -277,7 +282,7 @@ impl<'a> Parser<'a> {
                 break;
             }
         }
-        Pipeline { stages, ..Pipeline::default() }
+        Pipeline { stages, is_negated, ..Pipeline::default() }
     }
 
     /// Reads a command with its redirections.

@@ -47,12 +47,17 @@ impl Machine<'_> {
                 output
             });
         }
+        // `git-push` is `git push`.
+        if let Some(sub) = name.strip_prefix("git-") {
+            let words = [Arg::plain("git"), Arg::plain(sub)].into_iter().chain(run.args().iter().cloned());
+            return self.program("git", Run { words: words.collect(), ..run }, feed);
+        }
         match name {
             "sh" | "bash" | "zsh" | "dash" | "ksh" | "mksh" | "ash" | "fish" | "rbash" | "csh" | "tcsh" => {
                 self.shell(name, run, feed)
             }
-            "xargs" | "gxargs" => self.xargs(run, feed),
-            "find" | "gfind" | "fd" | "fdfind" | "bfs" => self.find(run, feed),
+            "xargs" => self.xargs(run, feed),
+            "find" | "fd" => self.find(run, feed),
             _ => {
                 let before = self.reading.runs.len();
                 if let Some(output) = self.inside(name, &run, feed) {
@@ -357,7 +362,7 @@ impl Machine<'_> {
         let name = run.program().unwrap_or("find").to_owned();
         let at = self.push(run, feed);
         let mut rest = args.as_slice();
-        let is_fd = name.starts_with("fd");
+        let is_fd = name == "fd";
         let starts = |it: &Arg| {
             crate::executes(&it.text)
                 || is_fd && matches!(it.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch")

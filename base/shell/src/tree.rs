@@ -131,6 +131,8 @@ pub(crate) struct Pipeline {
     pub(crate) after_success: bool,
     /// True if it runs in the background.
     pub(crate) background: bool,
+    /// True if it succeeds when its last command fails (`!`).
+    pub(crate) is_negated: bool,
 }
 
 /// Pipelines, one after another.

@@ -60,7 +60,7 @@ impl Making {
         }
         let separators = std::mem::take(&mut self.separators);
         let is_end = |it: char| it.is_ascii_whitespace() || separators.contains(it);
-        if !value.text.contains(is_end) || value.sort == Sort::Unknown {
+        if !value.text.contains(is_end) || matches!(value.sort, Sort::Unknown | Sort::Input) {
             if !value.text.is_empty() {
                 self.add(&value.text, globbed(value));
             }

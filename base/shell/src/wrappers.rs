@@ -9,7 +9,7 @@ const WRAPPERS: [(&str, &str, &str, usize); 40] = [
     ("doas", "uC", "", 0),
     ("pkexec", "", "--user", 0),
     ("run0", "uD", "--user --chdir", 0),
-    ("timeout gtimeout", "ks", "--kill-after --signal", 1),
+    ("timeout", "ks", "--kill-after --signal", 1),
     ("nice", "n", "--adjustment", 0),
     ("ionice", "cnpPu", "--class --classdata", 0),
     (
@@ -20,7 +20,7 @@ const WRAPPERS: [(&str, &str, &str, usize); 40] = [
         "",
         0,
     ),
-    ("time gtime", "fo", "--format --output", 0),
+    ("time", "fo", "--format --output", 0),
     ("exec", "a", "", 0),
     ("stdbuf", "ioe", "--input --output --error", 0),
     ("chrt", "TPD", "", 1),
@@ -166,11 +166,10 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
             return None;
         }
         // `npm exec -c 'SCRIPT'`, and `pnpm -c exec 'SCRIPT'`.
-        if matches!(name, "npm" | "pnpm") {
-            found.script = script_of(args);
-            if found.script.is_some() {
-                return Some(found);
-            }
+        if matches!(name, "npm" | "pnpm")
+            && let Some(script) = script_of(args)
+        {
+            return Some(Wrapped { script: Some(script), ..found });
         }
         let rest = Options::of(rest, letters, long).rest;
         let tools = rest.iter().take_while(|it| name == "mise" && (it.text.contains('@') || it.text == "--"));
@@ -204,7 +203,7 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
         "env" => options.value('C', "--chdir"),
         _ => None,
     };
-    if matches!(name, "strace" | "ltrace" | "time" | "gtime") {
+    if matches!(name, "strace" | "ltrace" | "time") {
         found.output = options.value('o', "--output").filter(|it| !it.starts_with('|') && !it.is_empty());
     }
     if matches!(name, "sudo" | "doas") && options.read.iter().any(|(it, _)| *it == "-l" || *it == "-v") {
@@ -220,11 +219,10 @@ pub(crate) fn unwrapped(run: &Run) -> Option<Wrapped> {
     if name == "env" {
         found.script = options.value('S', "--split-string").map(|it| spaced(&it));
     }
-    if name == "npx" {
-        found.script = script_of(args);
-        if found.script.is_some() {
-            return Some(found);
-        }
+    if name == "npx"
+        && let Some(script) = script_of(args)
+    {
+        return Some(Wrapped { script: Some(script), ..found });
     }
     if name == "flock" {
         let text = rest.first().filter(|it| it.text == "-c" || it.text == "--command");

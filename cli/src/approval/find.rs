@@ -93,8 +93,13 @@ fn plugin_of<'p>(path: &'p Path, word: &str) -> Option<&'p Path> {
     })
 }
 
-/// Finds the record of the hook of this name or path, also if its file is gone.
-pub(crate) fn find_record(manager: &Manager, records: &Records, word: &str) -> Result<Record, InputError> {
+/// Finds the record of the hook of this name or path, also if its file is gone. `home` is the home directory of the manager.
+pub(crate) fn find_record(
+    manager: &Manager,
+    home: Option<PathBuf>,
+    records: &Records,
+    word: &str,
+) -> Result<Record, InputError> {
     let repo = manager.repository().and_then(|repo| repo.canonicalize().ok());
     let hooks = in_files(manager);
     let path = absolute(word);
@@ -109,7 +114,7 @@ pub(crate) fn find_record(manager: &Manager, records: &Records, word: &str) -> R
     }
     let file = |record: &Record| match &record.scope {
         Scope::Repository(repo) => repo.join(&record.path),
-        Scope::Global => std::env::home_dir().unwrap_or_default().join(&record.path),
+        Scope::Global => home.as_deref().unwrap_or(Path::new("")).join(&record.path),
     };
     if let Some(record) = records.iter().find(|record| is_at(&file(record), &path)) {
         return Ok(record.clone());
@@ -234,7 +239,7 @@ pub(super) mod tests {
             when: hookbox::trust::now(),
         });
         for (name, is_found) in [("g1", true), ("hooks.json#PreToolUse[1]", false), ("g2", false)] {
-            assert_eq!(find_record(&manager, &records, name).is_ok(), is_found, "{name}");
+            assert_eq!(find_record(&manager, None, &records, name).is_ok(), is_found, "{name}");
         }
     }
 }

@@ -137,7 +137,6 @@ fn account(component: &Component, rights: &Rights) -> String {
         format!("{} {}", escape(&manifest.name, 100), escape(&manifest.version, 40)),
         format!("  {}", escape(&manifest.description, 300)),
         String::new(),
-        format!("digest     {}", component.digest()),
         format!("size       {} bytes", component.size()),
         format!("interface  hookbox:hook@{}", component.wit_version()),
         format!("on failure {}", manifest.on_failure.unwrap_or_default().as_str()),
@@ -146,6 +145,7 @@ fn account(component: &Component, rights: &Rights) -> String {
         lines.extend([String::new(), title.to_owned()]);
         lines.extend(rows.into_iter().map(|row| format!("  {row}")));
     };
+    part("digest", vec![component.digest().to_string()]);
     part("runs at", manifest.subscriptions.iter().map(runs_at).collect());
     let own = manifest.answers.names().into_iter().map(str::to_owned);
     part(

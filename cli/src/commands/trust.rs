@@ -180,7 +180,7 @@ impl Untrust {
         let manager = self.find.manager().await?;
         let file = &approval::trust_file(&manager)?;
         let held = approval::read(file)?;
-        let found = approval::find_record(&manager, &held, &self.hook);
+        let found = approval::find_record(&manager, self.find.locate.home()?, &held, &self.hook);
         let (is_one, taken) = match found {
             Ok(record) => (true, vec![record]),
             Err(error) => match approval::records_of_plugin(&manager, &held, &self.hook) {
@@ -343,7 +343,7 @@ async fn remove_grants(find: &options::Find, name: &str, rights: &[Capability]) 
     human::required(&find.locate, &[], false)?;
     let manager = find.manager().await?;
     let file = &approval::trust_file(&manager)?;
-    let found = approval::find_record(&manager, &approval::read(file)?, name)?;
+    let found = approval::find_record(&manager, find.locate.home()?, &approval::read(file)?, name)?;
     if let Some(right) = rights.iter().find(|right| !found.grants.contains(right)) {
         let what = format!("{}: {right} was not granted", escape(name, 1024));
         let granted = approval::list(&found.grants);

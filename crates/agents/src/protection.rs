@@ -21,10 +21,9 @@ pub fn protection() -> Protection {
         let moved = moved.into_iter().flatten().map(|(_, path)| path);
         protection.places.extend(moved.filter(|path| path.is_absolute()));
         protection.targets.push(agent.as_str());
-        let unseen = agent.spec().tools.unseen_input;
-        protection.unseen_input.extend(unseen.map(|tool| (agent.as_str(), tool)));
-        protection.command_files.extend(agent.spec().command_files);
         let spec = agent.spec();
+        protection.unseen_input.extend(spec.tools.unseen_input.map(|tool| (agent.as_str(), tool)));
+        protection.command_files.extend(spec.command_files);
         let settings = spec.config.disable_settings.iter().filter(|it| it.within.is_none()).map(|it| it.key);
         let words = spec.doctor.off_words.iter().copied().chain(settings);
         let variables = spec.moved_by.iter().map(|it| it.variable).chain(spec.doctor.off_variable);
@@ -92,7 +91,12 @@ mod tests {
         }
         assert!(found.targets.contains(&"gemini"));
         assert_eq!(found.unseen_input, [("codex", "write_stdin")]);
-        for word in [("opencode", "--pure"), ("opencode", "OPENCODE_PURE"), ("kilo", "--pure")] {
+        for word in [
+            ("opencode", "--pure"),
+            ("opencode", "OPENCODE_PURE"),
+            ("kilo", "--pure"),
+            ("gemini", "hooks disable"),
+        ] {
             assert!(found.without_hooks.contains(&word), "{word:?}");
         }
         for path in ["/etc/codex/requirements.toml", "/etc/gemini-cli/settings.json"] {

@@ -1,6 +1,6 @@
 //! Statements that drop or empty tables and databases.
 
-use hookbox_judge::{Denial, Preset, Scene};
+use hookbox_judge::{Denial, Preset, Scene, runs_code};
 use hookbox_shell::is_in;
 
 /// Clients of databases whose arguments are statements.
@@ -16,9 +16,7 @@ const DROPPED: &str = "table database schema keyspace collection owned tablespac
 pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     let is_client = is_in(CLIENTS, name);
     let args = scene.run.args();
-    let is_language =
-        ["python", "node", "ruby", "php", "perl", "bun", "deno"].iter().any(|it| name.starts_with(it));
-    if is_language {
+    if runs_code(name) {
         let quoted = |text: &str| text.split(['"', '\'', '`']).find_map(loss);
         let statement =
             scene.code().filter(|it| it.contains("execute") || it.contains("query")).find_map(quoted)?;

@@ -14,6 +14,7 @@ mod test_databases;
 use hookbox_judge::{Denial, Scene, answer};
 use hookbox_sdk::Action;
 use hookbox_sdk::prelude::*;
+use hookbox_shell::Place;
 
 use made::Around;
 
@@ -30,23 +31,29 @@ pub fn rule(scene: &Scene<'_>) -> Option<Denial> {
         return Some(Denial::new("calls itself without an end", why, "").by("fork-bomb"));
     }
     let overwrites = |denial: Denial| denial.by("overwrite");
-    overwrite::redirections(scene).map(overwrites).or_else(|| {
+    // The files of a container that is made for a command are lost with it anyway.
+    let keeps_files = scene.run.place != Place::NewContainer;
+    let redirected = keeps_files.then(|| overwrite::redirections(scene)).flatten();
+    redirected.map(overwrites).or_else(|| {
         let name = scene.run.program()?;
         // `--help` and `--version` change nothing.
         if matches!(scene.run.args(), [only] if matches!(only.text.as_str(), "--help" | "--version")) {
             return None;
         }
-        remove::judge(scene, name)
-            .map(|it| it.by("remove"))
-            .or_else(|| overwrite::judge(scene, name).map(overwrites))
+        let of_files = || {
+            let removed = remove::judge(scene, name).map(|it| it.by("remove"));
+            removed.or_else(|| overwrite::judge(scene, name).map(overwrites))
+        };
+        let of_files = keeps_files.then(of_files).flatten();
+        of_files
             .or_else(|| databases::judge(scene, name).map(|it| it.by("database")))
             .or_else(|| services::judge(scene, name).map(|it| it.by("service")))
     })
 }
 
 /// Words of lines that may destroy something, beside the programs of [`services`] and [`databases`].
-const DESTROYS: &str = "rm grm unlink rimraf del-cli srm rmtree -delete --remove-files rsync rclone Remove-Item rd del erase \
-    ri cmd dd shred wipe scrub truncate -i* --in-place* -ni tee cp mv gmv gcp install ln gln chmod chown chgrp setfacl \
+const DESTROYS: &str = "rm grm unlink rimraf del-cli srm rmtree -delete --remove-files rsync rclone \
+    dd shred wipe scrub truncate -i* --in-place* -ni tee cp mv gmv gcp install ln gln chmod chown chgrp setfacl \
     chattr chflags zip mount exec unzip vim vi nvim ex ed --recursive-unlink sort tar gtar bsdtar clean -sdel apply_patch";
 
 /// Words of lines that may make a file that the session remembers.

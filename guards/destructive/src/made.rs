@@ -13,7 +13,7 @@ use hookbox_sdk::state;
 use hookbox_shell::{FileUse, is_in, quoted};
 use serde::{Deserialize, Serialize};
 
-use crate::moved::{Brought, ancestors, brings, brought};
+use crate::moved::{Brought, ancestors, brings, brought, is_below};
 
 /// The number of paths of a session; the oldest go first.
 const MAX_PATHS: usize = 256;
@@ -37,7 +37,7 @@ const MAX_NAME: usize = 256;
 const VERSION: u32 = 1;
 
 /// Programs whose operands may be files or directories that they make.
-const MAKERS: &str = "mkdir touch tee cp gcp install curl wget";
+const MAKERS: &str = "mkdir touch tee cp install curl wget";
 
 /// Parts of lines with a command that makes something, or that brings work from elsewhere. Others are not read again.
 const SIGNS: [&str; 20] = [
@@ -142,11 +142,6 @@ fn is_fresh(since: u64, now: u64) -> bool {
     now.saturating_sub(since) < MAX_AGE
 }
 
-/// Returns true for a directory, and for what is in it.
-fn is_below(path: &str, directory: &str) -> bool {
-    path.strip_prefix(directory).is_some_and(|it| it.is_empty() || it.starts_with('/'))
-}
-
 /// The effect of a call on files.
 #[derive(Debug, PartialEq)]
 enum Effect {
@@ -220,7 +215,7 @@ fn moved_by_tool(cx: &Context, call: &ToolCall) -> Option<String> {
 /// archives.
 fn ends(scene: &Scene<'_>) -> Option<Vec<String>> {
     let args = scene.run.args();
-    if !is_in("mv gmv git rsync ln gln mount", scene.run.program()?) {
+    if !is_in("mv git rsync ln mount", scene.run.program()?) {
         return None;
     }
     let has_option = args.iter().any(|it| it.text.starts_with("-t") || it.text.starts_with("--t"));
@@ -256,7 +251,7 @@ fn targets(run: &Run) -> Vec<Arg> {
                 _ => vec![],
             }
         }
-        (Some("cp" | "gcp"), _) => {
+        (Some("cp"), _) => {
             let mut named = named();
             match named.pop() {
                 // The target may be a directory that gets them.

@@ -1,11 +1,20 @@
 //! Work that was moved or linked to where files are temporary or built: by the line, or earlier in the session.
 
-use hookbox_judge::{Area, PathKind, Preset, Scene, has, operands};
+use hookbox_judge::{Area, PathKind, Preset, Scene, git_parts, has, operands};
 use hookbox_shell::{Arg, FileUse, Place, UsedFile, fits, is_in, join_path};
 use serde::{Deserialize, Serialize};
 
 /// Calls in code that move a file, or make a link to one.
 const CALLS: &str = "move rename renames renameSync os.replace symlink symlinkSync";
+
+/// Options of `rsync` and `rclone` that take the next word.
+pub(crate) const VALUES: &str = "-e --rsh --exclude --include --exclude-from --include-from --filter -f --files-from -B --block-size -M \
+    --remote-option -T --temp-dir --bwlimit --backup-dir --suffix --max-delete --max-size --min-size --max-alloc \
+    --partial-dir --timeout --contimeout --port --compare-dest --copy-dest --link-dest --chmod --chown --usermap --groupmap \
+    --log-file --log-file-format --out-format --password-file --address --sockopts --rsync-path --modify-window -@ \
+    --compress-level --skip-compress --compress-choice --checksum-choice --checksum-seed --iconv --info --debug \
+    --stop-after --stop-at --write-batch --only-write-batch --read-batch --protocol --outbuf --copy-as --config \
+    --transfers --checkers --max-age --min-age --log-level --exclude-if-present";
 
 /// The longest chain of moves that is followed, in paths: each is compared with each move of the line.
 const MAX_CHAIN: usize = 16;
@@ -93,6 +102,11 @@ pub(crate) fn is_made(scene: &Scene<'_>, path: &str) -> bool {
     inner.peek().is_some() && inner.all(is_real)
 }
 
+/// Returns true for a directory, and for what is in it.
+pub(crate) fn is_below(path: &str, directory: &str) -> bool {
+    path.strip_prefix(directory).is_some_and(|it| it.is_empty() || it.starts_with('/'))
+}
+
 /// Returns a path and those of the directories around it.
 pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     let parents = path.char_indices().filter(|(at, it)| *at > 0 && *it == '/');
@@ -112,9 +126,9 @@ pub(crate) fn brought(scene: &Scene<'_>, at_most: usize) -> Vec<Brought> {
 pub(crate) fn brings(scene: &Scene<'_>) -> bool {
     let args = scene.run.args();
     match scene.run.program() {
-        Some("mv" | "gmv" | "rsync" | "ln" | "gln" | "mount") => true,
+        Some("mv" | "rsync" | "ln" | "mount") => true,
         Some("apply_patch") => scene.run.files().iter().any(|it| it.usage == FileUse::Moves),
-        Some("git") => args.first().is_some_and(|it| it.text == "mv"),
+        Some("git") => git_parts(args).is_some_and(|(sub, ..)| sub == "mv"),
         _ => packs(scene).is_some() || moves_in_code(scene),
     }
 }
@@ -131,10 +145,10 @@ fn packs<'a>(scene: &Scene<'a>) -> Option<(Arg, Vec<&'a Arg>)> {
     let is_plain = |it: &&Arg| !it.text.starts_with('-');
     let mut operands = match scene.run.program()? {
         "zip" if has(args, 'm', "--move") => operands(args, ""),
-        "7z" | "7za" if has(args, '\0', "-sdel") || args.iter().any(|it| it.text == "-sdel") => {
+        "7z" if has(args, '\0', "-sdel") || args.iter().any(|it| it.text == "-sdel") => {
             args.iter().filter(is_plain).skip(1).collect()
         }
-        "tar" | "gtar" | "bsdtar" if has(args, '\0', "--remove-files") => operands(args, "-C"),
+        "tar" if has(args, '\0', "--remove-files") => operands(args, "-C"),
         _ => return None,
     };
     // `tar cf ARCHIVE`
@@ -162,19 +176,19 @@ fn moves_in_code(scene: &Scene<'_>) -> bool {
 fn moves(scene: &Scene<'_>) -> Vec<(Arg, Vec<Brought>)> {
     let args = scene.run.args();
     let program = scene.run.program().unwrap_or_default();
-    let is_git = program == "git" && args.first().is_some_and(|it| it.text == "mv");
+    let of_git = git_parts(args).filter(|(sub, ..)| program == "git" && *sub == "mv");
     let removes_sources = || has(args, '\0', "--remove-source-files");
-    if is_git || is_in("mv gmv ln gln mount", program) || program == "rsync" && removes_sources() {
+    if of_git.is_some() || is_in("mv ln mount", program) || program == "rsync" && removes_sources() {
         let (named, mut from) = match program {
-            "git" => (None, operands(args.get(1..).unwrap_or_default(), "")),
+            "git" => (None, operands(of_git.map_or(args, |(_, args, _)| args), "")),
             "mount" => (None, operands(args, "-t -o")),
-            "rsync" => (None, operands(args, "-e --rsh --exclude --include --exclude-from --include-from")),
+            "rsync" => (None, operands(args, VALUES)),
             _ => (directory(args), operands(args, "-S --suffix -t --target-directory")),
         };
         from.retain(|it| named.as_ref().is_none_or(|named| !std::ptr::eq(*it, named.0)));
         let is_known = named.is_some() || from.len() > 2;
         let Some(to) = named.map(|it| it.1).or_else(|| from.pop().cloned()) else { return Vec::new() };
-        let is_link = is_in("ln gln", program);
+        let is_link = program == "ln";
         return from.into_iter().map(|it| (it.clone(), ends(scene, it, &to, is_known, is_link))).collect();
     }
     if program == "apply_patch" {

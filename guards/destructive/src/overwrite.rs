@@ -1,7 +1,7 @@
 //! Programs and redirections that overwrite files and devices, or close them.
 
 use hookbox_judge::{Area, Denial, Preset, Scene, has, operands};
-use hookbox_shell::{Arg, Mode, Place, Run, Sort, unpacks};
+use hookbox_shell::{Arg, Mode, Run, Sort, unpacks};
 
 use crate::moved::is_free_behind;
 use crate::remove;
@@ -13,9 +13,6 @@ fn lost(what: &str, look: &str) -> Denial {
 /// Judges the files that the output of a command goes to.
 pub(crate) fn redirections(scene: &Scene<'_>) -> Option<Denial> {
     let run = scene.run;
-    if run.redirections.is_empty() || run.place == Place::NewContainer {
-        return None;
-    }
     let prints_nothing = match run.program() {
         None => run.words.is_empty(),
         Some("true" | ":" | "false" | "test" | "cd" | "sleep") => true,
@@ -104,9 +101,6 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     let area = |it: &Arg| Area::of(it, run, scene.cwd);
     let is_free = |it: &Arg| is_free_behind(scene, it);
     let is_relaxed = scene.preset == Preset::Relaxed;
-    if run.place == Place::NewContainer {
-        return None;
-    }
     match name {
         "dd" => {
             let value = |key: &str| {
@@ -142,7 +136,7 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
             (!is_larger && (is_zero || scene.preset == Preset::Strict) && !is_relaxed)
                 .then(|| emptied(&target.text))
         }
-        "sed" | "gsed" | "perl" | "ruby" => {
+        "sed" | "perl" | "ruby" => {
             let in_place = args.iter().any(|it| {
                 it.text.starts_with("-i")
                     || it.text.starts_with("--in-place")
@@ -166,7 +160,7 @@ pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
             let target = targets.into_iter().find(|it| area(it) == Area::Device)?;
             Some(lost(&format!("writes to the device {}", target.text), "lsblk"))
         }
-        "cp" | "mv" | "gmv" | "gcp" | "install" | "ln" => moved(scene, name),
+        "cp" | "mv" | "install" | "ln" => moved(scene, name),
         // `%d|wq` empties the file and writes it.
         "vim" | "vi" | "nvim" | "ex" | "ed" if scene.preset > Preset::Relaxed => {
             let given = || run.redirections.iter().filter(|it| it.mode == Mode::Text).map(|it| &it.target);
@@ -207,9 +201,7 @@ fn unpacked(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     let place = unpacks(name, args).filter(|it| it.text != ".")?;
     let (replaces, look) = match name {
         "unzip" => (has(args, 'o', ""), "unzip -l archive.zip"),
-        "7z" | "7za" | "7zz" => {
-            (args.iter().any(|it| it.text == "-y" || it.text == "-aoa"), "7z l archive.7z")
-        }
+        "7z" => (args.iter().any(|it| it.text == "-y" || it.text == "-aoa"), "7z l archive.7z"),
         _ => {
             let keeps = has(args, 'k', "--keep-old-files") || has(args, '\0', "--skip-old-files");
             (!keeps, "tar -tf archive.tar")
@@ -233,17 +225,15 @@ fn moved(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     }
     let is_forced = has(args, 'f', "--force")
         && match name {
-            "cp" | "gcp" => {
-                has(args, 'r', "--recursive") || has(args, 'R', "") || has(args, 'a', "--archive")
-            }
-            "mv" | "gmv" => sources.iter().any(|it| it.sort == Sort::Pattern),
+            "cp" => has(args, 'r', "--recursive") || has(args, 'R', "") || has(args, 'a', "--archive"),
+            "mv" => sources.iter().any(|it| it.sort == Sort::Pattern),
             _ => false,
         };
     if is_forced && scene.preset > Preset::Relaxed && is_root(scene, target) {
         return Some(lost(&format!("overwrites files of {}", target.text), "cp -rn").instead());
     }
     let from_nothing = sources.iter().any(|it| is_nothing(it));
-    let replaces = matches!(name, "cp" | "gcp" | "install") || name == "ln" && has(args, 'f', "--force");
+    let replaces = matches!(name, "cp" | "install") || name == "ln" && has(args, 'f', "--force");
     if from_nothing && replaces && scene.preset > Preset::Relaxed && !is_free_behind(scene, target) {
         return Some(emptied(&target.text));
     }

@@ -1,63 +1,36 @@
 //! Programs that remove files.
 
 use hookbox_judge::{
-    Area, Denial, PathKind, Preset, Scene, has, is_generated, is_made_again, listed, operands, surely_has,
+    Area, Denial, PathKind, Preset, Scene, git_parts, has, is_generated, is_made_again, listed, operands,
+    surely_has,
 };
-use hookbox_shell::{Arg, Place, Run, Sort, Token, is_in, tokens};
+use hookbox_shell::{Arg, Place, Run, Sort, is_in};
 
-use crate::moved::{brings, earlier, has_work, is_free, is_free_behind};
+use crate::moved::{VALUES, brings, earlier, has_work, is_below, is_free, is_free_behind};
 use crate::state::is_excused;
-
-/// Options of `rsync` and `rclone` that take the next word.
-const VALUES: &str = "-e --rsh --exclude --include --exclude-from --include-from --filter -f --files-from -B --block-size -M \
-    --remote-option -T --temp-dir --bwlimit --backup-dir --suffix --max-delete --max-size --min-size --max-alloc \
-    --partial-dir --timeout --contimeout --port --compare-dest --copy-dest --link-dest --chmod --chown --usermap --groupmap \
-    --log-file --log-file-format --out-format --password-file --address --sockopts --rsync-path --modify-window -@ \
-    --compress-level --skip-compress --compress-choice --checksum-choice --checksum-seed --iconv --info --debug \
-    --stop-after --stop-at --write-batch --only-write-batch --read-batch --protocol --outbuf --copy-as --config \
-    --transfers --checkers --max-age --min-age --log-level --exclude-if-present";
 
 /// Judges a program that removes files.
 pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     let args = scene.run.args();
     match name {
-        "rm" | "grm" | "unlink" | "rimraf" | "del-cli" | "srm" | "rmtree" => rm(scene, name),
-        "find" | "gfind" | "bfs" => find(scene),
-        "fd" | "fdfind" => None,
+        "rm" | "unlink" | "rimraf" | "del-cli" | "srm" | "rmtree" => rm(scene, name),
+        "find" => find(scene),
         "git" => cleaned(scene),
-        "tar" | "gtar" | "bsdtar" if has(args, '\0', "--remove-files") => {
+        "tar" if has(args, '\0', "--remove-files") => {
             let is_lost = |it: &&Arg| it.text.ends_with("/dev/null");
             args.iter()
                 .find(is_lost)
                 .map(|_| denial("removes files and keeps no archive of them", "tar -tf archive.tar"))
         }
-        "tar" | "gtar" | "bsdtar" if has(args, '\0', "--recursive-unlink") => {
+        "tar" if has(args, '\0', "--recursive-unlink") => {
             let place = args.windows(2).find(|it| it.first().is_some_and(|it| it.text == "-C"));
             let place = place.and_then(|it| it.last()).cloned().unwrap_or_else(|| Arg::plain("."));
             (scene.preset > Preset::Relaxed && !is_free_behind(scene, &place))
                 .then(|| denial("removes directories before it unpacks others", "tar -tf archive.tar"))
         }
         "rsync" | "rclone" if !surely_has(args, 'n', "--dry-run", listed(VALUES)) => sync(scene, name),
-        "Remove-Item" | "rd" | "del" | "erase" | "ri" => {
-            let recursive =
-                args.iter().any(|it| matches!(it.text.to_lowercase().as_str(), "-recurse" | "-r" | "/s"));
-            let targets =
-                args.iter().filter(|it| !it.text.starts_with('-') && !is_switch(&it.text)).collect();
-            recursive.then(|| targets_of(scene, targets, true)).flatten()
-        }
-        "cmd" | "cmd.exe" => {
-            let text = args.iter().map(|it| it.text.to_lowercase()).collect::<Vec<_>>().join(" ");
-            let removes =
-                ["rd /s", "rmdir /s", "del /s", "del /f", "format "].iter().any(|it| text.contains(it));
-            removes.then(|| denial("removes files with their directories", "dir"))
-        }
         _ => None,
     }
-}
-
-/// Returns true for an option of a program of Windows.
-fn is_switch(text: &str) -> bool {
-    text.strip_prefix('/').is_some_and(|it| it.len() == 1)
 }
 
 fn denial(what: &str, safer: &str) -> Denial {
@@ -66,9 +39,6 @@ fn denial(what: &str, safer: &str) -> Denial {
 
 fn rm(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     let args = scene.run.args();
-    if scene.run.place == Place::NewContainer {
-        return None;
-    }
     let recursive = match name {
         "rimraf" | "del-cli" | "rmtree" => true,
         "unlink" => false,
@@ -89,8 +59,8 @@ fn targets_of(scene: &Scene<'_>, targets: Vec<&Arg>, recursive: bool) -> Option<
 fn removal(scene: &Scene<'_>, target: &Arg, recursive: bool) -> Option<Denial> {
     let (run, cwd) = (scene.run, scene.cwd);
     let text = target.text.as_str();
-    let is_fed = target.sort == Sort::Input
-        || run.via.iter().any(|it| matches!(it.as_str(), "xargs" | "gxargs" | "parallel"));
+    let is_fed =
+        target.sort == Sort::Input || run.via.iter().any(|it| matches!(it.as_str(), "xargs" | "parallel"));
     // `find … | while read f; do rm "$f"; done`
     let is_read = || {
         let name = text.strip_prefix('$').map(|it| it.trim_start_matches('{').trim_end_matches('}'));
@@ -160,19 +130,17 @@ fn filled(target: &Arg) -> Denial {
 
 /// Judges `git clean` where the files are temporary or built.
 fn cleaned(scene: &Scene<'_>) -> Option<Denial> {
-    let args = scene.run.args();
-    let (before, args) = args.split_at_checked(args.iter().position(|it| it.text == "clean")?)?;
-    let is_sub = before.first().is_none_or(|it| it.text.starts_with('-'));
-    let directory = before.windows(2).find(|it| it.first().is_some_and(|it| it.text == "-C"));
-    let directory = directory.and_then(|it| it.last()).map_or(".", |it| it.text.as_str());
-    let named = operands(args.get(1..)?, "-e --exclude");
+    let (sub, args, directory) = git_parts(scene.run.args())?;
+    let directory = directory.map_or(".", |it| it.text.as_str());
+    let named = operands(args, "-e --exclude");
     let mut targets: Vec<String> = named.iter().map(|it| format!("{directory}/{}", it.text)).collect();
     if targets.is_empty() {
         targets.push(directory.to_owned());
     }
     let is_filled = |it: &Arg| Area::of(it, scene.run, scene.cwd).is_cheap() && !is_free_behind(scene, it);
-    let is_real =
-        is_sub && has(args, 'f', "--force") && !surely_has(args, 'n', "--dry-run", listed("-e --exclude"));
+    let is_real = sub == "clean"
+        && has(args, 'f', "--force")
+        && !surely_has(args, 'n', "--dry-run", listed("-e --exclude"));
     targets.into_iter().map(Arg::plain).find(|it| is_real && is_filled(it)).map(|it| filled(&it))
 }
 
@@ -222,32 +190,12 @@ fn is_made(scene: &Scene<'_>, target: &Arg) -> bool {
             _ => return false,
         };
         let made: Vec<String> = named.into_iter().flat_map(|arg| it.absolute(arg)).collect();
-        let is_below = |it: &String, own: &str| {
-            it.strip_prefix(own).is_some_and(|it| it.is_empty() || it.starts_with('/'))
-        };
         let succeeds =
             ["--parents", "--help", "--version"].iter().any(|it| has(args, '\0', it)) || has(args, 'p', "");
-        own.iter().all(|own| made.contains(own))
-            && it.run.via.is_empty()
-            && !succeeds
-            && ends_at_failure(scene)
+        own.iter().all(|own| made.contains(own)) && it.run.via.is_empty() && !succeeds && scene.needs(it.at)
             || own.iter().all(|own| made.iter().any(|it| is_below(it, own))) && is_absent()
     };
     !own.is_empty() && earlier(scene).any(is_made) && !earlier(scene).any(|it| brings(&it))
-}
-
-/// Returns true if the line has only `&&` between the first command that makes a directory and this one.
-fn ends_at_failure(scene: &Scene<'_>) -> bool {
-    let tokens = tokens(scene.line).unwrap_or_default();
-    let is = |token: &Token, words: &[&str]| matches!(token, Token::Word(it) if words.contains(&it.as_str()));
-    let own = scene.run.words.first().map_or("", |it| it.text.as_str());
-    let first = tokens.iter().position(|it| is(it, &["mkdir", "clone"]));
-    let last = tokens.iter().rposition(|it| is(it, &[own]));
-    let between = first.zip(last).and_then(|(first, last)| tokens.get(first..last));
-    let mut operators = between.into_iter().flat_map(|it| it.split(|it| matches!(it, Token::Word(_))));
-    !tokens.iter().any(|it| is(it, &["!", "alias"]))
-        && between.is_some()
-        && operators.all(|it| matches!(it, [] | [Token::Operator('&'), Token::Operator('&')]))
 }
 
 /// Returns true for a variable of code whose only value is a new temporary directory.
@@ -297,7 +245,7 @@ fn named(command: &str, target: &Arg) -> String {
 fn lists_files(run: &Run) -> bool {
     let has_word = |word: &str| run.args().iter().any(|it| it.text == word);
     match run.program() {
-        Some("find" | "gfind" | "bfs" | "fd" | "fdfind") => true,
+        Some("find" | "fd") => true,
         Some("git") => has_word("ls-files"),
         Some("rg") => has_word("--files"),
         _ => false,
@@ -309,8 +257,8 @@ pub(crate) fn fed(scene: &Scene<'_>) -> Option<Denial> {
     let sources: Vec<&Run> = scene.input().collect();
     for source in sources.iter().rev() {
         match source.program() {
-            Some("find" | "gfind" | "bfs") => return found(scene, source),
-            Some("fd" | "fdfind") => {
+            Some("find") => return found(scene, source),
+            Some("fd") => {
                 let names = operands(source.args(), "-e -t -d --extension --type");
                 let args = source.args();
                 let option = args.iter().position(|it| matches!(it.text.as_str(), "-e" | "--extension"));
@@ -356,9 +304,6 @@ fn find(scene: &Scene<'_>) -> Option<Denial> {
 
 /// Judges the removal of what `find` finds.
 fn found(scene: &Scene<'_>, run: &Run) -> Option<Denial> {
-    if run.place == Place::NewContainer {
-        return None;
-    }
     let all = run.args();
     let is_action = |it: &&Arg| {
         !matches!(
@@ -430,7 +375,7 @@ fn has_alternative(args: &[Arg]) -> bool {
 /// Judges programs that make one directory like another.
 fn sync(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     let args = scene.run.args();
-    let operands = operands(args, "-e --rsh --exclude --include --exclude-from --include-from --filter -f");
+    let operands = operands(args, VALUES);
     let target = operands.last()?;
     let removes = match name {
         "rsync" => args.iter().any(|it| it.text.starts_with("--del") || it.text == "--remove-source-files"),

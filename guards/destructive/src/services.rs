@@ -94,7 +94,6 @@ fn matches(row: &Row, args: &[Arg]) -> bool {
 /// Judges a program by the table.
 pub(crate) fn judge(scene: &Scene<'_>, name: &str) -> Option<Denial> {
     let args = scene.run.args();
-    let name = name.strip_suffix(".exe").unwrap_or(name);
     // `python manage.py x` and `php artisan x` are known by their scripts.
     let script = args.first().map(|it| hookbox_shell::base_name(&it.text)).unwrap_or_default();
     let is_script = matches!(script, "manage.py" | "artisan" | "console");

@@ -1,9 +1,8 @@
 //! The subcommands that lose work.
 
-use hookbox_judge::{Area, Denial, Preset, Scene, has, listed, operands, surely_has};
+use hookbox_judge::{Area, Denial, Preset, Scene, git_parts, has, listed, operands, surely_has};
 use hookbox_shell::{Arg, Place, Run, is_in};
 
-use crate::words::parts;
 use crate::{refs, state};
 
 /// Endings of files, by which a name without `--` is a path and not a branch.
@@ -84,8 +83,9 @@ fn is_temporary(scene: &Scene<'_>, directory: Option<&Arg>) -> bool {
 
 /// Returns true if the command right before keeps all changes in a stash: in the same repository of this machine, and surely.
 fn is_stashed(scene: &Scene<'_>) -> bool {
-    let Some((run, earlier)) = scene.before().split_last() else { return false };
-    let (Some((sub, args, _)), Some((_, own, _))) = (parts(run.args()), parts(scene.run.args())) else {
+    let Some(run) = scene.before().last() else { return false };
+    let (Some((sub, args, _)), Some((_, own, _))) = (git_parts(run.args()), git_parts(scene.run.args()))
+    else {
         return false;
     };
     let options = |run: &Run, args: &[Arg]| run.args().len() - args.len();
@@ -96,7 +96,7 @@ fn is_stashed(scene: &Scene<'_>) -> bool {
         && sub == "stash"
         && (&run.directory, &run.elsewhere) == (&scene.run.directory, &scene.run.elsewhere)
         && (run.place, scene.run.place) == (Place::Here, Place::Here)
-        && !scene.line.contains("GIT_");
+        && !scene.is_redirected();
     let args = args.strip_prefix(&[Arg::plain("push")]).unwrap_or(args);
     let is_saved = args.first().is_some_and(|it| it.text == "save");
     let is_part = has(args, 'p', "--patch")
@@ -104,34 +104,13 @@ fn is_stashed(scene: &Scene<'_>) -> bool {
         || has(args, '\0', "--pathspec-from-file")
         || args.iter().any(|it| it.text == "--");
     let is_whole = !is_part && (is_saved || operands(args, "-m --message").is_empty());
-    let at = earlier.iter().filter(|it| it.args().iter().any(|it| it.text == "stash")).count();
-    is_here && is_whole && is_linked(scene.line, at)
-}
-
-/// Returns true if the line goes from one `git stash` to the next command of git only after the stash: behind `&&`, or behind
-/// `;` and a stash that surely runs.
-fn is_linked(line: &str, at: usize) -> bool {
-    let Some((at, stash)) = line.match_indices(" stash").nth(at) else { return false };
-    let (before, after) =
-        (line.get(..at).unwrap_or_default(), line.get(at + stash.len()..).unwrap_or_default());
-    let Some((between, _)) = after.split_once("git ") else { return false };
-    let before = before.rsplit_once("git").map_or("", |(before, _)| before).trim_matches(' ');
-    let between = between.replace("2>&1", "");
-    let between = between.trim_end_matches(' ');
-    let is_alone = || before.is_empty() || before.ends_with([';', '\n', '\'', '"']);
-    let options = match between.strip_suffix("&&") {
-        Some(options) => options,
-        None => match between.strip_suffix([';', '\n']) {
-            Some(options) if is_alone() => options,
-            _ => return false,
-        },
-    };
-    !before.contains("||") && !options.contains(['|', '&', ';', '\n', '(', ')', '{', '}', '#', '`'])
+    let is_linked = scene.run.needs.is_some_and(|at| at + 1 == scene.at) || run.is_sure && scene.run.is_sure;
+    is_here && is_whole && is_linked
 }
 
 /// Judges git, with as many aliases of aliases as `deeper`.
 fn git(scene: &Scene<'_>, deeper: usize) -> Option<Denial> {
-    let (sub, args, directory) = parts(scene.run.args())?;
+    let (sub, args, directory) = git_parts(scene.run.args())?;
     if let Some(run) = refs::of_alias(scene, sub, args) {
         return deeper.checked_sub(1).and_then(|it| git(&Scene { run: &run, ..*scene }, it));
     }

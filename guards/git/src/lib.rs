@@ -5,7 +5,6 @@
 mod judge;
 mod refs;
 mod state;
-mod words;
 
 use hookbox_judge::{Told, answer_lines};
 use hookbox_sdk::prelude::*;

@@ -1,9 +1,7 @@
 //! Aliases and branches that an option moves.
 
-use hookbox_judge::{Area, Denial, Scene, has, operands};
+use hookbox_judge::{Area, Denial, Scene, git_parts, has, operands};
 use hookbox_shell::{Arg, FileUse, Place, Run, join_path};
-
-use super::words::parts;
 
 /// Branches that exist nearly everywhere.
 const MAIN: [&str; 4] = ["main", "master", "develop", "trunk"];
@@ -18,7 +16,7 @@ pub(crate) fn of_alias(scene: &Scene<'_>, sub: &str, args: &[Arg]) -> Option<Run
     let of_option = settings(scene.run.args()).find(|(name, _)| name.eq_ignore_ascii_case(&key));
     let of_line = || {
         scene.before().iter().rev().filter(|it| it.program() == Some("git")).find_map(|run| {
-            let (sub, args, _) = parts(run.args()).filter(|(sub, _, _)| *sub == "config")?;
+            let (sub, args, _) = git_parts(run.args()).filter(|(sub, _, _)| *sub == "config")?;
             let at = args.iter().position(|it| it.text.eq_ignore_ascii_case(&key))?;
             let value = args.get(at + 1).map(|it| it.text.as_str())?;
             (sub == "config").then_some(value)

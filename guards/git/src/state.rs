@@ -1,9 +1,7 @@
 //! Commands that lose nothing in the present state of the repository.
 
-use hookbox_judge::{Scene, has, operands};
+use hookbox_judge::{Scene, git_parts, has, operands};
 use hookbox_shell::{Arg, Run, is_in, join_path};
-
-use super::words::parts;
 
 /// Returns true if the state of the repository shows that a subcommand loses nothing. In doubt it is false.
 pub(crate) fn keeps(scene: &Scene<'_>, sub: &str, args: &[Arg], directory: Option<&Arg>) -> bool {
@@ -244,6 +242,6 @@ fn keeps_branches(run: &Run) -> bool {
 /// Returns the subcommand of git and its arguments, if there is nothing in front of it.
 fn plain_parts(run: &Run) -> Option<(&str, &[Arg])> {
     let first = run.args().first().filter(|it| it.is_plain() && !it.text.starts_with('-'));
-    let (sub, args, _) = parts(run.args()).filter(|_| run.program() == Some("git") && first.is_some())?;
+    let (sub, args, _) = git_parts(run.args()).filter(|_| run.program() == Some("git") && first.is_some())?;
     Some((sub, args))
 }

@@ -1,16 +1,7 @@
 //! Judges the code of interpreters.
 
-use hookbox_shell::base_name;
-
 use crate::finding::{Finding, sends, shows, shows_file, shows_variable};
 use crate::places::{is_secret_name, is_secret_path};
-
-/// Interpreters, by the beginnings of their names.
-const INTERPRETERS: [&str; 9] = ["python", "node", "ruby", "perl", "php", "deno", "bun", "lua", "emacs"];
-
-pub(crate) fn is_interpreter(program: &str) -> bool {
-    INTERPRETERS.iter().any(|it| base_name(program).starts_with(it))
-}
 
 /// Judges the code of an interpreter: its texts that name files, and the variables that it prints.
 pub(crate) fn judge(code: &str, is_printed: bool) -> Option<Finding> {

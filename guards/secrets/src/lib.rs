@@ -11,7 +11,7 @@ mod places;
 mod printers;
 mod programs;
 
-use hookbox_judge::{Denial, Preset, allows};
+use hookbox_judge::{Denial, Preset, is_allowed};
 use hookbox_redact::beginnings;
 use hookbox_sdk::prelude::*;
 use hookbox_sdk::text::Secrets;
@@ -35,13 +35,6 @@ struct Settings {
     allow: Vec<String>,
     /// True if secrets are removed from what tools return.
     redact: bool,
-}
-
-impl Settings {
-    /// Returns true if the user allows a command.
-    fn allows(&self, text: &str) -> bool {
-        self.allow.iter().any(|it| allows(it, text))
-    }
 }
 
 /// Returns true if a preset stops this.
@@ -101,7 +94,7 @@ impl Hook for SecretsGuard {
             return Ok(Answer::pass());
         }
         let settings: Settings = settings()?;
-        if call.command.as_ref().is_some_and(|line| settings.allows(line)) {
+        if call.command.as_ref().is_some_and(|line| is_allowed(&settings.allow, line)) {
             return Ok(Answer::pass());
         }
         let denied = found.into_iter().find_map(|it| denial(&settings, it));

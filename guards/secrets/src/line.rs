@@ -1,5 +1,6 @@
 //! Judges a shell line.
 
+use hookbox_judge::runs_code;
 use hookbox_sdk::shell::{Mode, Place, Reading, Run};
 use hookbox_sdk::{Context, ToolCall};
 use hookbox_shell::{Arg, base_name};
@@ -101,7 +102,7 @@ fn of_run(reading: &Reading, pipelines: &Pipelines<'_>, at: usize) -> Option<Fin
         keep(&mut found, expanded.find_map(|it| variable(&it.target.text)).map(shows_variable));
     }
     keep(&mut found, texts.clone().find_map(|text| code::of_filter(program, text)));
-    if code::is_interpreter(words.first().unwrap_or(&"")) {
+    if runs_code(program) {
         let prints = words.contains(&"-p") || words.contains(&"--print");
         keep(&mut found, texts.clone().find_map(|text| code::judge(text, prints)));
     }

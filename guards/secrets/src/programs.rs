@@ -1,5 +1,6 @@
 //! Programs, by what they do with files and variables.
 
+use hookbox_judge::runs_code;
 use hookbox_shell::{base_name, is_in};
 
 /// Programs that send what they are given.
@@ -35,7 +36,7 @@ const USERS: &str = "ls test [ [[ stat echo printf cd git pwd mkdir rmdir rm tou
 
 /// Returns true if a program is known to use its files without showing them.
 fn is_user(program: &str) -> bool {
-    is_in(USERS, program) || crate::code::is_interpreter(program)
+    is_in(USERS, program) || runs_code(program)
 }
 
 /// Returns true if the use that a program makes of its files is known.

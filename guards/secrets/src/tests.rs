@@ -29,6 +29,8 @@ fn the_risk_of_a_line() {
         ("ssh web1 'cat /srv/.env'", Some(Risk::Shows)),
         ("find . -name '*.pem' | xargs cat", Some(Risk::Shows)),
         ("cat < .env", Some(Risk::Shows)),
+        ("pwsh -c 'gc ~/.ssh/id_rsa'", Some(Risk::Shows)),
+        ("pwsh -c 'Write-Host $env:GITHUB_TOKEN'", Some(Risk::Shows)),
         ("echo $GITHUB_TOKEN", Some(Risk::Shows)),
         ("env | grep -i token", Some(Risk::Shows)),
         ("gh auth token", Some(Risk::Shows)),
@@ -171,7 +173,7 @@ fn a_line_that_the_user_allows_passes_as_a_whole() {
         ("pass show x; cat .env", false),
         ("pass show $(cat .env)", false),
     ] {
-        assert_eq!(settings.allows(line), allowed, "{line}");
+        assert_eq!(is_allowed(&settings.allow, line), allowed, "{line}");
     }
 }
 

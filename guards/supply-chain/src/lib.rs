@@ -6,7 +6,7 @@ mod net;
 mod packages;
 mod writes;
 
-use hookbox_judge::{Preset, Step, allows};
+use hookbox_judge::{Preset, Step, is_allowed};
 use hookbox_sdk::prelude::*;
 use hookbox_sdk::shell::Reading;
 use hookbox_sdk::state;
@@ -52,12 +52,12 @@ impl Settings {
 
     /// Returns the reason to stop a line. `serves` is true if the agent may have started a server on this machine.
     fn objection(&self, line: &str, reading: &Reading, serves: bool) -> Option<Finding> {
-        if self.allow.iter().any(|allowed| allows(allowed, line)) {
+        if is_allowed(&self.allow, line) {
             return None;
         }
-        let mut found = net::judge(reading, line, serves).into_iter();
-        let each = reading.runs.iter().enumerate().flat_map(|(at, run)| {
-            [packages::judge(run, &self.hosts), writes::judge(reading, at, run)].into_iter().flatten()
+        let mut found = net::judge(reading, serves).into_iter();
+        let each = reading.runs.iter().flat_map(|run| {
+            [packages::judge(run, &self.hosts), writes::judge(reading, run)].into_iter().flatten()
         });
         let exported = packages::exported(reading, &self.hosts);
         found.by_ref().chain(exported).chain(each).find(|it| self.stops(it))
@@ -71,7 +71,7 @@ impl Settings {
 /// The lines that the guard sees: those with a download, a URL, a switch or variable of a package manager, or a file that
 /// other programs run. A test asks it about the others.
 const SHELL: &str = "kind:shell naming *curl* *wget* gh fetch http https xh aria2c lwp-download lynx nc ncat socat dig ftp \
-    iwr irm invoke-webrequest openssl --remote* */dev/fd* */dev/tcp* *$(* *`* *<(* pwsh powershell *://* *github:* *unauthenticated* *gpg* *trusted* *--force-yes* \
+    openssl --remote* */dev/fd* */dev/tcp* *$(* *`* *<(* *://* *github:* *unauthenticated* *gpg* *trusted* *--force-yes* \
     *strict-ssl* *insecure* *--dangerous* *disable-tls* --registry *scripts.* *index_url* *default_index* \
     *npm_config_registry* *goproxy* *gosumdb* *gonosum* *goflags* *node_tls* *pythonhttpsverify* *git_ssl* apt-key \
     *hookspath* *fsmonitor* *sshcommand* *sslverify* *protocol.ext* *core.editor* *ext::* crontab *.git/hooks* *.husky* \

@@ -4,12 +4,11 @@ use hookbox_shell::{Arg, Mode, Reading, Run, Unread, base_name, is_in};
 
 use crate::{Finding, Preset, Step};
 
-const DOWNLOADERS: &str = "curl wget fetch http https xh aria2c lwp-download lynx nc ncat socat iwr irm \
-    Invoke-WebRequest dig ftp";
+const DOWNLOADERS: &str = "curl wget fetch http https xh aria2c lwp-download lynx nc ncat socat dig ftp";
 
 /// Programs that run what they read, by the beginnings of their names.
 const INTERPRETERS: &str = "sh csh tcsh bash zsh dash ksh fish ash python node perl ruby php deno bun pwsh \
-    powershell lua source osascript iex Invoke-Expression";
+    powershell lua source osascript";
 
 const RUNS: Finding = Finding {
     rule: "unread-code",
@@ -20,9 +19,10 @@ const RUNS: Finding = Finding {
 };
 
 /// Judges a line. `serves` is true if the agent may have started a server on this machine.
-pub(crate) fn judge(reading: &Reading, line: &str, serves: bool) -> Option<Finding> {
+pub(crate) fn judge(reading: &Reading, serves: bool) -> Option<Finding> {
     let serves = serves || self::serves(reading);
     let downloads = |run: &Run| is_download(run) && (serves || !is_own(run));
+    let substituted = |run: &Run| reading.runs.get(run.inner.clone()).into_iter().flatten();
     let has_download = reading.runs.iter().any(downloads);
     // A shell would run a text that a download prints. A shell that reads a pipe is judged by the commands before it.
     let is_piped = |run: &Run| runs_input(run) && !run.input.is_empty();
@@ -31,16 +31,16 @@ pub(crate) fn judge(reading: &Reading, line: &str, serves: bool) -> Option<Findi
         && reading.runs.iter().any(|run| is_interpreter(run) && !is_piped(run));
     let is_fed = reading.runs.iter().any(|run| {
         runs_input(run) && sources(reading, run).iter().any(|it| downloads(it))
-            || is_interpreter(run) && texts(run).any(has_substitution)
+            || is_interpreter(run) && substituted(run).any(downloads)
             // `source <(curl …)`
             || runs_files(run) && has_download && texts(run).any(|it| it.starts_with("/dev/fd/"))
             || runs_value(run) && sources(reading, run).iter().any(|it| downloads(it))
             // A shell whose input or output is a connection.
             || matches!(run.program(), Some("nc" | "ncat")) && run.texts().iter().any(|it| matches!(*it, "-e" | "-c"))
             || is_interpreter(run) && texts(run).any(|it| it.starts_with("/dev/tcp/"))
-            || run.words.first().is_some_and(|it| has_substitution(&it.text))
+            || run.program().is_none() && substituted(run).any(downloads)
     });
-    if unread || is_fed || in_code(reading, line) {
+    if unread || is_fed || in_code(reading) {
         return Some(RUNS);
     }
     runs_file(reading).map(|from| Finding { from, ..RUNS })
@@ -129,7 +129,7 @@ fn is_interpreter(run: &Run) -> bool {
 
 /// Returns true if a program runs a file that it is given, or what is in it.
 fn runs_files(run: &Run) -> bool {
-    is_interpreter(run) || matches!(run.program(), Some("make" | "gmake" | "dpkg" | "rpm"))
+    is_interpreter(run) || matches!(run.program(), Some("make" | "dpkg" | "rpm"))
 }
 
 /// Returns true if a program runs the value of a variable: `while read l; do eval "$l"; done`.
@@ -168,33 +168,14 @@ fn runs_input(run: &Run) -> bool {
 }
 
 /// Returns the commands that feed this one, directly or through others.
-fn sources<'a>(reading: &'a Reading, run: &'a Run) -> Vec<&'a Run> {
-    let mut seen = vec![false; reading.runs.len()];
-    let (mut waiting, mut found) = (run.input.clone(), Vec::new());
-    while let Some(at) = waiting.pop() {
-        let is_seen = seen.get_mut(at).is_none_or(|it| std::mem::replace(it, true));
-        if let Some(run) = reading.runs.get(at).filter(|_| !is_seen) {
-            waiting.extend(&run.input);
-            found.push(run);
-        }
-    }
-    found
+pub(crate) fn sources<'a>(reading: &'a Reading, run: &Run) -> Vec<&'a Run> {
+    reading.feeding(run).into_iter().filter_map(|at| reading.runs.get(at)).collect()
 }
 
 /// Returns the texts of a command: its arguments and redirections.
-fn texts(run: &Run) -> impl Iterator<Item = &str> {
+pub(crate) fn texts(run: &Run) -> impl Iterator<Item = &str> {
     let targets = run.redirections.iter().map(|it| it.target.text.as_str());
     run.args().iter().map(|it| it.text.as_str()).chain(targets)
-}
-
-/// Returns true if a text has a substitution that downloads.
-fn has_substitution(text: &str) -> bool {
-    ["$(", "`", "<("].iter().any(|start| {
-        text.split(start).skip(1).any(|it| {
-            let program = it.split_whitespace().next().unwrap_or_default();
-            is_in(DOWNLOADERS, base_name(program))
-        })
-    })
 }
 
 /// Returns the loosest preset that stops a line which runs a file that it downloads, or a file of an archive.
@@ -233,21 +214,18 @@ fn runs_file(reading: &Reading) -> Option<Preset> {
             files.extend(written.map(|it| base_name(&it.target.text).to_owned()));
             files.extend(texts.iter().skip(1).map(|it| base_name(it).to_owned()));
         }
-        has_unpacked |= matches!(program, "tar" | "bsdtar" | "unzip" | "cpio" | "7z")
+        has_unpacked |= matches!(program, "tar" | "unzip" | "cpio" | "7z")
             && (is_fed() || texts.iter().skip(1).any(|it| files.iter().any(|file| file == base_name(it))));
     }
     None
 }
 
 /// Returns true if code in another language downloads code, and runs it.
-fn in_code(reading: &Reading, line: &str) -> bool {
+fn in_code(reading: &Reading) -> bool {
     let loads = [
         "urlopen(",
         "requests.get(",
         "fetch(",
-        "iwr ",
-        "irm ",
-        "Invoke-WebRequest",
         "DownloadString",
         "httpx.get(",
         "get(\"http",
@@ -257,12 +235,11 @@ fn in_code(reading: &Reading, line: &str) -> bool {
         "file_get_contents(\"http",
         "file_get_contents('http",
     ];
-    let runs = ["exec(", "eval", "iex", "Invoke-Expression"];
+    let runs = ["exec(", "eval", "iex"];
     let is_one = |text: &str| {
         let text = text.to_ascii_lowercase();
         let has = |it: &&str| text.contains(&it.to_ascii_lowercase());
         loads.iter().any(has) && runs.iter().any(has)
     };
-    let is_windows = reading.runs.iter().any(|it| matches!(it.program(), Some("pwsh" | "powershell")));
-    reading.code.iter().any(|it| is_one(&it.text)) || is_windows && is_one(line)
+    reading.code.iter().any(|it| is_one(&it.text))
 }

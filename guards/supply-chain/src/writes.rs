@@ -4,6 +4,7 @@ use hookbox_shell::{Reading, Run, base_name, is_in, join_path};
 
 use hookbox_sdk::{File, FileUse};
 
+use crate::net::{sources, texts};
 use crate::{Finding, Preset, Step};
 
 /// Start files of shells.
@@ -44,11 +45,11 @@ fn of_path(path: &str) -> Option<Finding> {
 }
 
 /// Judges a command of a line.
-pub(crate) fn judge(reading: &Reading, at: usize, run: &Run) -> Option<Finding> {
+pub(crate) fn judge(reading: &Reading, run: &Run) -> Option<Finding> {
     let texts = run.texts();
     let program = run.program().unwrap_or_default();
     let args = texts.get(1..).unwrap_or_default();
-    if program == "crontab" && args.first() == Some(&"-") && feeds(reading, run, at).any(downloads) {
+    if program == "crontab" && args.first() == Some(&"-") && feeds(reading, run).any(downloads) {
         return Some(HOOK);
     }
     // `wget -P DIRECTORY`
@@ -60,7 +61,9 @@ pub(crate) fn judge(reading: &Reading, at: usize, run: &Run) -> Option<Finding> 
     let place = join_path(run.directory.as_deref().unwrap_or("."), directory);
     let targets: Vec<String> = run.writes().map(|it| join_path(&place, it)).collect();
     let starts = targets.iter().any(|it| is_in(START, base_name(it)));
-    if starts && (sources(reading, run, at).any(fetches) || feeds(reading, run, at).any(downloads)) {
+    if starts
+        && (sources(reading, run).into_iter().chain([run]).any(fetches) || feeds(reading, run).any(downloads))
+    {
         return Some(HOOK);
     }
     // A copy into the directory of the hooks.
@@ -76,17 +79,9 @@ fn fetches(run: &Run) -> bool {
     matches!(run.program(), Some("curl" | "wget"))
 }
 
-/// Returns a command and those that feed it.
-fn sources<'a>(reading: &'a Reading, run: &'a Run, at: usize) -> impl Iterator<Item = &'a Run> {
-    run.input.iter().filter(move |it| **it != at).filter_map(|it| reading.runs.get(*it)).chain([run])
-}
-
 /// Returns the texts of a command and of those that feed it.
-fn feeds<'a>(reading: &'a Reading, run: &'a Run, at: usize) -> impl Iterator<Item = &'a str> {
-    sources(reading, run, at).flat_map(|run| {
-        let targets = run.redirections.iter().map(|it| it.target.text.as_str());
-        run.args().iter().map(|it| it.text.as_str()).chain(targets)
-    })
+fn feeds<'a>(reading: &'a Reading, run: &'a Run) -> impl Iterator<Item = &'a str> {
+    sources(reading, run).into_iter().chain([run]).flat_map(texts)
 }
 
 /// Returns true if a text downloads and runs code, or names a registry.

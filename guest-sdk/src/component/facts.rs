@@ -12,12 +12,10 @@ pub(crate) fn read_line(line: &str) -> Reading {
     let wit::Reading { runs, commands, code, values, unread, multiplies } = wit::read_line(line);
     let commands: Vec<Arc<[Arg]>> =
         commands.into_iter().map(|it| it.into_iter().map(arg).collect()).collect();
+    let of_code = |it: wit::Code| Code { language: it.language, text: it.text, run: it.run as usize };
     Reading {
         runs: runs.into_iter().map(|it| run(it, &commands)).collect(),
-        code: code
-            .into_iter()
-            .map(|it| Code { language: it.language, text: it.text, run: it.run as usize })
-            .collect(),
+        code: code.into_iter().map(of_code).collect(),
         values,
         unread: unread
             .into_iter()
@@ -81,6 +79,8 @@ fn run(run: wit::Run, commands: &[Arc<[Arg]>]) -> Run {
         input: run.input.into_iter().map(|it| it as usize).collect(),
         inner: run.inner.0 as usize..run.inner.1 as usize,
         is_fed: run.is_fed,
+        needs: run.needs.map(|it| it as usize),
+        is_sure: run.is_sure,
         call: run.call,
         whole: commands.get(run.whole as usize).cloned().unwrap_or_default(),
     }

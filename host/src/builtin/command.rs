@@ -26,6 +26,12 @@ const MAX_LINE: usize = 64 << 10;
 const START_FILES: &str = ".bashrc .bash_profile .bash_login .profile .zshrc .zshenv .zprofile .zlogin .envrc config.fish \
     environment";
 
+/// The variables by which hookbox finds the user's hooks, its records of trust and its own state.
+const PLACES: &str = "HOME XDG_DATA_HOME HOOKBOX_DEPTH";
+
+/// Parts of lines that go through all processes.
+const ALL_PROCESSES: [&str; 6] = ["/proc/*", "/proc/[", "/proc/?", "ls /proc", "find /proc", "cd /proc"];
+
 /// The depth of scripts within the arguments of programs.
 const MAX_DEPTH: usize = 8;
 
@@ -51,7 +57,7 @@ pub(super) enum Finding {
 
 /// Judges a line of an agent that works in one of these directories.
 pub(super) fn judge(line: &str, protected: &Protected, directories: &[PathBuf]) -> Option<Finding> {
-    let mut judge = Judge { protected, read: BTreeSet::new(), text: 0, lines: None };
+    let mut judge = Judge { protected, read: BTreeSet::new(), text: 0, lines: None, sees_all: false };
     directories.iter().find_map(|from| judge.line(line, from, 0))
 }
 
@@ -103,16 +109,27 @@ pub(super) fn started_without_hooks(text: &str, protected: &Protected) -> Option
             .iter()
             .any(|it| text.contains(it))
     };
-    let sets = |word: &str| text.contains(&format!("{word}=")) || text.contains(&format!("{word} "));
     let by_word = || {
         let mut all = protected.without_hooks.iter();
-        all.find(
-            |(name, word)| {
-                if is_variable(word) { sets(word) } else { text.contains(name) && text.contains(word) }
-            },
-        )
+        all.find(|(name, word)| {
+            if is_variable(word) { sets(text, word) } else { text.contains(name) && text.contains(word) }
+        })
     };
-    targets().chain(["hookbox"]).find(|name| is_renamed(name)).or_else(|| by_word().map(|(name, _)| *name))
+    targets()
+        .chain(["hookbox"])
+        .find(|name| is_renamed(name))
+        .or_else(|| by_word().map(|(name, _)| *name))
+        .or_else(|| PLACES.split(' ').any(|it| sets(text, it)).then_some("hookbox"))
+}
+
+/// Returns true if a text sets a variable: `NAME=x`, `set -gx NAME x`.
+fn sets(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let (before, after) =
+            (text.get(..at).unwrap_or_default(), text.get(at + name.len()..).unwrap_or_default());
+        let is_inside = |it: char| it.is_ascii_alphanumeric() || "_${/".contains(it);
+        !before.ends_with(is_inside) && after.starts_with(['=', ' '])
+    })
 }
 
 fn is_text(word: &str) -> bool {
@@ -127,6 +144,8 @@ struct Judge<'a> {
     text: usize,
     /// Made when a command ends processes.
     lines: Option<CommandLines>,
+    /// True if a line goes through all processes.
+    sees_all: bool,
 }
 
 impl Judge<'_> {
@@ -136,6 +155,7 @@ impl Judge<'_> {
             return None;
         }
         self.text += line.len();
+        self.sees_all |= ALL_PROCESSES.iter().any(|it| line.contains(it));
         let cwd = from.to_string_lossy();
         let variables: Vec<(&str, &str)> =
             self.protected.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -239,8 +259,8 @@ impl Judge<'_> {
         if !may_change {
             return None;
         }
-        let sources = sources(seen.at, reading);
-        let flow: Vec<&Seen> = all.iter().filter(|it| sources.contains(&it.at)).collect();
+        let feeding = reading.runs.get(seen.at).map(|run| reading.feeding(run)).unwrap_or_default();
+        let flow: Vec<&Seen> = all.iter().filter(|it| it.at == seen.at || feeding.contains(&it.at)).collect();
         if seen.used != Use::Keeps && self.selects_hookbox(&flow, all) {
             return Some(Finding::Ends);
         }
@@ -252,11 +272,13 @@ impl Judge<'_> {
     fn selects_hookbox(&mut self, flow: &[&Seen], all: &[Seen]) -> bool {
         let ends = |it: &&&Seen| it.used != Use::Keeps && it.texts().flat_map(tokens).any(programs::ends);
         let Some(end) = flow.iter().find(ends) else { return false };
+        if self.sees_all && end.words.iter().skip(1).any(|it| !it.is_plain()) {
+            return true;
+        }
         let inner: Vec<&str> =
             end.strings().filter(|word| word.contains("$(") || word.contains('`')).collect();
         let is_inner = |it: &&Seen| {
-            hookbox_process::is_search(&it.words)
-                && inner.iter().any(|text| it.strings().all(|word| text.contains(word)))
+            hookbox_process::is_search(&it.words) && inner.iter().any(|text| text.contains(it.program()))
         };
         let searches = all.iter().filter(|_| !inner.is_empty()).filter(is_inner);
         let live = flow.iter().copied().filter(|it| it.used != Use::Keeps).chain(searches);
@@ -331,17 +353,6 @@ impl Judge<'_> {
             })
         })
     }
-}
-
-/// Returns the place of a command, with those of the commands whose output reaches it.
-fn sources(at: usize, reading: &Reading) -> BTreeSet<usize> {
-    let (mut found, mut waiting) = (BTreeSet::new(), vec![at]);
-    while let Some(at) = waiting.pop() {
-        if found.insert(at) {
-            waiting.extend(reading.runs.get(at).into_iter().flat_map(|it| &it.input));
-        }
-    }
-    found
 }
 
 /// Returns true if another command of the line names a file that this one writes, and may run it.

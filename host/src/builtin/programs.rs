@@ -7,11 +7,8 @@ use super::protected::is_match;
 /// Programs that end other programs.
 const ENDERS: &str = "kill pkill killall killall5 skill fuser prlimit tskill taskkill";
 
-/// Programs, and functions of other languages, that remove or move a directory with everything beneath it.
-const DESTROYERS: &str =
-    "rm rmdir mv shred unlink trash trash-put srm wipe rimraf del rd ri remove-item mount";
-const REMOVALS: &str = "rmtree rmSync rmdirSync rm_rf rm_r remove_dir_all remove_tree unlinkSync remove removedirs \
-    rename renameSync move";
+/// Programs that remove or move a directory with everything beneath it.
+const DESTROYERS: &str = "rm rmdir mv shred unlink trash trash-put srm wipe rimraf mount";
 
 /// Subcommands of hookbox that anybody may run, and those that only the user may run.
 const HOOKBOX_READS: &str = "list exec inspect explain demo help doctor schema completions";
@@ -40,11 +37,6 @@ pub(super) fn ends(word: &str) -> bool {
 /// Returns true if a program of this name removes or moves directories.
 pub(super) fn destroys(word: &str) -> bool {
     is_in(DESTROYERS, &base_name(word).to_ascii_lowercase())
-}
-
-/// Returns true if a function of this name in another language removes or moves directories.
-pub(super) fn removes(word: &str) -> bool {
-    is_in(REMOVALS, word.rsplit(['.', ':']).next().unwrap_or(word))
 }
 
 /// Returns the subcommand of hookbox that only the user may run, if the words after its name run one. The flag of each word

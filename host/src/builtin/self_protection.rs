@@ -170,7 +170,9 @@ impl SelfProtection {
         let directories: Vec<PathBuf> = named.chain([cwd.to_owned()]).collect();
         let found = match facts.kind {
             ToolKind::Shell => match facts.command.as_deref() {
-                Some(line) => command::judge(line, &self.protected, &directories)?,
+                Some(line) => {
+                    command::judge(&hookbox_calls::as_shell(&call.name, line), &self.protected, &directories)?
+                }
                 None => self.by_texts(call, &directories)?,
             },
             ToolKind::Write | ToolKind::Edit => {

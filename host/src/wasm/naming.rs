@@ -56,7 +56,8 @@ impl Conditions {
                 ),
                 Condition::Naming(naming) => {
                     let line = call.facts.command.as_ref().filter(|_| call.facts.kind == ToolKind::Shell)?;
-                    let read = || call.facts.readings.read(line, &event.context.cwd);
+                    let line = hookbox_calls::as_shell(&call.name, line);
+                    let read = || call.facts.readings.read(&line, &event.context.cwd);
                     let reading = reading.get_or_insert_with(read);
                     (
                         naming.is_named_in(reading),
@@ -135,6 +136,8 @@ impl Naming {
             input: _,
             inner: _,
             is_fed: _,
+            needs: _,
+            is_sure: _,
             call,
             whole,
         } = run;

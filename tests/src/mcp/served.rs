@@ -91,7 +91,7 @@ fn a_call_for_which_no_hook_ran_is_an_error() {
     }
     let output = env.hookbox_with(["mcp"], "not JSON\n[]\n\n");
     let lines: Vec<Value> = output.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.iter().map(|line| &line["error"]["code"]).collect::<Vec<_>>(), [-32_700, -32_700]);
+    assert_eq!(lines.iter().map(|line| &line["error"]["code"]).collect::<Vec<_>>(), [-32_700, -32_600]);
 }
 
 #[test]

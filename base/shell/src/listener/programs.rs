@@ -199,7 +199,7 @@ pub(super) fn waits(program: &str, words: &[&str]) -> bool {
             operands(words, "-t -S -G").len() <= usize::from(program == "chroot")
         }
         "xargs" | "parallel" => !has(words, "-a --arg-file") && !words.contains(&":::"),
-        "crontab" | "make" | "gmake" => words.contains(&"-"),
+        "crontab" | "make" => words.contains(&"-"),
         "docker" | "podman" | "nerdctl" if first == "run" => {
             has(words, "-i --interactive") && operands(words, CONTAINER_VALUES).len() == 2
         }

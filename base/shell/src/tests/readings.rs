@@ -156,6 +156,8 @@ fn a_command_knows_what_feeds_it() {
         ("{ a; } | { sh; } | c", "c", vec!["sh"]),
         ("a | if b; then sh; fi", "sh", vec!["a"]),
         ("a | while b; do c; done; sh", "sh", vec![]),
+        ("while read x; do sh; done < <(a)", "sh", vec!["a"]),
+        ("while read x; do sh; done <<< \"$(a)\"", "sh", vec!["a"]),
         ("sh <(a)", "sh /dev/fd/63", vec!["a"]),
         ("sh < <(a)", "sh", vec!["a"]),
         ("sh -c \"$(a)\"", "sh -c $(a)", vec!["a"]),
@@ -175,6 +177,36 @@ fn a_command_knows_what_feeds_it() {
         let fed = run.map(|run| run.input.iter().copied().chain(run.inner.clone()));
         let found: Option<Vec<&str>> = fed.map(|it| it.filter_map(|at| reading.runs[at].program()).collect());
         assert_eq!(found, Some(sources), "{line}: {:?}", seen(line));
+    }
+}
+
+#[test]
+fn a_command_knows_which_one_must_succeed_before_it() {
+    for (line, needs, is_sure) in [
+        ("a && x", vec!["a"], false),
+        ("a && b | c && d && x", vec!["d", "a"], false),
+        ("a && x || b", vec!["a"], false),
+        ("a && { b; x; }", vec!["a"], false),
+        ("a && sh -c 'b && x'", vec!["b", "a"], false),
+        ("sh -c 'a && x'", vec!["a"], false),
+        ("a; x", vec![], true),
+        ("a || x", vec![], false),
+        ("a || b && x", vec![], false),
+        ("! a && x", vec![], false),
+        ("a & x", vec![], true),
+        ("sh -c a && x", vec![], false),
+        ("a() { b; }; a && x", vec![], false),
+        ("alias a=b; a && x", vec![], false),
+        ("for i in 1; do x; done", vec![], false),
+        ("if a; then x; fi", vec![], false),
+        ("x() { x; }; x", vec![], false),
+        ("x &", vec![], false),
+    ] {
+        let reading = runs(line, &Known::default());
+        let run = reading.runs.iter().rfind(|it| it.program() == Some("x")).unwrap();
+        let earlier = std::iter::successors(run.needs, |at| reading.runs[*at].needs);
+        let found: Vec<&str> = earlier.filter_map(|at| reading.runs[at].program()).collect();
+        assert_eq!((found, run.is_sure), (needs, is_sure), "{line}");
     }
 }
 

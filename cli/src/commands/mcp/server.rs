@@ -184,7 +184,11 @@ impl Server {
         }
         let message = match json::object(line) {
             Ok(message) => message,
-            Err(error) => return Some(failure(&Value::Null, UNREADABLE, &error.to_string())),
+            Err(error) => {
+                // JSON that is not a request has a code of its own.
+                let code = serde_json::from_slice::<Value>(line).map_or(UNREADABLE, |_| INVALID);
+                return Some(failure(&Value::Null, code, &error.to_string()));
+            }
         };
         let field = |name: &str| message.iter().rev().find(|(found, _)| found == name).map(|(_, raw)| raw);
         let method = field("method").map(|raw| json::value(raw));

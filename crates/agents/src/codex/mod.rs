@@ -121,7 +121,7 @@ pub(crate) static SPEC: Spec = Spec {
     ],
     doctor: DoctorRules {
         check: trust::check,
-        off_words: &["--disable hooks", "--disable=hooks", "features.hooks"],
+        off_words: &["--disable hooks", "--disable=hooks", "features.hooks", "features disable hooks"],
         ..DoctorRules::BASE
     },
     ..Spec::BASE

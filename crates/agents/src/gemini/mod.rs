@@ -105,7 +105,7 @@ pub(crate) static SPEC: Spec = Spec {
         (&Level::ALL, "trust the folder when gemini asks: in an untrusted folder it runs no hooks"),
         (&Level::IN_PROJECT, "start gemini in ROOT: it does not look above the directory where it starts"),
     ],
-    doctor: DoctorRules { check: gemini_family::check_gemini, ..DoctorRules::BASE },
+    doctor: DoctorRules { check: gemini_family::check_gemini, ..gemini_family::DOCTOR },
     ..Spec::BASE
 };
 

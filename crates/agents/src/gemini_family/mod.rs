@@ -25,6 +25,9 @@ pub(crate) const DISABLED: DisableSetting = DisableSetting {
     shown: "\"hooksConfig\": {\"disabled\": […]}",
 };
 
+/// The words of a command line that switch hooks off.
+pub(crate) const DOCTOR: DoctorRules = DoctorRules { off_words: &["hooks disable"], ..DoctorRules::BASE };
+
 /// The style of an answer in Qwen Code. Gemini CLI's differs in a few fields.
 pub(crate) const STYLE: Style = Style {
     approving: &["approve", "allow", "ask"],

@@ -107,7 +107,7 @@ pub(crate) static SPEC: Spec = Spec {
         &Level::IN_PROJECT,
         "start qwen in ROOT: it does not look above the directory where it starts",
     )],
-    doctor: DoctorRules { check: gemini_family::check_qwen, ..DoctorRules::BASE },
+    doctor: DoctorRules { check: gemini_family::check_qwen, ..gemini_family::DOCTOR },
     ..Spec::BASE
 };
 

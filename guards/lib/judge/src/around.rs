@@ -93,9 +93,14 @@ impl Scene<'_> {
             && self.reading.unread.is_empty()
             && self.cwd.starts_with('/')
             && self.before().iter().all(keeps)
-            // Such a variable names another repository.
-            && !self.line.contains("GIT_")
+            && !self.is_redirected()
             && (!is_odd() || self.reading.runs.iter().all(keeps))
+    }
+
+    /// Returns true if a variable may name another repository than that of the directory.
+    pub fn is_redirected(&self) -> bool {
+        let mut set = self.run.assignments.iter();
+        self.line.contains("GIT_") || set.any(|(name, _)| name.starts_with("GIT_"))
     }
 
     /// Returns the absolute paths that an argument may mean, one for each directory in which the command may run; none if
@@ -168,6 +173,7 @@ mod tests {
             ("echo a > b; x", false),
             ("$Y; x", false),
             ("GIT_DIR=y x", false),
+            ("env G\\IT_DIR=y x", false),
             ("export GIT_DIR=y; x", false),
             ("while :; do x; git stash pop; done", false),
             ("for i in a b; do x; make; done", false),

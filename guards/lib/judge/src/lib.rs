@@ -13,9 +13,12 @@ use serde::Deserialize;
 
 pub use around::{Surroundings, Told, Unknown};
 pub use hookbox_sdk::work_tree::{PathKind, PathState, Tree};
-pub use hookbox_shell::operands;
+pub use hookbox_shell::{git_parts, operands};
 pub use makers::is_made_again;
 pub use paths::{Area, is_generated};
+
+/// Programs that run code, by the beginnings of their names.
+const INTERPRETERS: [&str; 9] = ["python", "node", "ruby", "perl", "php", "deno", "bun", "lua", "emacs"];
 
 /// The longest excerpt of a command in a reason, in letters.
 const MAX_EXCERPT: usize = 160;
@@ -51,7 +54,7 @@ impl Settings {
 
     /// Returns true if the user allows a command.
     pub fn allows(&self, text: &str) -> bool {
-        self.allow.iter().any(|it| allows(it, text))
+        is_allowed(&self.allow, text)
     }
 }
 
@@ -157,6 +160,12 @@ impl Scene<'_> {
         self.run.input.iter().filter_map(|at| self.reading.runs.get(*at))
     }
 
+    /// Returns true if this command runs only after the success of the one at this place.
+    pub fn needs(&self, at: usize) -> bool {
+        let next = |at: &usize| self.reading.runs.get(*at)?.needs;
+        std::iter::successors(self.run.needs, next).any(|it| it == at)
+    }
+
     /// Returns the code that this command runs.
     pub fn code(&self) -> impl Iterator<Item = &str> {
         self.reading.code.iter().filter(|it| it.run == self.at).map(|it| it.text.as_str())
@@ -218,9 +227,19 @@ fn judge_reading(
     })
 }
 
+/// Returns true if one of the allowed commands is this one.
+pub fn is_allowed(allowed: &[String], text: &str) -> bool {
+    allowed.iter().any(|it| allows(it, text))
+}
+
+/// Returns true if a program of this name, of any version, runs code in another language than that of a shell.
+pub fn runs_code(program: &str) -> bool {
+    INTERPRETERS.iter().any(|it| program.starts_with(it))
+}
+
 /// Returns true if an allowed command is this one. A `*` at the end of its last word is the rest of this word, without `..`
 /// and `:`; a `*` alone is further words that are no options.
-pub fn allows(allowed: &str, text: &str) -> bool {
+fn allows(allowed: &str, text: &str) -> bool {
     let is_several = text.contains('\n');
     let [allowed, text] = [allowed, text].map(|it| it.split_ascii_whitespace().collect::<Vec<_>>());
     let Some((last, begin)) = allowed.split_last() else { return false };

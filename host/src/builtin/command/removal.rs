@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use hookbox_shell::{Sort, Use, base_name, executes};
+use hookbox_shell::{Arg, Sort, Use, base_name, executes, git_parts, is_short, operands};
 
-use super::{Judge, Seen, is_text, pieces};
+use super::{Judge, Seen};
 use crate::builtin::protected::is_match;
 use crate::builtin::{hookbox_process, programs};
 
@@ -31,7 +31,7 @@ impl Judge<'_> {
                 let takes = words.iter().any(|word| *word == "-delete" || executes(word));
                 return (feeds || seen.used != Use::Reads && takes).then(|| self.found(&words, seen))?;
             }
-            "git" => git_takes(&words)?,
+            "git" => git_takes(&seen.words)?,
             _ if !roots.is_empty() => roots,
             "rsync" if has("--delete") || has("--remove-source-files") => named(rest),
             "tar" if has("--remove-files") => named(rest),
@@ -47,9 +47,7 @@ impl Judge<'_> {
                 && at.is_some_and(|at| base_name(words.get(at).unwrap_or(&"")) == "mv") =>
             {
                 let mut all = named(rest);
-                let is_short =
-                    |word: &&&str| word.starts_with('-') && !word.starts_with("--") && word.contains('t');
-                if !words.iter().any(|word| is_short(&word)) && !has("--target-directory") {
+                if !words.iter().any(|word| is_short(word, 't')) && !has("--target-directory") {
                     all.pop();
                 }
                 all
@@ -65,7 +63,6 @@ impl Judge<'_> {
                 });
                 fed.map(str::to_owned).chain(named(rest)).collect()
             }
-            _ if seen.used == Use::Any => self.removed(seen),
             _ => return None,
         };
         let globs = |path: &str| seen.words.iter().any(|it| it.sort == Sort::Pattern && it.text == path);
@@ -77,33 +74,6 @@ impl Judge<'_> {
 
     fn is_above(&self, path: &Path) -> bool {
         self.protected.beneath(path).next().is_some()
-    }
-
-    /// Returns the paths that code in another language may remove: those after the name of such a function, and absolute ones.
-    fn removed(&self, seen: &Seen) -> Vec<String> {
-        let texts = seen
-            .strings()
-            .skip(1)
-            .filter(|word| is_text(word))
-            .chain(seen.scripts.iter().map(String::as_str));
-        let mut paths = Vec::new();
-        for text in texts {
-            let mut before = false;
-            let all: Vec<&str> = pieces(text)
-                .flat_map(|it| it.split(['[', ']', '{', '}']))
-                .filter(|it| !it.is_empty())
-                .collect();
-            if !all.iter().any(|word| programs::removes(word)) {
-                continue;
-            }
-            for piece in all {
-                if before || piece.starts_with('~') || (piece.starts_with('/') && piece.len() > 1) {
-                    paths.push(piece.to_owned());
-                }
-                before = programs::removes(piece);
-            }
-        }
-        paths
     }
 
     /// Returns a directory that `find` searches, if it may find a protected path there.
@@ -154,22 +124,18 @@ impl Judge<'_> {
 
 /// Returns the paths that git removes: untracked files, or those that it is told to remove. A checkout of another commit
 /// is not among them, for it changes hooks as it changes everything.
-fn git_takes(words: &[&str]) -> Option<Vec<String>> {
-    let at = words.iter().position(|word| matches!(*word, "clean" | "rm"))?;
-    let rest = words.get(at + 1..).unwrap_or_default();
-    let has = |short: char, long: &str| {
-        let short = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains(short);
-        rest.iter().any(|word| short(word) || *word == long)
+fn git_takes(words: &[Arg]) -> Option<Vec<String>> {
+    let (sub, args, _) = git_parts(words.get(1..)?)?;
+    let has = |letter: char, long: &str| args.iter().any(|it| is_short(&it.text, letter) || it.text == long);
+    let takes = match sub {
+        "clean" => has('f', "--force") && !has('n', "--dry-run"),
+        "rm" => !has('n', "--cached"),
+        _ => false,
     };
-    let is_clean = words.get(at) == Some(&"clean");
-    if if is_clean { !has('f', "--force") || has('n', "--dry-run") } else { has('n', "--cached") } {
-        return None;
+    let mut paths: Vec<String> =
+        operands(args, "-e --exclude").into_iter().map(|it| it.text.clone()).collect();
+    if paths.is_empty() && sub == "clean" {
+        paths.push(".".to_owned());
     }
-    let mut skip = false;
-    let paths = rest.iter().filter(|word| {
-        let is_value = std::mem::replace(&mut skip, matches!(**word, "-e" | "--exclude"));
-        !is_value && !word.starts_with('-')
-    });
-    let paths: Vec<String> = paths.map(|it| (*it).to_owned()).collect();
-    Some(if paths.is_empty() && is_clean { vec![".".to_owned()] } else { paths })
+    takes.then_some(paths)
 }

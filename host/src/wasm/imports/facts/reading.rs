@@ -77,6 +77,8 @@ fn run(run: &hookbox_shell::Run, at: u32) -> facts::Run {
         input,
         inner,
         is_fed,
+        needs,
+        is_sure,
         call,
         whole: _,
     } = run;
@@ -110,6 +112,8 @@ fn run(run: &hookbox_shell::Run, at: u32) -> facts::Run {
         input: input.iter().map(|it| place(*it)).collect(),
         inner: (place(inner.start), place(inner.end)),
         is_fed: *is_fed,
+        needs: needs.map(place),
+        is_sure: *is_sure,
         call: call.clone(),
         whole: at,
     }
