@@ -104,7 +104,7 @@ const ALIASES: [Tool; 21] = [
         "bash shell localshell shellcommand execcommand writestdin containerexec unifiedexec \
         runshellcommand writebash runterminalcmd runterminalcommand runinterminal runcommand runcommands \
         executecommand executebash execute filesystembash launchprocess writeprocess terminal exec \
-        writetoprocess developershell sh zsh",
+        writetoprocess developershell asyncshellcommand sh zsh",
     ),
     Tool::new(ToolKind::Shell, "PowerShell", "powershell writepowershell pwsh"),
     Tool::new(ToolKind::Shell, "Monitor", "monitor"),
@@ -143,7 +143,8 @@ const ALIASES: [Tool; 21] = [
     Tool::new(
         ToolKind::Fetch,
         "WebFetch",
-        "webfetch fetch fetchurl fetchwebpage fetchwebcontent readurlcontent agenticfetch",
+        "webfetch fetch fetchurl fetchwebpage fetchwebcontent readurlcontent agenticfetch \
+        readwebpage",
     ),
     Tool::new(ToolKind::Fetch, "WebSearch", "websearch googlewebsearch searchweb"),
     Tool::new(ToolKind::Agent, "Agent", "task agent subagent spawnagent runsubagent newtask delegatetoagent")

@@ -16,6 +16,7 @@
 
 pub mod agent;
 pub mod agent_hooks;
+mod amp;
 mod antigravity;
 mod auggie;
 mod book;

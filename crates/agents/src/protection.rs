@@ -81,6 +81,8 @@ mod tests {
             ".qoder/settings.local.json",
             ".augment/settings.local.json",
             ".kilo/plugins",
+            ".amp/plugins",
+            ".config/amp/plugins",
             ".opencode/plugin",
             ".opencode/plugins",
             ".config/opencode/plugins",
@@ -92,7 +94,7 @@ mod tests {
         }
         assert!(found.targets.contains(&"gemini"));
         assert_eq!(found.unseen_input, [("codex", "write_stdin")]);
-        for word in [("opencode", "--pure"), ("opencode", "OPENCODE_PURE"), ("kilo", "--pure")] {
+        for word in [("opencode", "--pure"), ("opencode", "OPENCODE_PURE"), ("kilo", "--pure"), ("amp", "PLUGINS")] {
             assert!(found.without_hooks.contains(&word), "{word:?}");
         }
         for path in ["/etc/codex/requirements.toml", "/etc/gemini-cli/settings.json"] {

@@ -88,6 +88,9 @@ fn call(agent: Agent) -> &'static str {
         Agent::Devin => {
             r#"{"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "exec", "tool_input": {"command": "rm -rf ~"}}"#
         }
+        Agent::Amp => {
+            r#"{"session_id": "s", "tool_name": "shell_command", "tool_input": {"command": "rm -rf ~"}}"#
+        }
         Agent::OpenHands => {
             r#"{"event_type": "PreToolUse", "session_id": "s", "tool_name": "terminal", "tool_input": {"command": "rm -rf ~"}}"#
         }
@@ -121,6 +124,7 @@ fn every_agent_has_a_section_and_the_answer_that_the_bridge_gives_there() {
             Agent::Cline => &["--event", "beforeTool"],
             Agent::OpenCode | Agent::Kilo => &["--event", "tool.execute.before"],
             Agent::Pi => &["--event", "tool_call"],
+            Agent::Amp => &["--event", "tool.call"],
             Agent::Antigravity => &["--event", "PreToolUse"],
             _ => &[],
         };

@@ -48,7 +48,7 @@ fn runs(agent: Agent, event: &str, reply: &Reply) -> bool {
         }
         Agent::Cursor => answer.get("permission") != Some(&json!("deny")),
         // The plugin throws the reason, or skips the tool with it.
-        Agent::OpenCode | Agent::Cline | Agent::Kilo | Agent::Pi => {
+        Agent::OpenCode | Agent::Cline | Agent::Kilo | Agent::Pi | Agent::Amp => {
             answer != json!({"decision": "deny", "reason": answer["reason"]})
         }
     }

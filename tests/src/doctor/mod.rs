@@ -1,5 +1,6 @@
 //! `hookbox doctor`: it succeeds where a guard fires, and says why where anything on the way lets a call through.
 
+mod amp;
 mod broken;
 mod cline;
 mod configuration;

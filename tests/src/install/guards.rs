@@ -94,7 +94,7 @@ fn a_tool_call_cannot_change_what_was_installed_wherever_it_is() {
     });
     for env in [TestEnvironment::new(), elsewhere] {
         env.directory("repo/.git");
-        for agent in agents().chain([Agent::Cline, Agent::OpenCode, Agent::Kilo, Agent::Pi]) {
+        for agent in agents().chain([Agent::Cline, Agent::OpenCode, Agent::Kilo, Agent::Pi, Agent::Amp]) {
             let both = [Level::User, Level::Project];
             for level in both.into_iter().filter(|it| *it == Level::User || agent != Agent::Kimi) {
                 let level = format!("--{level}");

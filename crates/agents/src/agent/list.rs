@@ -68,4 +68,6 @@ agents! {
     Goose = goose,
     /// Devin CLI, by its documentation.
     Devin = devin,
+    /// Amp, by its documentation and the part of its client that runs plugins.
+    Amp = amp,
 }

@@ -84,6 +84,7 @@ mod tests {
         crush /home/ada/.config/crush/crush.json /srv/shop/crush.json - -
         goose /home/ada/.agents/plugins/hookbox/hooks/hooks.json /srv/shop/.agents/plugins/hookbox/hooks/hooks.json - -
         devin /home/ada/.config/devin/config.json /srv/shop/.devin/config.json - -
+        amp - - - -
     ";
 
     #[test]
