@@ -30,7 +30,7 @@ fn a_plugin_is_a_guard_beside_the_plugins_of_others() {
     assert!(doctor(&env, &["amp"]).stdout.contains("hookbox install amp"));
     let output = env.hookbox(["install", "amp"]);
     assert_eq!(output.code, Some(0), "{output:#?}");
-    assert!(output.stdout.contains("--plugin-ready-timeout"), "{output:#?}");
+    assert!(output.stderr.contains("--plugin-ready-timeout"), "{output:#?}");
     let output = doctor(&env, &["amp", "--json"]);
     assert_eq!(output.code, Some(0), "{output:#?}");
     let found: Value = serde_json::from_str(&output.stdout).unwrap();
