@@ -54,7 +54,9 @@ fn a_plugin_is_a_guard_beside_the_plugins_of_others() {
 
 #[test]
 fn a_variable_that_names_other_plugins_leaves_this_one_out() {
-    for (value, is_off) in [("off", true), ("notify,memory", true), ("all", false), ("notify, hookbox", false)] {
+    for (value, is_off) in
+        [("off", true), ("notify,memory", true), ("all", false), ("notify, hookbox", false)]
+    {
         let env = guarded(Agent::Amp).variable("PLUGINS", value);
         assert_eq!(env.hookbox(["install", "amp", "--guards", "none"]).code, Some(0));
         let output = doctor(&env, &["amp"]);

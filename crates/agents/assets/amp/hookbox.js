@@ -24,7 +24,7 @@ const MAX_FOLLOW_UPS = 8;
 const FOLLOWS = { decisions: ["deny", "ask"], fields: ["input", "output", "context", "follow_up"] };
 
 /** The events at which a failure blocks. At the others it is a warning. */
-const CAN_BLOCK = ["tool.call", "tool.result"];
+const CAN_BLOCK = ["agent.start", "tool.call", "tool.result"];
 
 /** Amp calls this once. Its one process serves several threads. */
 export default function hookbox(/** @type {any} */ amp) {
@@ -80,6 +80,17 @@ export default function hookbox(/** @type {any} */ amp) {
     }
   };
 
+  /** Ends the turn of a message that must not reach the model. */
+  const refuse = async (/** @type {string} */ reason, /** @type {any} */ ctx) => {
+    try {
+      // Within agent.start this keeps the turn from its beginning.
+      await ctx.thread.cancel();
+      tell(ctx, `message blocked: ${reason}`);
+    } catch {
+      tell(ctx, `a message should be blocked, which this version of Amp cannot do: ${reason}`);
+    }
+  };
+
   // Amp sends this for each thread that the user opens, also if it was open before.
   amp.on("session.start", (/** @type {any} */ { thread }, /** @type {any} */ ctx) => {
     const it = state(thread.id);
@@ -94,7 +105,8 @@ export default function hookbox(/** @type {any} */ amp) {
       it.ours = undefined;
     } else {
       [it.prompt, it.followUps] = [message, 0];
-      await ask("agent.start", thread.id, ctx, { prompt: message });
+      const { deny } = await ask("agent.start", thread.id, ctx, { prompt: message });
+      if (deny !== undefined) await refuse(deny, ctx);
     }
     const content = it.waiting.splice(0).join("\n\n");
     return content === "" ? {} : { message: { content, display: false } };

@@ -24,7 +24,7 @@ async function place(t, script = "echo '{}'") {
     chmodSync(program, 0o755);
   };
   say(script);
-  const [told, asked, logged] = [[], [], []];
+  const [told, asked, logged, cancelled] = [[], [], [], []];
   const ui = {
     notify: async (message) => void told.push(message),
     confirm: async ({ message }) => asked.push(message) > 0 && ui.answer,
@@ -41,8 +41,9 @@ async function place(t, script = "echo '{}'") {
     const logger = { log: (message) => logged.push(message) };
     const functions = { on: (name, it) => void (on[name] = it), onDispose: (it) => disposers.push(it) };
     hookbox({ system, logger, ...functions });
-    const send = async (name, event = {}, id = "T-1") => {
-      const answer = await on[name]({ thread: { id }, ...event }, { ui, logger, system, thread: { id } });
+    const send = async (name, event = {}, id = "T-1", more = {}) => {
+      const thread = { id, cancel: async () => void cancelled.push(id) };
+      const answer = await on[name]({ thread: { id }, ...event }, { ui, logger, system, thread, ...more });
       assert.ok(REQUESTS.includes(name) || answer === undefined, name);
       // Only JSON reaches Amp.
       return answer === undefined ? undefined : JSON.parse(JSON.stringify(answer));
@@ -50,7 +51,7 @@ async function place(t, script = "echo '{}'") {
     return Object.assign(send, { dispose: () => Promise.all(disposers.map((it) => it())), names: Object.keys(on) });
   };
   const read = (name) => (existsSync(join(dir, name)) ? readFileSync(join(dir, name), "utf8").trim().split("\n") : []);
-  return { dir, ui, told, asked, logged, say, plugin, seen: () => read("inputs").map((it) => JSON.parse(it)), args: () => read("args") };
+  return { dir, ui, told, asked, logged, cancelled, say, plugin, seen: () => read("inputs").map((it) => JSON.parse(it)), args: () => read("args") };
 }
 
 const before = (input = { command: "ls" }, tool = "shell_command") => ({ tool, toolUseID: "tu_0", input });
@@ -170,6 +171,15 @@ test("text for the model waits for the next place in its own thread", async (t) 
   assert.deepEqual(await send("agent.start", { message: "next" }), {});
 });
 
+test("a message is blocked by the end of its turn, and the user reads the reason", async (t) => {
+  const { plugin, told, cancelled } = await place(t, at("agent.start", { decision: "deny", reason: "not on a Friday" }));
+  const send = await plugin();
+  assert.deepEqual(await send("agent.start", { message: "hello" }), {});
+  assert.deepEqual([cancelled, told], [["T-1"], ["hookbox: message blocked: not on a Friday"]]);
+  assert.deepEqual(await send("agent.start", { message: "hello" }, "T-2", { thread: { id: "T-2" } }), {});
+  assert.match(told[1], /which this version of Amp cannot do: not on a Friday/);
+});
+
 test("hooks make the agent go on, eight times in a row", async (t) => {
   const { plugin, seen, told } = await place(t, at("agent.end", { follow_up: "run the tests" }));
   const send = await plugin();
@@ -203,7 +213,7 @@ test("a program that fails blocks what can be blocked, and gives the reason", as
     "sleep 600": /did not answer within 1000 ms/,
     "echo 'nobody knows' >&2; exit 2": /^nobody knows$/,
   })) {
-    const { plugin, told } = await place(t, script);
+    const { plugin, told, cancelled } = await place(t, script);
     const send = await (script === "sleep 600" ? plugin(undefined, 1000) : plugin());
     const [called, output, said] = await Promise.all([
       send("tool.call", before()),
@@ -213,9 +223,8 @@ test("a program that fails blocks what can be blocked, and gives the reason", as
     assert.equal(called.action, "reject-and-continue");
     assert.match(called.message, why, script);
     assert.match(output.output, why);
-    // A message cannot be blocked.
-    assert.deepEqual(said, {});
-    assert.ok(script.endsWith("exit 2") || why.test(told.at(-1)), script);
+    assert.deepEqual([said, cancelled], [{}, ["T-1"]]);
+    assert.match(told.at(-1).replace("hookbox: message blocked: ", ""), why);
   }
 });
 

@@ -30,7 +30,7 @@ pub(crate) static SPEC: Spec = Spec {
     events: &[
         AgentEvent::new("session.start", EventKind::SessionStart).inject(Honoured),
         AgentEvent::new("dispose", EventKind::SessionEnd),
-        AgentEvent::message("agent.start", LeftOut, Honoured).block(LeftOut),
+        AgentEvent::message("agent.start", Blocks, Honoured),
         AgentEvent::before("tool.call", Honoured, Honoured, Honoured),
         AgentEvent::after("tool.result", Honoured, Honoured),
         AgentEvent::stop("agent.end"),
