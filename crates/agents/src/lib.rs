@@ -37,6 +37,7 @@ mod goose;
 mod grok;
 mod kilo;
 mod kimi;
+mod kiro;
 mod opencode;
 mod openhands;
 mod pi;

@@ -82,6 +82,8 @@ mod tests {
             ".augment/settings.local.json",
             ".kilo/plugins",
             ".amp/plugins",
+            ".kiro/hooks",
+            ".kiro/agents",
             ".config/amp/plugins",
             ".opencode/plugin",
             ".opencode/plugins",
@@ -94,7 +96,13 @@ mod tests {
         }
         assert!(found.targets.contains(&"gemini"));
         assert_eq!(found.unseen_input, [("codex", "write_stdin")]);
-        for word in [("opencode", "--pure"), ("opencode", "OPENCODE_PURE"), ("kilo", "--pure"), ("amp", "PLUGINS")] {
+        for word in [
+            ("opencode", "--pure"),
+            ("opencode", "OPENCODE_PURE"),
+            ("kilo", "--pure"),
+            ("amp", "PLUGINS"),
+            ("kiro", "--v2"),
+        ] {
             assert!(found.without_hooks.contains(&word), "{word:?}");
         }
         for path in ["/etc/codex/requirements.toml", "/etc/gemini-cli/settings.json"] {

@@ -38,6 +38,8 @@ fn runs(agent: Agent, event: &str, reply: &Reply) -> bool {
         Agent::Vibe | Agent::OpenHands | Agent::Antigravity | Agent::Crush => {
             answer.get("decision") != Some(&json!("deny"))
         }
+        // It reads no answer but exit code 2.
+        Agent::Kiro => true,
         Agent::Goose | Agent::Devin => answer.get("decision") != Some(&json!("block")),
         Agent::Kimi => !is_specific,
         Agent::Gemini => !matches!(answer["decision"].as_str(), Some("deny" | "block")),

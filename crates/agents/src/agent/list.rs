@@ -70,4 +70,6 @@ agents! {
     Devin = devin,
     /// Amp, by its documentation and the part of its client that runs plugins.
     Amp = amp,
+    /// Kiro, by its documentation.
+    Kiro = kiro,
 }
