@@ -61,6 +61,11 @@ fn an_entry_that_kiro_does_not_run_for_every_call_is_no_guard_and_is_repaired() 
     let env = guarded(Agent::Kiro);
     assert_eq!(env.hookbox(["install", "kiro"]).code, Some(0));
     let text = env.read(USER).unwrap();
+    let is_guarded = |is_ok: bool, words: &str| {
+        let output = doctor(&env, &["kiro"]);
+        assert_eq!(output.code, Some(i32::from(!is_ok)), "{words}: {output:#?}");
+        assert!(output.stdout.contains(words), "{words}: {output:#?}");
+    };
     let changed = |at: &str, key: &str, value: Value| {
         let mut file: Value = serde_json::from_str(&text).unwrap();
         file.pointer_mut(at).unwrap()[key] = value;
@@ -69,21 +74,22 @@ fn an_entry_that_kiro_does_not_run_for_every_call_is_no_guard_and_is_repaired() 
     for (at, key, value) in [
         ("", "version", json!("v2")),
         ("/hooks/2", "enabled", json!(false)),
-        ("/hooks/2", "matcher", json!("fs_write")),
         ("/hooks/2", "timeout", json!(1)),
         ("/hooks/2/action", "type", json!("agent")),
         ("/hooks/2", "trigger", json!("Manual")),
     ] {
         env.file(USER, changed(at, key, value));
-        let output = doctor(&env, &["kiro"]);
-        assert_eq!(output.code, Some(1), "{key}: {output:#?}");
+        is_guarded(false, "");
         if key == "version" {
             std::fs::remove_file(env.path(USER)).unwrap();
         }
         assert_eq!(env.hookbox(["install", "kiro", "--guards", "none"]).code, Some(0), "{key}");
-        let output = doctor(&env, &["kiro"]);
-        assert_eq!(output.code, Some(0), "{key}: {output:#?}");
+        is_guarded(true, "");
     }
+    env.file(USER, changed("/hooks/2", "matcher", json!("fs_write")));
+    is_guarded(true, "the matcher \"fs_write\" leaves tools out");
+    assert_eq!(env.hookbox(["install", "kiro", "--guards", "none"]).code, Some(0));
+    assert_eq!(env.read(USER).unwrap(), text);
 }
 
 #[test]
