@@ -4,8 +4,8 @@ use crate::ToolKind;
 
 /// Returns the server and the tool that a name of an MCP tool may mean, the likeliest first; nothing for any other name.
 ///
-/// `mcp__SERVER__TOOL` and `@SERVER/TOOL` say both. `mcp_SERVER_TOOL` may be read in several ways if a name has a `_`. `MCP:TOOL` does not say
-/// the server.
+/// `mcp__SERVER__TOOL` and `@SERVER/TOOL` say both. `mcp_SERVER_TOOL` may be read in several ways if a name has a `_`.
+/// `MCP:TOOL` does not say the server.
 pub fn mcp_names(name: &str) -> impl Iterator<Item = (Option<&str>, &str)> {
     let strip = |head: &str| {
         let begins = name.get(..head.len()).is_some_and(|it| it.eq_ignore_ascii_case(head));
