@@ -477,7 +477,10 @@ fn in_every_agent_a_blocked_call_is_allowed_once_and_no_model_reads_the_code() {
         let code = held.pending[0].code.to_string();
 
         // The model reads all of standard output but this field, and no line of standard error with exit code 0.
-        let mut answer: Value = serde_json::from_str(&blocked.stdout).unwrap();
+        let mut answer: Value = match blocked.code {
+            Some(2) => serde_json::json!({ "reason": blocked.stderr }),
+            _ => serde_json::from_str(&blocked.stdout).unwrap(),
+        };
         let told = answer.as_object_mut().unwrap().shift_remove("systemMessage").unwrap_or_default();
         assert!(!answer.to_string().contains(&code), "{agent}: {blocked:#?}");
         let place = agent.code_place();

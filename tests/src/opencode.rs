@@ -1,4 +1,4 @@
-//! The plugins for OpenCode, Cline and Pi, by their own tests: in node, with a stub of the program and with the real one.
+//! The plugins for OpenCode, Cline, Pi and Amp, by their own tests: in node, with a stub of the program and with the real one.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use crate::environment::{program, repository, sample};
 #[test]
 #[ignore = "needs node: run `cargo xtask test-all`"]
 fn a_plugin_does_what_the_program_says_and_blocks_where_it_says_nothing() {
-    for agent in ["opencode", "cline", "pi"] {
+    for agent in ["opencode", "cline", "pi", "amp"] {
         let plugin = repository().join("crates/agents/assets").join(agent);
         let output = Command::new("node")
             .current_dir(&plugin)

@@ -103,8 +103,8 @@ const ALIASES: [Tool; 21] = [
         "Bash",
         "bash shell localshell shellcommand execcommand writestdin containerexec unifiedexec \
         runshellcommand writebash runterminalcmd runterminalcommand runinterminal runcommand runcommands \
-        executecommand executebash execute filesystembash launchprocess writeprocess terminal exec \
-        writetoprocess developershell sh zsh",
+        executecommand executebash executecmd execute filesystembash launchprocess writeprocess terminal exec \
+        writetoprocess developershell asyncshellcommand sh zsh",
     ),
     Tool::new(ToolKind::Shell, "PowerShell", "powershell writepowershell pwsh"),
     Tool::new(ToolKind::Shell, "Monitor", "monitor"),
@@ -112,14 +112,14 @@ const ALIASES: [Tool; 21] = [
         ToolKind::Read,
         "Read",
         "read view readfile readmanyfiles readfiles fileread openfile viewfile viewimage \
-        filesystemreadfile cat",
+        filesystemreadfile fsread cat",
     ),
     Tool::new(ToolKind::Read, "NotebookRead", "notebookread"),
     Tool::new(
         ToolKind::Write,
         "Write",
         "write create writefile filewrite writetofile createfile savefile filesystemwritefile \
-        developerwrite",
+        developerwrite fswrite fsappend",
     ),
     // A tool that removes, moves or downloads a file changes it too. Claude Code uses the shell.
     Tool::foreign(ToolKind::Write, "delete deletefile removefile removefiles movefile renamefile download"),
@@ -143,7 +143,8 @@ const ALIASES: [Tool; 21] = [
     Tool::new(
         ToolKind::Fetch,
         "WebFetch",
-        "webfetch fetch fetchurl fetchwebpage fetchwebcontent readurlcontent agenticfetch",
+        "webfetch fetch fetchurl fetchwebpage fetchwebcontent readurlcontent agenticfetch \
+        readwebpage",
     ),
     Tool::new(ToolKind::Fetch, "WebSearch", "websearch googlewebsearch searchweb"),
     Tool::new(ToolKind::Agent, "Agent", "task agent subagent spawnagent runsubagent newtask delegatetoagent")
@@ -175,12 +176,13 @@ pub fn claude_names(name: &str) -> impl Iterator<Item = &'static str> {
 
 /// Returns the kind of a tool by its name; [`ToolKind::Other`] for a name that is not in the table.
 ///
-/// `mcp__SERVER__TOOL`, `mcp_SERVER_TOOL` and `MCP:TOOL` are tools of MCP servers.
+/// `mcp__SERVER__TOOL`, `mcp_SERVER_TOOL`, `@SERVER/TOOL` and `MCP:TOOL` are tools of MCP servers.
 pub fn kind_of(name: &str) -> ToolKind {
     let server_tool =
         name.get(..4).is_some_and(|head| ["mcp_", "mcp:"].iter().any(|it| head.eq_ignore_ascii_case(it)));
+    let is_at_server = name.starts_with('@') && name.contains('/');
     let name = plain(name);
-    if server_tool || name.contains("mcpresource") {
+    if server_tool || is_at_server || name.contains("mcpresource") {
         return ToolKind::Mcp;
     }
     let known = ALIASES.iter().find(|tool| is_in(tool.names, &name));
@@ -231,7 +233,7 @@ mod tests {
             (Edit, &["Edit", "MultiEdit", "NotebookEdit", "replace", "str_replace", "apply_patch", "patch"]),
             (Search, &["Glob", "Grep", "LS", "glob_tool", "grep_search", "list_directory", "list"]),
             (Fetch, &["WebFetch", "WebSearch", "web_fetch", "google_web_search", "webfetch"]),
-            (Mcp, &["mcp__t__echo", "mcp_t_echo", "MCP:echo", "ReadMcpResourceTool"]),
+            (Mcp, &["mcp__t__echo", "mcp_t_echo", "@t/echo", "MCP:echo", "ReadMcpResourceTool"]),
             (Agent, &["Task", "Agent", "subagent", "task"]),
             (Other, &["", "TodoWrite", "BashOutput", "echo", "mcp", "mcporter", "bash ", "ｂａｓｈ"]),
         ];

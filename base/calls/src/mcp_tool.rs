@@ -4,14 +4,15 @@ use crate::ToolKind;
 
 /// Returns the server and the tool that a name of an MCP tool may mean, the likeliest first; nothing for any other name.
 ///
-/// `mcp__SERVER__TOOL` says both. `mcp_SERVER_TOOL` may be read in several ways if a name has a `_`. `MCP:TOOL` does not say
-/// the server.
+/// `mcp__SERVER__TOOL` and `@SERVER/TOOL` say both. `mcp_SERVER_TOOL` may be read in several ways if a name has a `_`.
+/// `MCP:TOOL` does not say the server.
 pub fn mcp_names(name: &str) -> impl Iterator<Item = (Option<&str>, &str)> {
     let strip = |head: &str| {
         let begins = name.get(..head.len()).is_some_and(|it| it.eq_ignore_ascii_case(head));
         name.get(head.len()..).filter(|_| begins)
     };
     let whole = strip("mcp__").and_then(|rest| rest.split_once("__"));
+    let whole = whole.or_else(|| strip("@")?.split_once('/'));
     let alone = strip("mcp:").filter(|tool| !tool.is_empty());
     let joined = strip("mcp_").filter(|_| whole.is_none()).unwrap_or_default();
     let cuts = joined.match_indices('_').take(MAX_CUTS).filter_map(|(at, _)| joined.split_at_checked(at));
@@ -66,6 +67,9 @@ mod tests {
             ("mcp_t_echo", vec![(Some("t"), "echo")]),
             ("mcp_my_server_x", vec![(Some("my"), "server_x"), (Some("my_server"), "x")]),
             ("MCP:echo", vec![(None, "echo")]),
+            ("@t/echo", vec![(Some("t"), "echo")]),
+            ("@t", vec![]),
+            ("@/echo", vec![]),
             ("mcp_", vec![]),
             ("mcp__", vec![]),
             ("mcp_echo", vec![]),

@@ -16,6 +16,7 @@
 
 pub mod agent;
 pub mod agent_hooks;
+mod amp;
 mod antigravity;
 mod auggie;
 mod book;
@@ -36,6 +37,7 @@ mod goose;
 mod grok;
 mod kilo;
 mod kimi;
+mod kiro;
 mod opencode;
 mod openhands;
 mod pi;

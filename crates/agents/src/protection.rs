@@ -80,6 +80,10 @@ mod tests {
             ".qoder/settings.local.json",
             ".augment/settings.local.json",
             ".kilo/plugins",
+            ".amp/plugins",
+            ".kiro/hooks",
+            ".kiro/agents",
+            ".config/amp/plugins",
             ".opencode/plugin",
             ".opencode/plugins",
             ".config/opencode/plugins",
@@ -96,6 +100,8 @@ mod tests {
             ("opencode", "OPENCODE_PURE"),
             ("kilo", "--pure"),
             ("gemini", "hooks disable"),
+            ("amp", "PLUGINS"),
+            ("kiro", "--v2"),
         ] {
             assert!(found.without_hooks.contains(&word), "{word:?}");
         }

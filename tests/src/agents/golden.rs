@@ -125,7 +125,9 @@ fn every_agent_has_payloads_and_every_tool_call_a_block_that_says_why() {
         let golden = golden.as_object().unwrap();
         assert!(golden.len() >= 10, "{agent} has {} payloads: at least 10 are needed", golden.len());
         let calls = golden.values().filter(|it| !it["replies"]["ask"].is_null());
-        let blocks: Vec<&Value> = calls.map(|it| &it["replies"]["block"]["stdout"]).collect();
+        // After exit code 2 the model reads standard error.
+        let told = |reply: &'_ Value| reply[if reply["exit"] == 2 { "stderr" } else { "stdout" }].clone();
+        let blocks: Vec<Value> = calls.map(|it| told(&it["replies"]["block"])).collect();
         assert!(!blocks.is_empty(), "{agent}");
         assert!(blocks.iter().all(|block| block.as_str().unwrap().contains("not here")), "{agent}");
     }

@@ -88,6 +88,12 @@ fn call(agent: Agent) -> &'static str {
         Agent::Devin => {
             r#"{"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "exec", "tool_input": {"command": "rm -rf ~"}}"#
         }
+        Agent::Amp => {
+            r#"{"session_id": "s", "tool_name": "shell_command", "tool_input": {"command": "rm -rf ~"}}"#
+        }
+        Agent::Kiro => {
+            r#"{"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/tmp", "tool_name": "execute_bash", "tool_input": {"command": "rm -rf ~"}}"#
+        }
         Agent::OpenHands => {
             r#"{"event_type": "PreToolUse", "session_id": "s", "tool_name": "terminal", "tool_input": {"command": "rm -rf ~"}}"#
         }
@@ -116,11 +122,21 @@ fn every_agent_has_a_section_and_the_answer_that_the_bridge_gives_there() {
     for agent in Agent::ALL {
         let title = agent.title();
         assert!(guide.lines().any(|line| line == format!("## {title}")), "guard-your-agent.md: {title}");
+        if agent == Agent::Kiro {
+            let output = env.hookbox_with(["bridge", "kiro"], call(agent));
+            assert!(section.contains("\nKiro gets exit code 2, with "), "{section}");
+            assert_eq!(
+                (output.code, output.stderr.trim_end(), output.stdout.as_str()),
+                (Some(2), REASON, "")
+            );
+            continue;
+        }
         let (_, answer) = answers.iter().find(|(names, _)| names.contains(title)).unwrap();
         let event: &[&str] = match agent {
             Agent::Cline => &["--event", "beforeTool"],
             Agent::OpenCode | Agent::Kilo => &["--event", "tool.execute.before"],
             Agent::Pi => &["--event", "tool_call"],
+            Agent::Amp => &["--event", "tool.call"],
             Agent::Antigravity => &["--event", "PreToolUse"],
             _ => &[],
         };

@@ -38,6 +38,8 @@ fn runs(agent: Agent, event: &str, reply: &Reply) -> bool {
         Agent::Vibe | Agent::OpenHands | Agent::Antigravity | Agent::Crush => {
             answer.get("decision") != Some(&json!("deny"))
         }
+        // It reads no answer but exit code 2.
+        Agent::Kiro => true,
         Agent::Goose | Agent::Devin => answer.get("decision") != Some(&json!("block")),
         Agent::Kimi => !is_specific,
         Agent::Gemini => !matches!(answer["decision"].as_str(), Some("deny" | "block")),
@@ -48,7 +50,7 @@ fn runs(agent: Agent, event: &str, reply: &Reply) -> bool {
         }
         Agent::Cursor => answer.get("permission") != Some(&json!("deny")),
         // The plugin throws the reason, or skips the tool with it.
-        Agent::OpenCode | Agent::Cline | Agent::Kilo | Agent::Pi => {
+        Agent::OpenCode | Agent::Cline | Agent::Kilo | Agent::Pi | Agent::Amp => {
             answer != json!({"decision": "deny", "reason": answer["reason"]})
         }
     }

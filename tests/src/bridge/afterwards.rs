@@ -9,7 +9,7 @@ use hookbox::manager::Manager;
 use hookbox_agents::bridge::Bridge;
 use serde_json::json;
 
-use super::{BEFORE, args, blocked, call, effect, guard, needed};
+use super::{BEFORE, args, blocked, call, effect, guard, needed, reads_exit_codes};
 use crate::answers::{Backend, user};
 use crate::environment::{Output, TestEnvironment, guest, program, side_by_side};
 use crate::mcp::{lives, wait_until};
@@ -34,6 +34,12 @@ fn a_block_is_answered_whatever_the_hooks_of_on_error_do() {
         for (agent, event) in BEFORE.iter().copied() {
             let payload = call(&env, agent, event, "ls").to_string();
             let output = env.hookbox_with(args(agent, needed(agent, event), &["--deadline", "3s"]), payload);
+            // An exit code comes at the end only.
+            if reads_exit_codes(agent) {
+                assert!(matches!(output.code, None | Some(2)), "{agent}: {output:#?}");
+                assert_eq!(output.code.is_none(), run.starts_with("kill"), "{agent} {run}: {output:#?}");
+                continue;
+            }
             assert!(matches!(output.code, None | Some(0)), "{agent}: {output:#?}");
             let output = Output { code: Some(0), ..output };
             assert!(blocked(agent, event, &output, run).contains("not that"), "{agent}: {output:#?}");
@@ -43,7 +49,8 @@ fn a_block_is_answered_whatever_the_hooks_of_on_error_do() {
 
 #[test]
 fn the_agent_has_its_answer_before_a_hook_of_on_error_has_ended() {
-    side_by_side(BEFORE.iter().copied(), |(agent, event)| {
+    let all = BEFORE.iter().copied().filter(|(agent, _)| !reads_exit_codes(*agent));
+    side_by_side(all, |(agent, event)| {
         let env = listening(
             r#"cat "$HOME/gate" > /dev/null; touch "$HOME/heard"; echo '{"action": "injectContext", "warnings": ["told"]}'"#,
         );

@@ -32,6 +32,11 @@ pub(crate) static BEFORE: LazyLock<Vec<(Agent, &str)>> = LazyLock::new(|| {
     Agent::ALL.into_iter().flat_map(names).collect()
 });
 
+/// Returns true if the agent reads no answer but exit code 2, and then gives its model standard error.
+pub(crate) fn reads_exit_codes(agent: Agent) -> bool {
+    agent == Agent::Kiro
+}
+
 /// A place with a guard of the user's that gives this answer before a tool call, and has this `on_failure`.
 fn guard(answer: &Value, policy: &str) -> TestEnvironment {
     let env = TestEnvironment::new();

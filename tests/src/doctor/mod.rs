@@ -1,8 +1,10 @@
 //! `hookbox doctor`: it succeeds where a guard fires, and says why where anything on the way lets a call through.
 
+mod amp;
 mod broken;
 mod cline;
 mod configuration;
+mod kiro;
 mod limits;
 mod more;
 mod opencode;
@@ -33,7 +35,11 @@ fn guarded(agent: Agent) -> TestEnvironment {
     env.copy("home/.hookbox/hooks/guardrail.wasm", &sample("guardrail"));
     env.file("home/.hookbox/hookbox.toml", "[hooks.\"guardrail.wasm\"]\non_failure = \"block\"\n");
     env.symlink("bin/hookbox", program().to_str().unwrap());
-    let name = if agent == Agent::Cursor { "cursor-agent" } else { agent.as_str() };
+    let name = match agent {
+        Agent::Cursor => "cursor-agent",
+        Agent::Kiro => "kiro-cli",
+        _ => agent.as_str(),
+    };
     env.script(&format!("bin/{name}"), "#!/bin/sh\n");
     env
 }

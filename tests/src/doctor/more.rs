@@ -122,6 +122,8 @@ fn the_plugin_of_kilo_names_kilo_and_goes_with_its_directories() {
         "crush",
         "goose",
         "devin",
+        "amp",
+        "kiro",
     ] {
         for level in ["--user", "--project"] {
             assert_eq!(env.hookbox(["install", agent, level]).code, Some(0));

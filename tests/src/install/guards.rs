@@ -5,7 +5,12 @@ use hookbox_agents::config::{Level, read};
 use serde_json::json;
 
 use super::{agents, done, levels, path_of};
-use crate::environment::{TestEnvironment, program, sample};
+use crate::environment::{Output, TestEnvironment, program, sample};
+
+/// Returns the text that the model gets: standard error after exit code 2, which is the only block in some agents.
+fn told(output: &Output) -> &str {
+    if output.code == Some(2) { &output.stderr } else { &output.stdout }
+}
 
 #[test]
 fn the_command_of_every_agent_blocks_what_a_guard_blocks() {
@@ -31,9 +36,9 @@ fn the_command_of_every_agent_blocks_what_a_guard_blocks() {
             "tool_name": tool, "tool_input": {"command": "rm -rf /"},
         });
         let output = env.run(env.command("sh").args(["-c", &entry.command]), payload.to_string());
-        let is_blocked = ["\"deny\"", "\"block\""].iter().any(|word| output.stdout.contains(word));
-        assert!(is_blocked, "{agent}: {output:#?}");
-        assert!(output.stdout.contains("guardrail") || output.stdout.contains("rm"), "{agent}: {output:#?}");
+        let is_denied = ["\"deny\"", "\"block\""].iter().any(|word| output.stdout.contains(word));
+        assert!(is_denied || agent == Agent::Kiro && output.code == Some(2), "{agent}: {output:#?}");
+        assert!(told(&output).contains("guardrail") || told(&output).contains("rm"), "{agent}: {output:#?}");
     }
 }
 
@@ -60,7 +65,7 @@ fn what_was_installed_blocks_where_home_is_another_one_and_says_so() {
                 let mut shell = env.command("sh");
                 shell.args(["-c", line]).env("HOME", env.path(home)).env("PROGRAM", program());
                 let output = env.run(&mut shell, &payload);
-                assert_eq!(output.stdout.contains("hookbox install again"), blocks, "{agent}: {output:#?}");
+                assert_eq!(told(&output).contains("hookbox install again"), blocks, "{agent}: {output:#?}");
             }
         }
     }
@@ -94,7 +99,7 @@ fn a_tool_call_cannot_change_what_was_installed_wherever_it_is() {
     });
     for env in [TestEnvironment::new(), elsewhere] {
         env.directory("repo/.git");
-        for agent in agents().chain([Agent::Cline, Agent::OpenCode, Agent::Kilo, Agent::Pi]) {
+        for agent in agents().chain([Agent::Cline, Agent::OpenCode, Agent::Kilo, Agent::Pi, Agent::Amp]) {
             let both = [Level::User, Level::Project];
             for level in both.into_iter().filter(|it| *it == Level::User || agent != Agent::Kimi) {
                 let level = format!("--{level}");

@@ -169,6 +169,8 @@ fn an_agent_without_a_systems_configuration_says_so() {
         Agent::Crush,
         Agent::Goose,
         Agent::Devin,
+        Agent::Amp,
+        Agent::Kiro,
     ] {
         refused(&system(&env, "install", agent, &[]), 2, &["no configuration of hooks at the system level"]);
     }

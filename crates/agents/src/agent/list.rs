@@ -68,4 +68,8 @@ agents! {
     Goose = goose,
     /// Devin CLI, by its documentation.
     Devin = devin,
+    /// Amp, by its documentation and the part of its client that runs plugins.
+    Amp = amp,
+    /// Kiro, by its documentation.
+    Kiro = kiro,
 }

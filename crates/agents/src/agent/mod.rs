@@ -59,7 +59,7 @@ use crate::text;
 use hookbox_system::limits;
 
 impl Agent {
-    /// Returns true if it runs commands as hooks. Cline, OpenCode and Pi run plugins in JavaScript.
+    /// Returns true if it runs commands as hooks. Some agents run plugins in JavaScript instead.
     pub fn runs_commands(self) -> bool {
         self.spec().hooks.is_some()
     }

@@ -14,9 +14,10 @@ const MAX_SHOWN: usize = 8;
 /// The output and the exit code of an agent's hook command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
-    /// The exit code: 0, or 2 for a block at an event that is not known, or that has no answers of its own.
+    /// The exit code: 0, or 2 for a block at an event that is not known or has no answers of its own, and in an agent that
+    /// reads no others.
     pub exit_code: u8,
-    /// Standard output: one JSON object and a line break, or nothing.
+    /// Standard output: one JSON object and a line break, or nothing; text for the model of an agent that reads no JSON.
     pub stdout: String,
     /// Standard error: a line for each warning. With exit code 2 it is the reason and nothing else, because
     /// the agents give it to the model.
@@ -62,8 +63,13 @@ pub(crate) fn write(spec: &Spec, event: &AgentEvent, mut plan: Plan) -> Reply {
         .code
         .take()
         .map(|code| format!("to let this call through once, run in your own terminal: hookbox allow {code}"));
-    if let (EventKind::Other(_), Decision::Block(reason)) = (event.event, &plan.decision) {
+    let by_exit_code = spec.answers.are_exit_codes || matches!(event.event, EventKind::Other(_));
+    if let (true, Decision::Block(reason)) = (by_exit_code, &plan.decision) {
         return Reply { warnings: plan.warnings, ..Reply::stop(reason.clone()) };
+    }
+    if spec.answers.are_exit_codes {
+        let stdout = plan.context.map(|text| format!("{text}\n")).unwrap_or_default();
+        return Reply { stdout, ..with_warnings(spec, None, plan.warnings) };
     }
     let mut answer = match &plan.follow_up {
         None => (spec.answers.write)(event, &plan),

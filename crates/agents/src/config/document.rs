@@ -34,6 +34,7 @@ impl<'a> ConfigText<'a> {
         let text = text_of(bytes)?;
         let strict = match &spec.config {
             config if config.is_toml => Cow::Owned(hooks_json(spec, text)?),
+            config if config.entry.is_list => list_json(spec, text).map_or(Cow::Borrowed(text), Cow::Owned),
             config if config.reads_comments => strict(text),
             _ => Cow::Borrowed(text),
         };
@@ -197,7 +198,7 @@ impl DocumentError {
 }
 
 /// The hint of most errors.
-pub(super) const BY_HAND: &str = "correct the file by hand; nothing was changed";
+pub(crate) const BY_HAND: &str = "correct the file by hand; nothing was changed";
 
 /// Returns the hooks of a TOML file as JSON; an empty object without any.
 pub(crate) fn hooks_json(spec: &Spec, text: &str) -> Result<String, DocumentError> {
@@ -205,15 +206,42 @@ pub(crate) fn hooks_json(spec: &Spec, text: &str) -> Result<String, DocumentErro
     let toml::Value::Array(hooks) = hooks else {
         return Err(DocumentError::new("expected [[hooks]] tables, found another hooks", BY_HAND));
     };
+    let hooks = hooks.into_iter().map(|hook| serde_json::to_value(hook).unwrap_or_default());
+    Ok(by_event(spec, hooks))
+}
+
+/// The version of a file with a list of hooks.
+pub(crate) const LIST_VERSION: &str = "v1";
+
+/// Returns the hooks of a JSON file with one list; none of another version. An entry here has the fields of its action.
+/// `None` if it is not an object.
+fn list_json(spec: &Spec, text: &str) -> Option<String> {
+    let mut file: Map<String, Value> = serde_json::from_str(text).ok()?;
+    let is_known = file.get("version").is_some_and(|it| it == LIST_VERSION);
+    let Some(Value::Array(hooks)) = file.remove("hooks").filter(|_| is_known) else {
+        return Some("{}".to_owned());
+    };
+    let flat = hooks.into_iter().map(|mut hook| {
+        let fields = hook.as_object_mut();
+        if let Some((Value::Object(action), fields)) = fields.and_then(|it| Some((it.remove("action")?, it)))
+        {
+            fields.extend(action);
+        }
+        hook
+    });
+    Some(by_event(spec, flat))
+}
+
+/// Returns these hooks as lists of their events.
+fn by_event(spec: &Spec, hooks: impl Iterator<Item = Value>) -> String {
     let mut events = Map::new();
-    for hook in hooks {
-        let mut hook = serde_json::to_value(hook).unwrap_or_default();
+    for mut hook in hooks {
         let event = hook.as_object_mut().and_then(|it| it.shift_remove(spec.config.entry.event_key));
         let name = event.as_ref().and_then(Value::as_str).unwrap_or_default();
         let list = events.entry(name).or_insert_with(|| json!([]));
         list.as_array_mut().into_iter().for_each(|list| list.push(hook.clone()));
     }
-    Ok(json!({ "hooks": events }).to_string())
+    json!({ "hooks": events }).to_string()
 }
 
 /// Parses a TOML file.

@@ -21,8 +21,8 @@ mod read;
 
 pub use self::document::DocumentError;
 pub(crate) use self::document::{
-    ConfigText, HookTable, hook_tables, hooks_json, json_error, json_value, only, parser_error,
-    table as toml_table, text_of as toml_text, without_comments,
+    BY_HAND, ConfigText, HookTable, LIST_VERSION, hook_tables, hooks_json, json_error, json_value, only,
+    parser_error, table as toml_table, text_of as toml_text, without_comments,
 };
 pub use self::entry::Entry;
 pub use self::read::{Configuration, Problem, Switch, read};
@@ -84,6 +84,8 @@ mod tests {
         crush /home/ada/.config/crush/crush.json /srv/shop/crush.json - -
         goose /home/ada/.agents/plugins/hookbox/hooks/hooks.json /srv/shop/.agents/plugins/hookbox/hooks/hooks.json - -
         devin /home/ada/.config/devin/config.json /srv/shop/.devin/config.json - -
+        amp - - - -
+        kiro /home/ada/.kiro/hooks/hookbox.json /srv/shop/.kiro/hooks/hookbox.json - -
     ";
 
     #[test]

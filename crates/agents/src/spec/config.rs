@@ -83,7 +83,9 @@ pub(crate) struct EntryForm {
     pub(crate) groups: Groups,
     /// True if the entries of events about tools are in groups, and others are not.
     pub(crate) groups_of_tools: bool,
-    /// The key of the event in a `[[hooks]]` table.
+    /// True if "hooks" is a list of entries of all events, each with its command in an "action".
+    pub(crate) is_list: bool,
+    /// The key of the event in a `[[hooks]]` table or in an entry of a list.
     pub(crate) event_key: &'static str,
     /// The key of the pattern of tool names.
     pub(crate) matcher_key: &'static str,
@@ -129,6 +131,7 @@ impl EntryForm {
     pub(crate) const GROUPED: Self = Self {
         groups: Groups::Required,
         groups_of_tools: false,
+        is_list: false,
         event_key: "event",
         matcher_key: "matcher",
         command_keys: &["command"],

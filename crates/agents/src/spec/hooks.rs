@@ -196,6 +196,8 @@ pub(crate) struct Answers {
     pub(crate) max_context: Option<usize>,
     /// True if exit code 2 blocks only with words on standard error.
     pub(crate) exit_2_needs_words: bool,
+    /// True if it reads no JSON: exit code 2 is the only block, and standard output is text for the model.
+    pub(crate) are_exit_codes: bool,
     /// True if every exit code but 0 blocks a tool call.
     pub(crate) failure_blocks: bool,
     /// Returns the effect of an answer before a tool call: of the whole answer, and of its
@@ -228,6 +230,7 @@ impl Answers {
         stop_replaces_failed: false,
         max_context: None,
         exit_2_needs_words: false,
+        are_exit_codes: false,
         failure_blocks: false,
         effect: |_, _, _| None,
     };

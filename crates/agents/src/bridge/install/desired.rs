@@ -205,6 +205,7 @@ mod tests {
             match agent {
                 Agent::Gemini => assert_eq!(left.len(), 2),
                 Agent::Copilot => assert_eq!((left.len(), names.len()), (12, 12)),
+                Agent::Kiro => assert_eq!((left.len(), names.len()), (5, 5)),
                 _ => assert!(left.is_empty()),
             }
             let mut events: Vec<_> = usual_events(agent).map(|it| it.event).collect();

@@ -1,7 +1,7 @@
 //! The edits of an agent's file in the format that it has at its level.
 
 use super::desired::DesiredEntry;
-use super::{edit, edit_toml};
+use super::{edit, edit_list, edit_toml};
 use crate::agent::bridge_command::{is_ours, mentions};
 use crate::agent::{Agent, Level};
 use crate::config::{Configuration, DocumentError, json_value, read, read_toml, toml_text, without_comments};
@@ -52,6 +52,8 @@ impl FileFormat {
             edit_toml::merge_block(text, desired)?
         } else if self.is_toml() {
             edit_toml::merge(agent, text, desired)?
+        } else if agent.spec().config.entry.is_list {
+            edit_list::merge(agent, text, desired)?
         } else {
             edit::merge(agent, bytes, desired, self.has_switches)?
         };
@@ -65,6 +67,8 @@ impl FileFormat {
             edit_toml::remove_block(text)?
         } else if self.is_toml() {
             edit_toml::remove(self.agent, text)?
+        } else if self.agent.spec().config.entry.is_list {
+            edit_list::remove(self.agent, text)?
         } else {
             let kept_on = || before.map(|it| self.read(it).kept_on).unwrap_or_default();
             edit::remove(self.agent, bytes, self.has_switches.then(kept_on))?

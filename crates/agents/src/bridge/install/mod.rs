@@ -28,6 +28,7 @@ mod config_file;
 pub(crate) mod desired;
 mod edit;
 mod edit_file;
+mod edit_list;
 mod edit_toml;
 pub(crate) mod outcome;
 pub(crate) mod record;

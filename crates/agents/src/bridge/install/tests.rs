@@ -60,7 +60,8 @@ fn a_new_file_holds_an_entry_for_every_usual_event_of_the_agent() {
         assert!(found.entries.iter().all(crate::config::Entry::is_for_every_tool));
         assert_eq!(events(agent, text.as_bytes()), want);
         let value: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(value.get("version").is_some(), agent.spec().config.entry.has_version);
+        let form = &agent.spec().config.entry;
+        assert_eq!(value.get("version").is_some(), form.has_version || form.is_list);
         let left = removed(agent, &text);
         assert!(of_user(agent).is_bare(left.as_bytes()), "{agent}: {left:?}");
     }
@@ -495,7 +496,8 @@ fn assert_alike(agent: Agent, left: &str, text: &str) {
 
 #[test]
 fn install_then_uninstall_keeps_the_meaning_of_any_document_also_when_it_was_edited_between() {
-    for agent in agents() {
+    // The documents here have objects of events.
+    for agent in agents().filter(|agent| !agent.spec().config.entry.is_list) {
         for seed in 1..60 {
             let text = Writer::new(seed, agent).document();
             let with = installed(agent, &text);

@@ -202,6 +202,27 @@ fn published_configurations_of_agents_that_were_not_run_are_read() {
             }"#,
             &[("Stop", None, seconds(60))],
         ),
+        (
+            Agent::Kiro,
+            r#"{"version": "v1", "hooks": [
+                {"name": "safety", "description": "x", "trigger": "PreToolUse", "matcher": "^execute_(bash|cmd)$",
+                 "timeout": 10, "action": {"type": "command", "command": "sh ~/bin/clusters.sh"}},
+                {"name": "remind", "trigger": "PreToolUse", "matcher": "fs_write",
+                 "action": {"type": "agent", "prompt": "Keep the glossary in order."}},
+                {"name": "format", "trigger": "PostFileSave", "matcher": "\\.go$", "enabled": true,
+                 "action": {"type": "command", "command": "gofmt -l ."}}]}"#,
+            &[
+                ("PreToolUse", Some("^execute_(bash|cmd)$"), seconds(10)),
+                ("PostFileSave", Some("\\.go$"), seconds(60)),
+            ],
+        ),
+        // Another version has none.
+        (
+            Agent::Kiro,
+            r#"{"version": "1.0.0", "hooks": [{"trigger": "Stop", "action": {"command": "x"}}]}"#,
+            &[],
+        ),
+        (Agent::Kiro, r#"{"version": "1.0.0", "when": {"type": "fileEdited"}, "hooks": {}}"#, &[]),
     ] {
         let found = read(agent, text.as_bytes()).unwrap();
         let entries: Vec<_> =
