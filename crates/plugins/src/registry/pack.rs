@@ -21,7 +21,7 @@ pub(super) fn pack(top: &Path) -> Result<Vec<u8>, PluginError> {
     let mut paths = Vec::new();
     let mut waiting = vec![PathBuf::new()];
     while let Some(dir) = waiting.pop() {
-        let below = names(&top.join(&dir)).map_err(|error| PluginError::io(&top.join(&dir), error))?;
+        let below = names(&top.join(&dir)).map_err(|error| PluginError::io(top.join(&dir), error))?;
         for name in below {
             let path = dir.join(name);
             if top.join(&path).is_dir() && !top.join(&path).is_symlink() {
@@ -34,7 +34,7 @@ pub(super) fn pack(top: &Path) -> Result<Vec<u8>, PluginError> {
     let gzip = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM);
     let mut archive = Builder::new(gzip.write(Vec::new(), Compression::best()));
     for path in paths {
-        append(&mut archive, top, &path).map_err(|error| PluginError::io(&top.join(&path), error))?;
+        append(&mut archive, top, &path).map_err(|error| PluginError::io(top.join(&path), error))?;
     }
     let packed = archive.into_inner().and_then(|gzip| gzip.finish());
     packed.map_err(|error| PluginError::io(top, error))
@@ -45,7 +45,7 @@ pub(super) fn contents(top: &Path) -> Result<Contents, PluginError> {
     let of = |dir: &'static str| match names(&top.join(dir)) {
         Ok(names) => Ok((dir, names)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((dir, Vec::new())),
-        Err(error) => Err(PluginError::io(&top.join(dir), error)),
+        Err(error) => Err(PluginError::io(top.join(dir), error)),
     };
     PARTS.into_iter().map(of).collect()
 }
