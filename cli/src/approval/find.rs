@@ -219,6 +219,30 @@ pub(super) mod tests {
     }
 
     #[tokio::test]
+    async fn the_record_of_a_missing_file_is_found_below_the_home_directory_that_is_given() {
+        let (temp, manager) = found("[]").await;
+        let mut records = Records::default();
+        records.insert(Record {
+            scope: Scope::Global,
+            path: ".hookbox/hooks/gone.wasm".into(),
+            name: "gone.wasm".to_owned(),
+            kind: hookbox::Kind::Component,
+            digest: Digest::of(b""),
+            trusted: true,
+            grants: Vec::new(),
+            asked: Vec::new(),
+            on_failure: OnFailure::Pass,
+            replaces: Vec::new(),
+            when: hookbox::trust::now(),
+        });
+        let path = temp.path().join("home/.hookbox/hooks/gone.wasm");
+        for (home, is_found) in [(temp.path().join("home"), true), (temp.path().join("other"), false)] {
+            let record = find_record(&manager, Some(home), &records, path.to_str().unwrap());
+            assert_eq!(record.is_ok(), is_found);
+        }
+    }
+
+    #[tokio::test]
     async fn the_record_of_an_entry_is_found_by_its_name_only() {
         let (_temp, manager) =
             found(r#"[{"component": "g.wasm", "name": "g1"}, {"component": "g.wasm"}]"#).await;
