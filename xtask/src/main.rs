@@ -38,7 +38,7 @@ usage: cargo run -p xtask -- COMMAND
   test-clients  run real agents against a mock model, with hookbox as their hook command
   bench       measure hookbox beside what people would use instead (`--quick`: in two minutes, without the network; `--unoptimized`: only to see that it works; `--guards`: the guards only)
   fleet       test three servers of a composed service under load, of which one dies, one hangs and one is slow (`N`: the number of sessions; `--unoptimized`; `--demo`: a whole fleet, with users, a registry, a collector and Ray)
-  tables      write what is generated: docs/src/wit.md and the events of the SDKs from wit/
+  tables      write what is generated: docs/src/wit.md and the events of the SDKs from wit/, the keys of hookbox.toml in the book and as a schema
   guards      build every guard into target/guards/NAME.wasm
   corpus      measure the guards with labelled commands (`--misses`, `--dir DIR`, `--write`, `--check`, `--preset PRESET`, `--peer`, `--generate N`)
   lines       count the code of each crate, and compare it with ceilings.toml (`--lower`: write lower numbers there)

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::keys::{ALL_HOOKS, HOOK, Key, TABLES};
 use super::{Fault, File, Parsed, Table, Tables};
@@ -293,6 +293,40 @@ fn what_is_no_command_is_left_out_of_the_commands() {
     assert_eq!(faults.len(), 2);
 }
 
+// The lists of keys in the book, and the JSON Schema of `hookbox.toml`. `cargo xtask tables` writes both.
+
+/// Set to write the files instead of comparing them.
+const WRITE: &str = "HOOKBOX_WRITE_GOLDEN";
+
+/// Checks that the file has this text, or writes it.
+fn assert_written(file: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    if std::env::var_os(WRITE).is_some() {
+        return fs::write(&path, text).unwrap();
+    }
+    assert!(fs::read_to_string(&path).is_ok_and(|it| it == text), "{file} is old; hint: cargo xtask tables");
+}
+
+/// Replaces the list of the keys of this table in a page.
+fn replace<T>(page: &mut String, table: &str, keys: &[Key<T>]) {
+    let (begin, end) = (format!("<!-- keys of {table}: `cargo xtask tables` -->\n"), "<!-- end of keys -->");
+    let at = page.find(&begin).unwrap_or_else(|| panic!("no list of {table}")) + begin.len();
+    let length = page[at..].find(end).unwrap();
+    let lines = keys.iter().map(|it| format!("* `{}` ({}): {}\n", it.name, it.default, it.meaning));
+    let lines: String = lines.collect();
+    page.replace_range(at..at + length, &format!("\n{lines}\n"));
+}
+
+#[test]
+fn the_list_of_settings_is_the_one_that_is_generated() {
+    let file = "../docs/src/settings.md";
+    let mut page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+    replace(&mut page, "a hook", HOOK);
+    replace(&mut page, "all hooks", ALL_HOOKS);
+    TABLES.iter().for_each(|(table, keys)| replace(&mut page, &format!("`[{table}]`"), keys));
+    assert_written(file, &page);
+}
+
 /// Returns Markdown without the addresses of links, which lead nowhere outside the book.
 fn without_addresses(markdown: &str) -> String {
     let Some((before, after)) = markdown.split_once("](") else { return markdown.to_owned() };
@@ -300,50 +334,37 @@ fn without_addresses(markdown: &str) -> String {
     format!("{text}{link}{}", without_addresses(after.split_once(')').unwrap().1))
 }
 
-/// Returns the keys of this table in the book, each with its meaning and its default.
-fn in_book(table: &str) -> Vec<(String, String)> {
-    let page = file("../docs/src/settings.md");
-    let (_, list) = page.split_once(&format!("<!-- keys of {table} -->\n")).unwrap();
-    let lines = list.split("<!-- end of keys -->").next().unwrap().lines().filter(|line| !line.is_empty());
-    let key = |line: &str| {
-        let (name, about) = line.strip_prefix("* `").unwrap().split_once("` (").unwrap();
-        let (default, meaning) = about.split_once("): ").unwrap();
-        (name.to_owned(), without_addresses(&format!("{meaning}. Default: {default}.")))
+/// Returns the schema of a table with these keys.
+fn schema_of<T>(keys: &[Key<T>]) -> Value {
+    let schema = |key: &Key<T>| {
+        let mut schema: Map<String, Value> = serde_json::from_str(key.form.schema).unwrap();
+        let about = without_addresses(&format!("{}. Default: {}.", key.meaning, key.default));
+        schema.insert("description".to_owned(), json!(about));
+        (key.name.to_owned(), Value::Object(schema))
     };
-    lines.map(key).collect()
-}
-
-/// Returns the keys of a table in the schema, each with its description.
-fn in_schema(table: &Value) -> Vec<(String, String)> {
-    let described =
-        |(name, key): (&String, &Value)| Some((name.clone(), key["description"].as_str()?.to_owned()));
-    table["properties"].as_object().unwrap().iter().filter_map(described).collect()
-}
-
-fn file(path: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
-}
-
-fn names<T>(keys: &[Key<T>]) -> Vec<String> {
-    keys.iter().map(|key| key.name.to_owned()).collect()
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": keys.iter().map(schema).collect::<Map<_, _>>(),
+    })
 }
 
 #[test]
-fn the_book_and_the_schema_have_each_key_of_settings() {
-    let schema: Value = serde_json::from_str(&file("schema/0.1/settings.json")).unwrap();
-    let of_hooks = &schema["properties"]["hooks"];
-    let mut beside = in_schema(&schema);
-    beside.retain(|(name, _)| name != "hooks");
-    let tables = TABLES
-        .iter()
-        .map(|(table, keys)| (format!("`[{table}]`"), names(keys), in_schema(&schema["properties"][table])));
-    let all = [
-        ("a hook".to_owned(), names(HOOK), in_schema(&of_hooks["additionalProperties"])),
-        ("all hooks".to_owned(), names(ALL_HOOKS), beside),
-    ];
-    for (table, keys, in_schema) in all.into_iter().chain(tables) {
-        let in_book = in_book(&table);
-        assert_eq!(in_book, in_schema, "{table}");
-        assert_eq!(in_book.into_iter().map(|(name, _)| name).collect::<Vec<_>>(), keys, "{table}");
-    }
+fn the_schema_of_settings_is_the_one_that_is_generated() {
+    let mut schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://hookbox.dev/schema/0.1/settings.json",
+        "title": "hookbox 0.1: settings",
+        "description": "hookbox.toml: the settings of hooks",
+    });
+    schema.as_object_mut().unwrap().extend(schema_of(ALL_HOOKS).as_object().unwrap().clone());
+    let hooks = json!({
+        "type": "object",
+        "description": "A table for each hook of this root, under its full name.",
+        "additionalProperties": schema_of(HOOK),
+    });
+    let tables = TABLES.iter().map(|(table, keys)| ((*table).to_owned(), schema_of(keys)));
+    let tables = std::iter::once(("hooks".to_owned(), hooks)).chain(tables);
+    schema["properties"].as_object_mut().unwrap().extend(tables);
+    assert_written("schema/0.1/settings.json", &(serde_json::to_string_pretty(&schema).unwrap() + "\n"));
 }
