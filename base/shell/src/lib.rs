@@ -19,7 +19,6 @@
 //! A parser of the whole grammar (brush-parser 0.4 was tried) returns nothing but an error for an open
 //! quote or another shell's syntax, and overflows the stack at a thousand nested substitutions.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -245,11 +244,11 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Returns the places of the commands whose output reaches this one, directly or through others.
-    pub fn feeding(&self, run: &Run) -> BTreeSet<usize> {
-        let (mut found, mut waiting) = (BTreeSet::new(), run.input.clone());
+    /// Returns for each command whether its output reaches this one, directly or through others.
+    pub fn feeding(&self, run: &Run) -> Vec<bool> {
+        let (mut found, mut waiting) = (vec![false; self.runs.len()], run.input.clone());
         while let Some(at) = waiting.pop() {
-            if found.insert(at) {
+            if found.get_mut(at).is_some_and(|it| !std::mem::replace(it, true)) {
                 waiting.extend(self.runs.get(at).into_iter().flat_map(|it| &it.input));
             }
         }

@@ -169,7 +169,8 @@ fn runs_input(run: &Run) -> bool {
 
 /// Returns the commands that feed this one, directly or through others.
 pub(crate) fn sources<'a>(reading: &'a Reading, run: &Run) -> Vec<&'a Run> {
-    reading.feeding(run).into_iter().filter_map(|at| reading.runs.get(at)).collect()
+    let feeding = reading.feeding(run);
+    reading.runs.iter().zip(feeding).filter_map(|(it, feeds)| feeds.then_some(it)).collect()
 }
 
 /// Returns the texts of a command: its arguments and redirections.

@@ -260,7 +260,8 @@ impl Judge<'_> {
             return None;
         }
         let feeding = reading.runs.get(seen.at).map(|run| reading.feeding(run)).unwrap_or_default();
-        let flow: Vec<&Seen> = all.iter().filter(|it| it.at == seen.at || feeding.contains(&it.at)).collect();
+        let feeds = |it: &&Seen| it.at == seen.at || feeding.get(it.at) == Some(&true);
+        let flow: Vec<&Seen> = all.iter().filter(feeds).collect();
         if seen.used != Use::Keeps && self.selects_hookbox(&flow, all) {
             return Some(Finding::Ends);
         }
