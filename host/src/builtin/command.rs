@@ -122,13 +122,16 @@ pub(super) fn started_without_hooks(text: &str, protected: &Protected) -> Option
         .or_else(|| PLACES.split(' ').any(|it| sets(text, it)).then_some("hookbox"))
 }
 
-/// Returns true if a text sets a variable: `NAME=x`, `set -gx NAME x`.
+/// Returns true if a text sets a variable: `NAME=x`, `$env.NAME = x`, `set -gx NAME x`. A comment may name it.
 fn sets(text: &str, name: &str) -> bool {
-    text.match_indices(name).any(|(at, _)| {
-        let (before, after) =
-            (text.get(..at).unwrap_or_default(), text.get(at + name.len()..).unwrap_or_default());
-        let is_inside = |it: char| it.is_ascii_alphanumeric() || "_${/".contains(it);
-        !before.ends_with(is_inside) && after.starts_with(['=', ' '])
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let mut places = lines.flat_map(|line| line.match_indices(name).map(|(at, _)| line.split_at(at)));
+    places.any(|(before, named)| {
+        let after = named.get(name.len()..).unwrap_or_default();
+        let is_inside = before.ends_with(|it: char| it.is_ascii_alphanumeric() || "_${/".contains(it));
+        let word = before.split_whitespace().next_back().unwrap_or_default().trim_start_matches(['\'', '"']);
+        let is_set = after.starts_with(' ') && (word == "set" || word.starts_with('-'));
+        !is_inside && (is_set || after.trim_start().starts_with('='))
     })
 }
 

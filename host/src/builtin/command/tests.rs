@@ -236,6 +236,9 @@ fn an_agent_without_its_hooks_is_found() {
         ("echo 'export HOME=/tmp/x' >> ~/.zshenv", Some("hookbox")),
         ("echo 'set -gx XDG_DATA_HOME /tmp' >> ~/.config/fish/config.fish", Some("hookbox")),
         ("echo 'export JAVA_HOME=/opt/java PATH=$HOME/bin:$PATH' >> ~/.zshenv", None),
+        ("cat >> ~/.bashrc <<'X'\n# HOME=x is for docker\nX", None),
+        ("echo 'my HOME directory' >> ~/.bashrc", None),
+        ("echo '[ \"$HOME\" = /root ] && x' >> ~/.bashrc", None),
         ("sudo npm install -g @openai/codex", None),
     ] {
         assert_eq!(judged(line), agent.map(Finding::WithoutHooks), "{line}");
